@@ -1,0 +1,45 @@
+# Two commands for a newcomer: `make demo` and `make test`. Both set up .venv on their first call.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow check format bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/argbest demo --out demo
+
+test: check
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m slow
+
+check: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/decision.py
+
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "argbest needs Python 3.11 or newer; install it or call 'make PYTHON=/path/to/python'." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --editable ".[plot]"
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

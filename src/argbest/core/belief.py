@@ -1,0 +1,144 @@
+"""Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from argbest.core import certainty
+from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.decision import Decision, at, leading
+
+
+class Belief(Protocol):
+    """A joint normal distribution of all mean rewards; larger is better; one unit throughout.
+
+    Implementations differ in whether alternatives are correlated. Arrays are [..., alternative, context].
+    """
+
+    @property
+    def mean(self) -> Array:
+        """Posterior mean of the reward."""
+
+    @property
+    def var(self) -> Array:
+        """Posterior variance of the mean reward, without observation noise."""
+
+    @property
+    def noise(self) -> Array:
+        """Variance of one observation."""
+
+    def cov_with(self, decision: Decision) -> Array:
+        """Return the covariance of every cell with the decided one: what a sample there teaches."""
+
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return Var(f_reference(c)(c) − f_k(c)) for all k and c; ``reference`` is [..., context]."""
+
+    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "Belief":
+        """Return the belief after n more replications of the decided cell with mean ``value``."""
+
+    def best_probability(self) -> Array:
+        """Return P(each alternative is best) per context."""
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the selected alternative is within delta of the best) per context, [..., context]."""
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[best reward − selected reward] per context, [..., context]."""
+
+    def lower_bound(self, selected: IntArray) -> Array:
+        """Return the sharpest closed-form lower bound of PCS per context that this belief admits."""
+
+    def draw(self, normals: Array) -> Array:
+        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
+
+
+def best(belief: Belief) -> IntArray:
+    """Return the alternative with the largest mean per context, lowest index on ties, [..., context]."""
+    return np.argmax(belief.mean, axis=-2)
+
+
+def of_selected(values: Array, selected: IntArray) -> Array:
+    """Return the selected alternative's entry per context, [..., context]."""
+    return np.take_along_axis(values, selected[..., None, :], axis=-2)[..., 0, :]
+
+
+def gaps(belief: Belief, selected: IntArray) -> Array:
+    """Return how far each alternative's mean lies below the selected one's, [..., alternative, context]."""
+    return of_selected(belief.mean, selected)[..., None, :] - belief.mean
+
+
+def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Belief:
+    """Return the belief as if n replications had come out as expected: variances shrink, means stay."""
+    return belief.update(decision, at(belief.mean, decision), n)
+
+
+@dataclass(frozen=True)
+class BlockBelief:
+    """Independent alternatives, each with its own covariance over the contexts."""
+
+    mean: Array  # [..., alternative, context]
+    cov: Array  # [..., alternative, context, context]
+    noise: Array  # [..., alternative, context]
+
+    @property
+    def var(self) -> Array:
+        """Posterior variance, the diagonal of every block."""
+        return np.maximum(np.einsum("...cc->...c", self.cov), 0.0)
+
+    def cov_with(self, decision: Decision) -> Array:
+        """Return the decided column of its block, and 0 for all other alternatives."""
+        column = np.zeros_like(self.mean)
+        index = leading(self.mean.shape[:-2])
+        column[*index, decision.alternative] = self.cov[*index, decision.alternative, :, decision.context]
+        return column
+
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return V_reference + V_k, and 0 for the reference itself."""
+        var = self.var
+        total = var + of_selected(var, reference)[..., None, :]
+        np.put_along_axis(total, reference[..., None, :], 0.0, axis=-2)
+        return total
+
+    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
+        """Return the rank-one update v(y − μ_c)/s, vvᵀ/s with v = S[:, c], s = S_cc + σ²/n; O(C²)."""
+        index = (*leading(self.mean.shape[:-2]), decision.alternative)
+        column = self.cov[*index, :, decision.context]
+        n = np.asarray(n, float)
+        total = n * at(self.var, decision) + at(self.noise, decision)
+        # n = 0 teaches nothing, nor does a cell known exactly (no variance, no noise).
+        weight = np.divide(n, total, out=np.zeros_like(total), where=total > 0)[..., None]
+        surprise = (np.asarray(value, float) - at(self.mean, decision))[..., None]
+        mean, cov = self.mean.copy(), self.cov.copy()
+        mean[index] += column * (surprise * weight)
+        cov[index] -= column[..., :, None] * column[..., None, :] * weight[..., None]
+        return BlockBelief(mean, cov, self.noise)
+
+    def best_probability(self) -> Array:
+        """Return P(each is best) by quadrature."""
+        return certainty.best_probability(self.mean, np.sqrt(self.var))
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(selected is within delta of the best) by quadrature."""
+        return certainty.good_probability(self.mean, np.sqrt(self.var), selected, delta)
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return the expected opportunity cost by quadrature."""
+        return certainty.expected_loss(self.mean, np.sqrt(self.var), selected)
+
+    def lower_bound(self, selected: IntArray) -> Array:
+        """Return Slepian's bound: with independent alternatives the differences are positively correlated."""
+        tau = np.sqrt(self.difference_var(selected))
+        return certainty.slepian_bound(gaps(self, selected), tau, selected)
+
+    def draw(self, normals: Array) -> Array:
+        """Return μ + √S z for every alternative."""
+        root = _square_root(self.cov)
+        return self.mean + np.einsum("...ij,s...j->s...i", root, normals)
+
+
+def _square_root(cov: Array) -> Array:
+    """Return a symmetric square root; unlike Cholesky it accepts singular covariances."""
+    values, vectors = np.linalg.eigh(cov)
+    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return root

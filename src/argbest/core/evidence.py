@@ -1,0 +1,169 @@
+"""The log evidence of one alternative's GP from its tally, with its gradient; compiled by Numba.
+
+For the m contexts with observations, D = diag(N_c/σ_c²), B = I + D½ K D½ and A = D½ B⁻¹ D½. Importing this
+module imports Numba, so only `argbest.core.fitting` does, and only when a fit is asked for.
+"""
+
+import numpy as np
+from numba import njit
+
+from argbest.core import kernels
+from argbest.core.priors import FLAT, GAMMA
+
+# Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
+compiled = njit(fastmath={"reassoc", "contract", "nsz"})
+
+_rbf, _rbf_slope = (compiled(f) for f in kernels.KERNELS["rbf"])
+_matern12, _matern12_slope = (compiled(f) for f in kernels.KERNELS["matern12"])
+_matern32, _matern32_slope = (compiled(f) for f in kernels.KERNELS["matern32"])
+_matern52, _matern52_slope = (compiled(f) for f in kernels.KERNELS["matern52"])
+_RBF, _MATERN12, _MATERN32, _ = range(4)
+
+
+@compiled
+def _correlate(code, r2):  # type: ignore[no-untyped-def]
+    """Return (correlation, slope) of the kernel with this code."""
+    if code == _RBF:
+        return _rbf(r2), _rbf_slope(r2)
+    if code == _MATERN12:
+        return _matern12(r2), _matern12_slope(r2)
+    if code == _MATERN32:
+        return _matern32(r2), _matern32_slope(r2)
+    return _matern52(r2), _matern52_slope(r2)
+
+
+@compiled
+def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
+    """Return the data of the contexts that hold observations: only those enter the evidence.
+
+    The last entry is (n, Σ W_c/noise_c, Σ N_c log noise_c).
+    """
+    kept = np.flatnonzero(count > 0)
+    m, d = kept.size, separation.shape[0]
+    between = np.empty((m, m, d))
+    for i in range(m):
+        for j in range(m):
+            for g in range(d):
+                between[i, j, g] = separation[g, kept[i], kept[j]]
+    counts, means, noises = count[kept], mean[kept], noise[kept]
+    totals = np.array([np.sum(counts), np.sum(m2[kept] / noises), np.sum(counts * np.log(noises))])
+    return between, counts, means, noises, totals
+
+
+@compiled
+def _factorise(b, upper, inverse):  # type: ignore[no-untyped-def]
+    """Replace ``b`` by its Cholesky factor, fill ``inverse`` with b⁻¹ and return log|b|.
+
+    ``upper`` receives the transposed inverse factor. All inner loops run along rows.
+    """
+    m = b.shape[0]
+    log_determinant = 0.0
+    for i in range(m):
+        for j in range(i + 1):
+            total = b[i, j]
+            for k in range(j):
+                total -= b[i, k] * b[j, k]
+            b[i, j] = np.sqrt(total) if i == j else total / b[j, j]
+        log_determinant += 2.0 * np.log(b[i, i])
+    for j in range(m):
+        upper[j, j] = 1.0 / b[j, j]
+        for i in range(j + 1, m):
+            total = 0.0
+            for k in range(j, i):
+                total -= b[i, k] * upper[j, k]
+            upper[j, i] = total / b[i, i]
+    for i in range(m):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, m):
+                total += upper[i, k] * upper[j, k]
+            inverse[i, j] = total
+            inverse[j, i] = total
+    return log_determinant
+
+
+@compiled
+def _add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
+    """Add the priors' derivatives in log θ to the gradient and return Σ log p(θ), constants dropped."""
+    value = 0.0
+    for i in range(theta.size):
+        family, a, b = rules[i, 0], rules[i, 1], rules[i, 2]
+        if family == FLAT:
+            continue
+        if family == GAMMA:
+            x = np.exp(theta[i])
+            value += (a - 1.0) * theta[i] - b * x
+            gradient[i] += (a - 1.0) - b * x
+        else:
+            z = (theta[i] - a) / b
+            value += -theta[i] - 0.5 * z * z
+            gradient[i] += -1.0 - z / b
+    return value
+
+
+@compiled
+def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
+    """Fill B = I + D½ K D½ and the lower triangles of correlation and slope."""
+    m, d = between.shape[0], between.shape[2]
+    precision = np.exp(-2.0 * theta[:d])
+    scale = np.exp(theta[d])
+    for i in range(m):
+        for j in range(i + 1):
+            r2 = 0.0
+            for g in range(d):
+                r2 += between[i, j, g] * precision[g]
+            correlation[i, j], slope[i, j] = _correlate(code, r2)
+            b[i, j] = root[i] * root[j] * scale * correlation[i, j]
+        b[i, i] += 1.0
+
+
+@compiled
+def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gradient):  # type: ignore[no-untyped-def]
+    """Fill ½ αᵀK'α − ½ tr(A K') for every kernel parameter (the derivatives in logarithms)."""
+    m, d = between.shape[0], between.shape[2]
+    precision = np.exp(-2.0 * theta[:d])
+    scale = np.exp(theta[d])
+    for i in range(m):
+        for j in range(i + 1):
+            pull = scale * (alpha[i] * alpha[j] - root[i] * inverse[i, j] * root[j])
+            if i == j:
+                pull *= 0.5
+            gradient[d] += pull * correlation[i, j]
+            for g in range(d):
+                gradient[g] += pull * slope[i, j] * between[i, j, g] * precision[g]
+
+
+@compiled
+def log_posterior(theta, code, data, rules, work, gradient):  # type: ignore[no-untyped-def]
+    """Return (log evidence + log prior, constant mean) and fill the gradient in the log parameters.
+
+    −½ [n log 2πσ² + Σ N_c log noise_c + log|B| + W/σ² + rᵀA r], the mean profiled out: m = 1ᵀAȲ / 1ᵀA1.
+    The noise variance of context c is exp(θ_last) · noise_c.
+    """
+    between, count, mean, noise, totals = data
+    n, within, log_noise = totals
+    d, m = between.shape[2], count.size
+    gradient[:] = 0.0
+    prior = _add_log_prior(theta, rules, gradient)
+    if m == 0:
+        return prior, 0.0
+    variance = np.exp(theta[d + 1])
+    root = np.sqrt(count / (variance * noise))
+    b, upper, inverse, correlation, slope = work
+    _fill_kernel(theta, code, between, root, b, correlation, slope)
+    log_determinant = _factorise(b, upper, inverse)
+    flat = np.dot(inverse, root)
+    constant = np.dot(flat, root * mean) / np.dot(flat, root)
+    residual = root * (mean - constant)
+    u = np.dot(inverse, residual)
+    _fill_gradient(theta, between, root * u, root, inverse, correlation, slope, gradient)
+    spread = within / variance
+    gradient[d + 1] -= 0.5 * (n - m + np.trace(inverse) - spread - np.dot(u, u))
+    total = n * np.log(2.0 * np.pi * variance) + log_noise + log_determinant + spread + np.dot(residual, u)
+    return prior - 0.5 * total, constant
+
+
+@compiled
+def workspace(m):  # type: ignore[no-untyped-def]
+    """Return the scratch matrices of ``log_posterior`` for m observed contexts."""
+    return np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((m, m))

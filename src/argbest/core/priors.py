@@ -1,0 +1,72 @@
+"""Priors and bounds of the GP's hyper-parameters on standardised outcomes, as named presets.
+
+Parameters are held as logarithms in the order log l_1 … log l_d, log scale, log noise. A prior is a density in
+the parameter itself, not in its logarithm. Each row of ``rules`` is (family, a, b, low, high), the bounds in
+logarithms; equal bounds hold a parameter fixed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest.core.arrays import Array
+from argbest.errors import unknown_name
+
+FLAT, GAMMA, LOGNORMAL = 0.0, 1.0, 2.0  # Gamma(shape a, rate b); LogNormal(location a, scale b)
+
+LENGTH_RANGE = (1e-3, 1e4)
+SCALE_RANGE = (1e-6, 1e6)
+NOISE_RANGE = (1e-4, 1e4)
+
+
+@dataclass(frozen=True)
+class Hyperprior:
+    """What the search for the hyper-parameters starts from and respects."""
+
+    rules: Array  # [d + 2, 5]
+    start: Array  # [d + 2], logarithms
+
+
+def _rule(family: float, a: float, b: float, bounds: tuple[float, float]) -> list[float]:
+    return [family, a, b, float(np.log(bounds[0])), float(np.log(bounds[1]))]
+
+
+def _paper(d: int) -> Hyperprior:
+    """Return the 2021 BoTorch defaults with which the paper's experiments were run."""
+    rules = [_rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d
+    rules += [_rule(GAMMA, 2.0, 0.15, SCALE_RANGE), _rule(GAMMA, 1.1, 0.05, NOISE_RANGE)]
+    softplus_of_zero = np.log(2.0)
+    return Hyperprior(np.array(rules), np.log([softplus_of_zero] * (d + 1) + [2.0]))
+
+
+def _modern(d: int) -> Hyperprior:
+    """Return the dimension-scaled LogNormal priors of BoTorch 0.12 and later; the scale is fixed at 1."""
+    location = np.sqrt(2.0) + 0.5 * np.log(d) if d else 0.0
+    rules = [_rule(LOGNORMAL, location, np.sqrt(3.0), (0.025, LENGTH_RANGE[1]))] * d
+    rules += [_rule(FLAT, 0.0, 0.0, (1.0, 1.0)), _rule(LOGNORMAL, -4.0, 1.0, NOISE_RANGE)]
+    return Hyperprior(np.array(rules), np.array([location - 3.0] * d + [0.0, -5.0]))
+
+
+def _none(d: int) -> Hyperprior:
+    """Return flat priors: pure maximum likelihood inside wide bounds."""
+    rules = [_rule(FLAT, 0.0, 0.0, LENGTH_RANGE)] * d
+    rules += [_rule(FLAT, 0.0, 0.0, SCALE_RANGE), _rule(FLAT, 0.0, 0.0, NOISE_RANGE)]
+    return Hyperprior(np.array(rules), np.log([0.5] * d + [1.0, 0.1]))
+
+
+PRIORS = {"paper": _paper, "modern": _modern, "none": _none}
+
+
+def hyperprior(name: str, d: int) -> Hyperprior:
+    """Return the preset ``paper``, ``modern`` or ``none`` for d context coordinates."""
+    if name not in PRIORS:
+        raise unknown_name("prior", name, PRIORS)
+    return PRIORS[name](d)
+
+
+def with_known_noise(prior: Hyperprior) -> Hyperprior:
+    """Return the prior with the noise factor fixed at 1: the noise variances given are then exact."""
+    rules, start = prior.rules.copy(), prior.start.copy()
+    rules[-1] = _rule(FLAT, 0.0, 0.0, (1.0, 1.0))
+    start[-1] = 0.0
+    return Hyperprior(rules, start)

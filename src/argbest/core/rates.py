@@ -1,0 +1,33 @@
+"""The large-deviations terms ζ and ψ of Algorithm 1 (Cakmak, Gao and Zhou), the only copy."""
+
+import numpy as np
+
+from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.belief import Belief, gaps, of_selected
+
+
+def zeta(belief: Belief, selected: IntArray) -> Array:
+    """Return ζ(k, c) = (μ_b − μ_k)² / Var(f_b − f_k), infinite for k = b, [..., alternative, context].
+
+    With independent alternatives the denominator is V_b + V_k. A difference known exactly has nothing left
+    to learn: ζ is infinite there as well.
+    """
+    gap = gaps(belief, selected)
+    spread = belief.difference_var(selected)
+    rate = np.full_like(gap, np.inf)
+    np.divide(gap**2, spread, out=rate, where=spread > 0)
+    np.put_along_axis(rate, selected[..., None, :], np.inf, axis=-2)
+    return rate
+
+
+def psi(count: AnyArray, var: Array, selected: IntArray) -> tuple[Array, Array]:
+    """Return ψ1 = N_b/V_b and ψ2 = Σ_{k≠b} N_k/V_k, each [..., context].
+
+    Counts stand for the fractions p: only ψ1 < ψ2 inside one context is ever asked, so the divisor cancels.
+    """
+    ratio = np.where(count > 0, np.inf, 0.0)
+    np.divide(count, var, out=ratio, where=var > 0)
+    of_best = of_selected(ratio, selected)
+    others = ratio.copy()
+    np.put_along_axis(others, selected[..., None, :], 0.0, axis=-2)
+    return of_best, others.sum(axis=-2)

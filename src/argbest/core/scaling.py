@@ -1,0 +1,51 @@
+"""Standardisation of outcomes per alternative, from the tally alone."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from argbest.core.arrays import Array
+from argbest.core.tally import Tally
+
+
+class Scaling(NamedTuple):
+    """Standardised = (value − shift) / spread, both [..., alternative]."""
+
+    shift: Array
+    spread: Array
+
+
+def standardisation(tally: Tally) -> Scaling:
+    """Return each alternative's mean and standard deviation (ddof 1) of all its observations.
+
+    With fewer than two observations, or none that differ, the standard deviation is that of the whole study;
+    with none at all the mean is, too; and 1 where the whole study shows no spread.
+    """
+    axes = (-2, -1)
+    pooled_n, pooled_mean, pooled_std = (np.squeeze(v, axes)[..., None] for v in _moments(tally, axes))
+    n, mean, std = (np.squeeze(v, -1) for v in _moments(tally, (-1,)))
+    size = np.max(np.abs(tally.mean), axis=axes, initial=0.0)[..., None]
+    fallback = np.where((pooled_n > 1) & (pooled_std > 1e-12 * size), pooled_std, 1.0)
+    own = np.max(np.abs(tally.mean), axis=-1, initial=0.0)
+    return Scaling(
+        shift=np.where(n > 0, mean, pooled_mean),
+        spread=np.where((n > 1) & (std > 1e-12 * own), std, fallback),
+    )
+
+
+def standardise(tally: Tally, scaling: Scaling) -> Tally:
+    """Return the tally of the standardised outcomes."""
+    shift, spread = scaling.shift[..., None], scaling.spread[..., None]
+    return Tally(tally.count, np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0), tally.m2 / spread**2)
+
+
+def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Return the count, mean and standard deviation of all observations along ``axes`` (kept)."""
+    n = tally.count.sum(axis=axes, keepdims=True)
+    # Around a reference cell, so that large values that lie close together keep their differences.
+    origin = np.max(np.where(tally.count > 0, tally.mean, -np.inf), axis=axes, keepdims=True)
+    origin = np.where(n > 0, origin, 0.0)
+    offset = np.where(tally.count > 0, tally.mean - origin, 0.0)
+    centre = (tally.count * offset).sum(axis=axes, keepdims=True) / np.maximum(n, 1)
+    squares = (tally.m2 + tally.count * (offset - centre) ** 2).sum(axis=axes, keepdims=True)
+    return n, origin + centre, np.sqrt(squares / np.maximum(n - 1, 1))

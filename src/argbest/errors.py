@@ -1,0 +1,32 @@
+"""Every error argbest raises on purpose. Messages say what came, what was expected, what to do."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class ArgbestError(Exception):
+    """The root of all errors raised by argbest."""
+
+
+class InputError(ArgbestError, ValueError):
+    """A definition or an argument cannot be used as given."""
+
+
+class TrialError(ArgbestError, ValueError):
+    """A trial is unknown, belongs to another study, or has been told already."""
+
+
+class SimulationError(ArgbestError, RuntimeError):
+    """The simulator raised, or returned something that is not a finite number."""
+
+
+class FitError(ArgbestError, ArithmeticError):
+    """A model could not be fitted to the data."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
+    """Return the error for a name that is not registered, with the nearest ones that are."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name).lower().replace("_", "-"), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return InputError(f"unknown {kind} {name!r}; known are {', '.join(names)}.{hint}")

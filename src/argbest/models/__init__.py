@@ -1,0 +1,1 @@
+"""Statistical models: a tally in, a belief out."""

@@ -1,0 +1,126 @@
+"""One Gaussian process over the contexts per alternative: the paper's model."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from argbest.core import conditioning, kernels, priors, scaling
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import BlockBelief
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import FitError, InputError, unknown_name
+
+
+@dataclass(frozen=True)
+class GPParams:
+    """Hyper-parameters of every alternative, in the units of the rewards; leading axes [..., alternative]."""
+
+    lengthscale: Array  # [..., alternative, coordinate], contexts scaled by their bounds
+    scale: Array  # [..., alternative]: prior variance of the reward
+    noise: Array  # [..., alternative, context]: variance of one observation
+    constant: Array  # [..., alternative]: prior mean of the reward
+    theta: Array  # [..., alternative, coordinate + 2]: where the search ended, on standardised outcomes
+    status: IntArray  # [..., alternative]: how the search ended
+
+    def scattered(self, chosen: BoolArray, old: "GPParams | None") -> "GPParams":
+        """Return parameters with these, [chosen, ...], in the chosen places and the old ones elsewhere."""
+        merged = {}
+        for field in fields(self):
+            fresh = getattr(self, field.name)
+            whole = np.empty((*chosen.shape, *fresh.shape[1:]), fresh.dtype) if old is None else getattr(old, field.name).copy()
+            whole[chosen] = fresh
+            merged[field.name] = whole
+        return GPParams(**merged)
+
+
+@dataclass(frozen=True)
+class GP:
+    """f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
+
+    ``kernel`` is rbf, matern12, matern32 or matern52; ``prior`` is paper, modern or none (see
+    `argbest.core.priors`). ``noise_sd`` is None to learn one noise level per alternative, or the known
+    standard deviation of one observation: a number, or a table [alternative, context].
+    BoTorch's model since 0.12 is ``GP(kernel="rbf", prior="modern")``.
+    """
+
+    kernel: str = "matern52"
+    prior: str = "paper"
+    noise_sd: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.kernel not in kernels.KERNELS:
+            raise unknown_name("kernel", self.kernel, kernels.KERNELS)
+        priors.hyperprior(self.prior, 1)
+        if self.noise_sd is not None:
+            sd = np.asarray(self.noise_sd, float)
+            if not (np.all(np.isfinite(sd)) and np.all(sd > 0)):
+                raise InputError(
+                    f"noise_sd must be positive and finite, got {self.noise_sd!r}; leave it out to learn the noise."
+                )
+
+    def fit(
+        self, tally: Tally, setting: Setting, params: GPParams | None = None, stale: BoolArray | None = None
+    ) -> GPParams:
+        """Return MAP hyper-parameters, searched from the preset's start or from ``params``."""
+        from argbest.core import fitting  # imports Numba, so not before it is needed
+
+        chosen = np.ones(tally.shape[:-1], bool) if params is None or stale is None else stale
+        scale = scaling.standardisation(tally)
+        whole = scaling.standardise(tally, scale)
+        data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
+        scale = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
+        prior, noise = self._noise(tally.shape, setting, chosen, scale)
+        start = prior.start if params is None else params.theta[chosen]
+        start = np.broadcast_to(start, (len(data.count), prior.start.size))
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, start)
+        if not np.all(np.isfinite(found.theta)):
+            raise FitError("the search for the GP's hyper-parameters diverged; are the observations extreme?")
+        fresh = _in_units(found.theta, found.constant, found.status, noise, scale)
+        return fresh.scattered(chosen, params)
+
+    def posterior(self, tally: Tally, setting: Setting, params: GPParams) -> BlockBelief:
+        """Return the exact posterior at the contexts."""
+        prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        mean, cov = conditioning.posterior(prior, params.constant, params.noise, tally)
+        return BlockBelief(mean, cov, params.noise)
+
+    def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
+        """Return the exact posterior at new contexts; their noise is the alternative's average."""
+        prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        cross = kernels.covariance(self.kernel, separation, params.lengthscale, params.scale)
+        variance = np.broadcast_to(params.scale[..., None], (*params.scale.shape, separation.shape[1]))
+        mean, var = conditioning.predict(
+            prior, np.swapaxes(cross, -1, -2), variance, params.constant, params.noise, tally
+        )
+        noise = np.broadcast_to(params.noise.mean(axis=-1, keepdims=True), mean.shape)
+        mean, var, noise = (np.moveaxis(v, -1, 0)[..., None] for v in (mean, var, noise))
+        return BlockBelief(mean, var[..., None], noise)
+
+    def _noise(
+        self, shape: tuple[int, ...], setting: Setting, chosen: BoolArray, scale: scaling.Scaling
+    ) -> tuple[priors.Hyperprior, Array]:
+        """Return the hyper-prior and what multiplies its noise parameter, [chosen, context]."""
+        prior = priors.hyperprior(self.prior, len(setting.separation))
+        if self.noise_sd is None:
+            return prior, np.ones((len(scale.spread), shape[-1]))
+        sd = np.asarray(self.noise_sd, float)
+        if sd.shape not in ((), shape[-2:]):
+            raise InputError(f"noise_sd has shape {sd.shape}, expected a number or a table {shape[-2:]}.")
+        known = np.broadcast_to(sd, shape)[chosen] / scale.spread[:, None]
+        return priors.with_known_noise(prior), known**2
+
+
+def _in_units(
+    theta: Array, constant: Array, status: IntArray, noise: Array, scale: scaling.Scaling
+) -> GPParams:
+    """Return the parameters found on standardised outcomes in the units of the rewards."""
+    shift, spread = scale
+    return GPParams(
+        lengthscale=np.exp(theta[..., :-2]),
+        scale=spread**2 * np.exp(theta[..., -2]),
+        noise=spread[..., None] ** 2 * np.exp(theta[..., -1:]) * noise,
+        constant=shift + spread * constant,
+        theta=theta,
+        status=status,
+    )

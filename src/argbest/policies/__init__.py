@@ -1,0 +1,1 @@
+"""Sampling policies: a belief in, a decision out."""

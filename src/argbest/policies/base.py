@@ -1,0 +1,69 @@
+"""The policy protocol, and what all policies share: choosing among ties and deciding in batches."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, anticipate
+from argbest.core.decision import Decision, cell
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+
+
+class Draws(Protocol):
+    """Random numbers of one step: the same lane always gives the same number."""
+
+    def uniform(self, lane: int = 0) -> Array:
+        """Return one uniform number in [0, 1) per leading index, [...]."""
+
+
+class Policy(Protocol):
+    """A frozen description of a rule that says which pairs to simulate next."""
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return n decisions [..., n].
+
+        ``pending`` [..., alternative, context] counts the trials under way; the belief does not know of them.
+        """
+
+
+Decide = Callable[[Belief, IntArray, int], Decision]
+
+
+def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArray, n: int) -> Decision:
+    """Return n decisions, each taken as if all pending trials and earlier decisions had come out as expected.
+
+    ``decide`` maps (belief, counts including those, position in the batch) to one decision.
+    """
+    lead = count.shape[:-2]
+    for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
+        where = Decision(np.full(lead, k), np.full(lead, c))
+        belief = anticipate(belief, where, pending[..., k, c])
+    count = count + pending
+    decisions = []
+    for i in range(n):
+        decision = decide(belief, count, i)
+        decisions.append(decision)
+        if i + 1 < n:
+            belief = anticipate(belief, decision)
+            count = count.copy()
+            count[cell(decision, count.shape)] += 1
+    return Decision(
+        np.stack([d.alternative for d in decisions], axis=-1), np.stack([d.context for d in decisions], axis=-1)
+    )
+
+
+def pick(candidates: BoolArray, draws: Draws, lane: int) -> Decision:
+    """Return one of the marked cells [..., alternative, context], uniformly at random."""
+    n_contexts = candidates.shape[-1]
+    flat = candidates.reshape(*candidates.shape[:-2], -1)
+    number = flat.sum(axis=-1)
+    index = np.argmax(flat, axis=-1)
+    if np.any(number > 1):  # the draw is a function of the step and lane, so leaving it out changes no other
+        rank = np.minimum((draws.uniform(lane) * number).astype(np.int64), number - 1)
+        index = np.argmax(np.cumsum(flat, axis=-1) > rank[..., None], axis=-1)
+    return Decision(index // n_contexts, index % n_contexts)

@@ -1,0 +1,38 @@
+"""GP-C-OCBA: sample where the large-deviations rate of a false selection is smallest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest.core import rates
+from argbest.core.arrays import IntArray
+from argbest.core.belief import Belief, best
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.policies.base import Draws, in_sequence, pick
+
+
+@dataclass(frozen=True)
+class GPCOCBA:
+    """Algorithm 1 of Cakmak, Gao and Zhou; ties at random; the context weights do not enter."""
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""
+
+        def decide(belief: Belief, count: IntArray, lane: int) -> Decision:
+            selected = best(belief)
+            rate = rates.zeta(belief, selected)
+            candidates = np.broadcast_to(setting.allowed, rate.shape).copy()
+            np.put_along_axis(candidates, selected[..., None, :], False, axis=-2)
+            lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=candidates, initial=np.inf)
+            challenger = pick(candidates & (rate == lowest), draws, lane)
+            psi1, psi2 = rates.psi(count, belief.var, selected)
+            context = challenger.context[..., None]
+            prefer_best = np.take_along_axis(psi1 < psi2, context, axis=-1)[..., 0]
+            incumbent = np.take_along_axis(selected, context, axis=-1)[..., 0]
+            return Decision(np.where(prefer_best, incumbent, challenger.alternative), challenger.context)
+
+        return in_sequence(decide, belief, tally.count, pending, n)

@@ -1,0 +1,1 @@
+"""Problems: alternatives, contexts, a simulator, and what is known of the truth."""

@@ -1,0 +1,140 @@
+"""All randomness: every draw and every seed is a pure function of its address, not of earlier draws.
+
+The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+SC 2011). The two halves of a root are its key; purpose, macro-replication, step and lane each have a counter
+word of their own, and Philox is a bijection of the counter, so two addresses of one root never share a block.
+"""
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Room rule: streams imports nothing of ours, hence no `core.arrays` and no `InputError` here.
+Array: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = int | np.integer[Any] | NDArray[np.integer[Any]]
+
+_WORD = 0xFFFFFFFF
+_SEED = 0x7FFFFFFF
+_SEED_ROUNDS = 6
+
+
+class Purpose(IntEnum):
+    """What a random number is for; each purpose has a stream of its own."""
+
+    POLICY = 1
+    NOISE = 2
+    DESIGN = 3
+    CERTIFICATE = 4
+    SEED = 5
+
+
+def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]:
+    """Return the Philox4x32-10 blocks [..., 4] of four counter words under two key words, broadcast."""
+    return np.stack(np.broadcast_arrays(*_block(counter, key)), axis=-1).astype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The uniform numbers of one step; an array of macro-replications sees what each would see alone."""
+
+    root: int
+    purpose: Purpose
+    macroreplication: Words = 0
+    step: int = 0
+
+    def uniform(self, lane: int = 0) -> Array:
+        """Return numbers in [0, 1) with 53 bits in the shape of `macroreplication`; lanes are independent."""
+        words = _block((lane, self.step, self.macroreplication, self.purpose), _halves(self.root))
+        return np.asarray(_unit(words[0], words[1]), dtype=np.float64)
+
+
+def cell_seed(root: int, cell: Words, replication: Words, *, n_cells: int) -> IntArray:
+    """Return the simulation seeds in [0, 2^31) of the given replications (0, 1, ...) of the given cells.
+
+    A bijection of 31-bit integers, keyed by the root, is applied to `replication · n_cells + cell`, so the
+    first 2^31 seeds of a study are distinct. With cell = alternative · C + context and n_cells = K · C every
+    pair has seeds of its own; with cell = context and n_cells = C the alternatives share them (common random
+    numbers).
+    """
+    if np.any(np.less(cell, 0)) or np.any(np.greater_equal(cell, n_cells)) or np.any(np.less(replication, 0)):
+        raise ValueError(
+            f"got cell {cell} and replication {replication}; cells run from 0 to n_cells - 1 = {n_cells - 1} "
+            "and replications from 0. Pass as n_cells the number of distinct cells."
+        )
+    x: IntArray = (np.asarray(replication, dtype=np.int64) * n_cells + cell) & _SEED
+    for mask, multiplier in _round_keys(root):
+        # Each of the three is invertible modulo 2^31: xor, an odd factor, and a shift to the right.
+        x = ((x ^ mask) * multiplier) & _SEED
+        x = x ^ (x >> 16)
+    return np.asarray(x, dtype=np.int64)
+
+
+def standard_normal(seed: Words) -> Array:
+    """Return one N(0, 1) number per simulation seed (Box-Muller), a function of that seed alone."""
+    words = _block((0, 0, 0, Purpose.NOISE), _halves(seed))
+    radius = np.sqrt(-2.0 * np.log1p(-_unit(words[0], words[1])))
+    return np.asarray(radius * np.cos(2.0 * np.pi * _unit(words[2], words[3])), dtype=np.float64)
+
+
+def generator(root: int, purpose: Purpose) -> np.random.Generator:
+    """Return a fresh NumPy generator of one purpose, for draws without a natural address."""
+    _halves(root)  # refuses what is not an unsigned 64-bit integer
+    return np.random.Generator(np.random.Philox(key=np.array([root, purpose], dtype=np.uint64)))
+
+
+@functools.lru_cache(maxsize=64)
+def _round_keys(root: int) -> tuple[tuple[int, int], ...]:
+    """Return (mask, odd multiplier) for each round of the seed bijection."""
+    words = philox((np.arange(_SEED_ROUNDS), 0, 0, Purpose.SEED), _halves(root))
+    return tuple((int(w[0]) & _SEED, (int(w[1]) & _SEED) | 1) for w in words)
+
+
+def _block(counter: Iterable[Words], key: Iterable[Words]) -> tuple[Any, Any, Any, Any]:
+    """Return the four output words; Python integers stay so, ten times faster for a single address."""
+    x0, x1, x2, x3 = map(_word, counter)
+    k0, k1 = map(_word, key)
+    for _ in range(10):
+        low, high = x0 * 0xD2511F53, x2 * 0xCD9E8D57
+        x0, x1, x2, x3 = (high >> 32) ^ x1 ^ k0, high & _WORD, (low >> 32) ^ x3 ^ k1, low & _WORD
+        k0, k1 = (k0 + 0x9E3779B9) & _WORD, (k1 + 0xBB67AE85) & _WORD
+    return x0, x1, x2, x3
+
+
+def _word(value: Any) -> Any:
+    """Return the value as a Python integer or a uint64 array, checked to fit 32 bits."""
+    if isinstance(value, int) and 0 <= value <= _WORD:
+        return int(value)
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu" or (
+        array.size and not 0 <= int(array.min()) <= int(array.max()) <= _WORD
+    ):
+        raise _refusal(value)
+    return array.astype(np.uint64)
+
+
+def _halves(value: Any) -> tuple[Any, Any]:
+    """Return the low and the high 32-bit word of an unsigned 64-bit integer."""
+    if not isinstance(value, int):
+        array = np.asarray(value)
+        if array.dtype.kind not in "iu":
+            raise _refusal(value)
+        value = array.astype(np.int64 if array.dtype.kind == "i" else np.uint64)
+    return _word(value & _WORD), _word(value >> 32)
+
+
+def _unit(high: Any, low: Any) -> Any:
+    """Return a number in [0, 1) made of the 53 leading bits of two words."""
+    return ((high >> 5) * 2**26 + (low >> 6)) * 2.0**-53
+
+
+def _refusal(value: object) -> ValueError:
+    return ValueError(
+        f"got {value!r} in the address of a random number; a root or a seed is an integer from 0 to "
+        "2^64 - 1, a macro-replication, step or lane from 0 to 2^32 - 1. Pass an integer in that range."
+    )
