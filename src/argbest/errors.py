@@ -24,6 +24,10 @@ class FitError(ArgbestError, ArithmeticError):
     """A model could not be fitted to the data."""
 
 
+class CompilationNotice(UserWarning):
+    """Something is being compiled, or the result of compiling cannot be kept."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """Return the error for a name that is not registered, with the nearest ones that are."""
     names = sorted(known)

@@ -38,20 +38,28 @@ def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def
 
     The last entry is (n, Σ W_c/noise_c, Σ N_c log noise_c).
     """
-    kept = np.flatnonzero(count > 0)
-    m, d = kept.size, separation.shape[0]
-    between = np.empty((m, m, d))
+    d, m = separation.shape[0], 0
+    kept = np.empty(count.size, np.int64)
+    for c in range(count.size):
+        if count[c] > 0:
+            kept[m] = c
+            m += 1
+    between, totals = np.empty((m, m, d)), np.zeros(3)
+    counts, means, noises = np.empty(m), np.empty(m), np.empty(m)
     for i in range(m):
+        c = kept[i]
+        counts[i], means[i], noises[i] = count[c], mean[c], noise[c]
+        totals[0] += count[c]
+        totals[1] += m2[c] / noise[c]
+        totals[2] += count[c] * np.log(noise[c])
         for j in range(m):
             for g in range(d):
-                between[i, j, g] = separation[g, kept[i], kept[j]]
-    counts, means, noises = count[kept], mean[kept], noise[kept]
-    totals = np.array([np.sum(counts), np.sum(m2[kept] / noises), np.sum(counts * np.log(noises))])
+                between[i, j, g] = separation[g, c, kept[j]]
     return between, counts, means, noises, totals
 
 
 @compiled
-def _factorise(b, upper, inverse):  # type: ignore[no-untyped-def]
+def factorise(b, upper, inverse):  # type: ignore[no-untyped-def]
     """Replace ``b`` by its Cholesky factor, fill ``inverse`` with b⁻¹ and return log|b|.
 
     ``upper`` receives the transposed inverse factor. All inner loops run along rows.
@@ -105,7 +113,9 @@ def _add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
 def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
     """Fill B = I + D½ K D½ and the lower triangles of correlation and slope."""
     m, d = between.shape[0], between.shape[2]
-    precision = np.exp(-2.0 * theta[:d])
+    precision = np.empty(d)
+    for g in range(d):
+        precision[g] = np.exp(-2.0 * theta[g])
     scale = np.exp(theta[d])
     for i in range(m):
         for j in range(i + 1):
@@ -121,7 +131,9 @@ def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ig
 def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gradient):  # type: ignore[no-untyped-def]
     """Fill ½ αᵀK'α − ½ tr(A K') for every kernel parameter (the derivatives in logarithms)."""
     m, d = between.shape[0], between.shape[2]
-    precision = np.exp(-2.0 * theta[:d])
+    precision = np.empty(d)
+    for g in range(d):
+        precision[g] = np.exp(-2.0 * theta[g])
     scale = np.exp(theta[d])
     for i in range(m):
         for j in range(i + 1):
@@ -141,29 +153,57 @@ def log_posterior(theta, code, data, rules, work, gradient):  # type: ignore[no-
     The noise variance of context c is exp(θ_last) · noise_c.
     """
     between, count, mean, noise, totals = data
-    n, within, log_noise = totals
-    d, m = between.shape[2], count.size
-    gradient[:] = 0.0
+    d, m, n = between.shape[2], count.size, totals[0]
+    for i in range(d + 2):
+        gradient[i] = 0.0
     prior = _add_log_prior(theta, rules, gradient)
     if m == 0:
         return prior, 0.0
     variance = np.exp(theta[d + 1])
-    root = np.sqrt(count / (variance * noise))
-    b, upper, inverse, correlation, slope = work
+    b, upper, inverse, correlation, slope, vectors = work
+    root, alpha = vectors[0], vectors[1]
+    for i in range(m):
+        root[i] = np.sqrt(count[i] / (variance * noise[i]))
     _fill_kernel(theta, code, between, root, b, correlation, slope)
-    log_determinant = _factorise(b, upper, inverse)
-    flat = np.dot(inverse, root)
-    constant = np.dot(flat, root * mean) / np.dot(flat, root)
-    residual = root * (mean - constant)
-    u = np.dot(inverse, residual)
-    _fill_gradient(theta, between, root * u, root, inverse, correlation, slope, gradient)
-    spread = within / variance
-    gradient[d + 1] -= 0.5 * (n - m + np.trace(inverse) - spread - np.dot(u, u))
-    total = n * np.log(2.0 * np.pi * variance) + log_noise + log_determinant + spread + np.dot(residual, u)
+    log_determinant = factorise(b, upper, inverse)
+    constant = _profiled_mean(root, inverse, mean)
+    quadratic, squared, trace = 0.0, 0.0, 0.0
+    for i in range(m):
+        u = 0.0
+        for j in range(m):
+            u += inverse[i, j] * root[j] * (mean[j] - constant)
+        alpha[i] = root[i] * u
+        quadratic += alpha[i] * (mean[i] - constant)
+        squared += u * u
+        trace += inverse[i, i]
+    _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gradient)
+    within = totals[1] / variance
+    gradient[d + 1] -= 0.5 * (n - m + trace - within - squared)
+    total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
     return prior - 0.5 * total, constant
 
 
 @compiled
+def _profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
+    """Return 1ᵀAȲ / 1ᵀA1."""
+    above, below = 0.0, 0.0
+    for i in range(root.size):
+        weight = 0.0
+        for j in range(root.size):
+            weight += inverse[i, j] * root[j]
+        above += weight * root[i] * mean[i]
+        below += weight * root[i]
+    return above / below
+
+
+@compiled
 def workspace(m):  # type: ignore[no-untyped-def]
-    """Return the scratch matrices of ``log_posterior`` for m observed contexts."""
-    return np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
+    """Return the scratch arrays of ``log_posterior`` for m observed contexts."""
+    return (
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((2, m)),
+    )

@@ -10,20 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import guvectorize
+from numba.core import event
 
 from argbest.core.arrays import Array, IntArray
-from argbest.core.evidence import compiled, log_posterior, observed, workspace
+from argbest.core.evidence import compiled, factorise, log_posterior, observed, workspace
 from argbest.core.kernels import KERNELS
 from argbest.core.priors import Hyperprior
 from argbest.core.tally import Tally
+from argbest.errors import CompilationNotice
 
 CONVERGED, STEP_LIMIT, STALLED = 0, 1, 2
 MAX_STEPS = 200
+TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
-
-
-class CompilationNotice(UserWarning):
-    """The search is being compiled, or cannot be cached."""
 
 
 class Fit(NamedTuple):
@@ -35,15 +34,15 @@ class Fit(NamedTuple):
     status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
 
 
-def fit_map(kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, start: Array) -> Fit:
-    """Return the MAP hyper-parameters of every alternative, found from ``start`` [..., d + 2].
+def fit_map(kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, starts: Array) -> Fit:
+    """Return the best maximum found from ``starts`` [..., s, d + 2], a row of NaN being none.
 
     The tally holds standardised outcomes [..., alternative, context]; ``noise`` [..., alternative, context]
     multiplies the noise parameter: 1 where it is learned, the known variances where that is fixed.
     """
     search = _search()
     outcome = search(
-        separation, tally.count.astype(float), tally.mean, tally.m2, noise, prior.rules, _code(kernel), start
+        separation, tally.count.astype(float), tally.mean, tally.m2, noise, prior.rules, _code(kernel), starts
     )
     return Fit(*outcome)
 
@@ -63,76 +62,101 @@ def _code(kernel: str) -> int:
 
 
 @compiled
-def _direction(hessian, gradient, free):  # type: ignore[no-untyped-def]
-    """Return the quasi-Newton step −H⁻¹g in the free parameters, 0 in the others."""
-    index = np.flatnonzero(free)
-    step = np.zeros(gradient.size)
-    if index.size:
-        reduced = np.empty((index.size, index.size))
-        for i in range(index.size):
-            for j in range(index.size):
-                reduced[i, j] = hessian[index[i], index[j]]
-        step[index] = -np.linalg.solve(reduced, gradient[index])
-    return step
+def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
+    """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its first-order gain."""
+    p = theta.size
+    free = np.empty(p, np.int64)
+    m = 0
+    for i in range(p):
+        step[i] = 0.0
+        if not ((theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)):
+            free[m] = i
+            m += 1
+    reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
+    for i in range(m):
+        for j in range(m):
+            reduced[i, j] = hessian[free[i], free[j]]
+    factorise(reduced, upper, inverse)
+    gain = 0.0
+    for i in range(m):
+        for j in range(m):
+            step[free[i]] += inverse[i, j] * gradient[free[j]]
+        gain += step[free[i]] * gradient[free[i]]
+    return gain
 
 
 @compiled
-def _curve(hessian, move, change):  # type: ignore[no-untyped-def]
-    """Update the Hessian by BFGS, damped after Powell so that it stays positive definite."""
-    product = np.dot(hessian, move)
-    bend = np.dot(move, product)
-    if bend <= 0.0:
+def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
+    """Update the Hessian of −f by BFGS, damped after Powell so that it stays positive definite."""
+    p = move.size
+    product = np.zeros(p)
+    for i in range(p):
+        for j in range(p):
+            product[i] += hessian[i, j] * move[j]
+    curvature, agreement = 0.0, 0.0
+    for i in range(p):
+        curvature += move[i] * product[i]
+        agreement += move[i] * change[i]
+    if curvature <= 0.0:
         return
-    agreement = np.dot(move, change)
-    if agreement < 0.2 * bend:
-        blend = 0.8 * bend / (bend - agreement)
-        change = blend * change + (1.0 - blend) * product
-        agreement = np.dot(move, change)
-    hessian += np.outer(change, change) / agreement - np.outer(product, product) / bend
+    blend = 1.0 if agreement >= 0.2 * curvature else 0.8 * curvature / (curvature - agreement)
+    agreement = blend * agreement + (1.0 - blend) * curvature
+    for i in range(p):
+        change[i] = blend * change[i] + (1.0 - blend) * product[i]
+    for i in range(p):
+        for j in range(p):
+            hessian[i, j] += change[i] * change[j] / agreement - product[i] * product[j] / curvature
 
 
 @compiled
-def _first_hessian(theta, data):  # type: ignore[no-untyped-def]
-    """Return a diagonal guess of the curvature: replications fix the noise, contexts the other parameters."""
-    n, m = data[4][0], data[1].size
-    hessian = np.eye(theta.size)
-    hessian[-1, -1] = 1.0 + 0.5 * (n - m)
-    return hessian
+def _line_search(theta, step, value, gradient, code, data, rules, work, trial, trial_gradient):  # type: ignore[no-untyped-def]
+    """Fill the first point along the step that improves enough; return (value, constant, found)."""
+    longest = 0.0
+    for i in range(step.size):
+        longest = max(longest, abs(step[i]))
+    length = min(1.0, LONGEST_STEP / longest)
+    for _ in range(40):
+        promise = 0.0
+        for i in range(step.size):
+            trial[i] = min(max(theta[i] + length * step[i], rules[i, 3]), rules[i, 4])
+            promise += gradient[i] * (trial[i] - theta[i])
+        reached, constant = log_posterior(trial, code, data, rules, work, trial_gradient)
+        if reached >= value + 1e-4 * promise:
+            return reached, constant, True
+        length *= 0.3
+    return value, 0.0, False
 
 
 @compiled
-def _maximise(theta, code, data, rules):  # type: ignore[no-untyped-def]
+def _maximise(theta, code, data, rules, work):  # type: ignore[no-untyped-def]
     """Move ``theta`` to a maximum of the log posterior inside its bounds; return (value, constant, status).
 
-    Projected quasi-Newton with a backtracking line search; parameters at a bound and pushed outwards rest.
+    Projected quasi-Newton. The first Hessian knows that replications beyond the first fix the noise.
     """
+    p = theta.size
     low, high = rules[:, 3], rules[:, 4]
-    theta[:] = np.minimum(np.maximum(theta, low), high)
-    work = workspace(data[1].size)
-    gradient, trial_gradient = np.empty(theta.size), np.empty(theta.size)
+    trial, gradient, trial_gradient, step = np.empty(p), np.empty(p), np.empty(p), np.empty(p)
+    for i in range(p):
+        theta[i] = min(max(theta[i], low[i]), high[i])
     value, constant = log_posterior(theta, code, data, rules, work, gradient)
-    hessian = _first_hessian(theta, data)
+    hessian = np.eye(p)
+    hessian[p - 1, p - 1] += 0.5 * (data[4][0] - data[1].size)
     for _ in range(MAX_STEPS):
-        free = ~(((theta <= low) & (gradient <= 0.0)) | ((theta >= high) & (gradient >= 0.0)))
-        step = _direction(hessian, -gradient, free)
-        gain = np.dot(gradient, step)
-        if gain <= 1e-11 * (1.0 + abs(value) * 1e-3):
+        gain = _direction(hessian, gradient, low, high, theta, step)
+        if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
             return value, constant, CONVERGED
-        length = min(1.0, LONGEST_STEP / np.max(np.abs(step)))
-        improved = False
-        for _ in range(40):
-            trial = np.minimum(np.maximum(theta + length * step, low), high)
-            move = trial - theta
-            trial_value, trial_constant = log_posterior(trial, code, data, rules, work, trial_gradient)
-            if trial_value >= value + 1e-4 * np.dot(gradient, move):
-                improved = True
-                break
-            length *= 0.3
-        if not improved:
+        reached, new_constant, found = _line_search(
+            theta, step, value, gradient, code, data, rules, work, trial, trial_gradient
+        )
+        if not found:
             return value, constant, STALLED
-        _curve(hessian, move, gradient - trial_gradient)
-        theta[:], gradient[:] = trial, trial_gradient
-        value, constant = trial_value, trial_constant
+        for i in range(p):
+            step[i] = trial[i] - theta[i]
+            theta[i] = trial[i]
+            trial[i] = gradient[i] - trial_gradient[i]
+            gradient[i] = trial_gradient[i]
+        _bend(hessian, step, trial)
+        value, constant = reached, new_constant
     return value, constant, STEP_LIMIT
 
 
@@ -140,10 +164,21 @@ _DATA = "float64[:,:,:], float64[:], float64[:], float64[:], float64[:], float64
 _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 
 
-def _search_body(separation, count, mean, m2, noise, rules, code, start, theta, constant, value, status):  # type: ignore[no-untyped-def]
+def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta, constant, value, status):  # type: ignore[no-untyped-def]
     data = observed(separation, count, mean, m2, noise)
-    theta[:] = start
-    value[0], constant[0], status[0] = _maximise(theta, code, data, rules)
+    work = workspace(data[1].size)
+    value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
+    point = np.empty(theta.size)
+    for s in range(starts.shape[0]):
+        if np.isnan(starts[s, 0]):
+            continue
+        for i in range(theta.size):
+            point[i] = starts[s, i]
+        reached, mean_there, ended = _maximise(point, code, data, rules, work)
+        if reached > value[0]:
+            value[0], constant[0], status[0] = reached, mean_there, ended
+            for i in range(theta.size):
+                theta[i] = point[i]
 
 
 def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value, gradient, constant):  # type: ignore[no-untyped-def]
@@ -154,7 +189,7 @@ def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value
 @functools.cache
 def _search() -> Callable[..., tuple[Any, ...]]:
     outputs = "float64[:], float64[:], float64[:], int64[:]"
-    return _build(_search_body, f"void({_DATA}, float64[:], {outputs})", f"{_LAYOUT},(p)->(p),(),(),()")
+    return _build(_search_body, f"void({_DATA}, float64[:,:], {outputs})", f"{_LAYOUT},(s,p)->(p),(),(),()")
 
 
 @functools.cache
@@ -165,12 +200,34 @@ def _evaluate() -> Callable[..., tuple[Any, ...]]:
 
 def _build(body: Callable[..., None], signature: str, layout: str) -> Callable[..., tuple[Any, ...]]:
     """Return the compiled ufunc, from the cache where there is one, uncached where none can be written."""
-    try:
-        built = guvectorize([signature], layout, nopython=True, cache=True)(body)
-    except RuntimeError as reason:
-        if "cannot cache" not in str(reason):
-            raise
-        warnings.warn(f"compiling without a cache: {reason}", CompilationNotice, stacklevel=3)
-        built = guvectorize([signature], layout, nopython=True)(body)
-    compiled_ufunc: Callable[..., tuple[Any, ...]] = built
-    return compiled_ufunc
+    with event.install_listener("numba:compile", _Announcement()):
+        try:
+            built = guvectorize([signature], layout, nopython=True, cache=True)(body)
+        except RuntimeError as reason:
+            if "cannot cache" not in str(reason):
+                raise
+            warnings.warn(
+                "no folder for compiled code is writable, so every process compiles anew; "
+                "set NUMBA_CACHE_DIR to a writable folder to avoid that.",
+                CompilationNotice,
+                stacklevel=2,
+            )
+            built = guvectorize([signature], layout, nopython=True)(body)
+    ufunc: Callable[..., tuple[Any, ...]] = built
+    return ufunc
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Says once that a compilation has begun; loading from the cache begins none."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        if not self.said:
+            self.said = True
+            notice = "compiling the search for GP hyper-parameters: some seconds, once per installation."
+            warnings.warn(notice, CompilationNotice, stacklevel=2)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""

@@ -18,13 +18,23 @@ LENGTH_RANGE = (1e-3, 1e4)
 SCALE_RANGE = (1e-6, 1e6)
 NOISE_RANGE = (1e-4, 1e4)
 
+# Second and third starting points (lengthscale, scale, noise): the posterior may have more than one maximum, one
+# that calls the data noise and one that follows them.
+SMOOTH = (1.0, 1.0, 0.01)
+ROUGH = (0.1, 1.0, 0.3)
+
 
 @dataclass(frozen=True)
 class Hyperprior:
     """What the search for the hyper-parameters starts from and respects."""
 
     rules: Array  # [d + 2, 5]
-    start: Array  # [d + 2], logarithms
+    starts: Array  # [s, d + 2], logarithms; the first is the preset's own
+
+
+def _starts(d: int, *points: tuple[float, float, float]) -> Array:
+    """Return starting points given as (lengthscale, scale, noise)."""
+    return np.log([[length] * d + [scale, noise] for length, scale, noise in points])
 
 
 def _rule(family: float, a: float, b: float, bounds: tuple[float, float]) -> list[float]:
@@ -35,23 +45,23 @@ def _paper(d: int) -> Hyperprior:
     """Return the 2021 BoTorch defaults with which the paper's experiments were run."""
     rules = [_rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d
     rules += [_rule(GAMMA, 2.0, 0.15, SCALE_RANGE), _rule(GAMMA, 1.1, 0.05, NOISE_RANGE)]
-    softplus_of_zero = np.log(2.0)
-    return Hyperprior(np.array(rules), np.log([softplus_of_zero] * (d + 1) + [2.0]))
+    softplus_of_zero = float(np.log(2.0))
+    return Hyperprior(np.array(rules), _starts(d, (softplus_of_zero, softplus_of_zero, 2.0), SMOOTH))
 
 
 def _modern(d: int) -> Hyperprior:
     """Return the dimension-scaled LogNormal priors of BoTorch 0.12 and later; the scale is fixed at 1."""
-    location = np.sqrt(2.0) + 0.5 * np.log(d) if d else 0.0
+    location = float(np.sqrt(2.0) + 0.5 * np.log(d))
     rules = [_rule(LOGNORMAL, location, np.sqrt(3.0), (0.025, LENGTH_RANGE[1]))] * d
     rules += [_rule(FLAT, 0.0, 0.0, (1.0, 1.0)), _rule(LOGNORMAL, -4.0, 1.0, NOISE_RANGE)]
-    return Hyperprior(np.array(rules), np.array([location - 3.0] * d + [0.0, -5.0]))
+    return Hyperprior(np.array(rules), _starts(d, (np.exp(location - 3.0), 1.0, np.exp(-5.0)), SMOOTH))
 
 
 def _none(d: int) -> Hyperprior:
     """Return flat priors: pure maximum likelihood inside wide bounds."""
     rules = [_rule(FLAT, 0.0, 0.0, LENGTH_RANGE)] * d
     rules += [_rule(FLAT, 0.0, 0.0, SCALE_RANGE), _rule(FLAT, 0.0, 0.0, NOISE_RANGE)]
-    return Hyperprior(np.array(rules), np.log([0.5] * d + [1.0, 0.1]))
+    return Hyperprior(np.array(rules), _starts(d, (0.5, 1.0, 0.1), SMOOTH, ROUGH))
 
 
 PRIORS = {"paper": _paper, "modern": _modern, "none": _none}
@@ -66,7 +76,7 @@ def hyperprior(name: str, d: int) -> Hyperprior:
 
 def with_known_noise(prior: Hyperprior) -> Hyperprior:
     """Return the prior with the noise factor fixed at 1: the noise variances given are then exact."""
-    rules, start = prior.rules.copy(), prior.start.copy()
+    rules, starts = prior.rules.copy(), prior.starts.copy()
     rules[-1] = _rule(FLAT, 0.0, 0.0, (1.0, 1.0))
-    start[-1] = 0.0
-    return Hyperprior(rules, start)
+    starts[:, -1] = 0.0
+    return Hyperprior(rules, starts)

@@ -1,6 +1,7 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import FitError, InputError, unknown_name
+
+if TYPE_CHECKING:
+    from argbest.core.fitting import Fit
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class GPParams:
     noise: Array  # [..., alternative, context]: variance of one observation
     constant: Array  # [..., alternative]: prior mean of the reward
     theta: Array  # [..., alternative, coordinate + 2]: where the search ended, on standardised outcomes
+    searched: IntArray  # [..., alternative]: number of observations at the last full search
     status: IntArray  # [..., alternative]: how the search ended
 
     def scattered(self, chosen: BoolArray, old: "GPParams | None") -> "GPParams":
@@ -71,12 +76,11 @@ class GP:
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
         scale = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         prior, noise = self._noise(tally.shape, setting, chosen, scale)
-        start = prior.start if params is None else params.theta[chosen]
-        start = np.broadcast_to(start, (len(data.count), prior.start.size))
-        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, start)
+        starts, searched = _starts(prior, data, chosen, params)
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, starts)
         if not np.all(np.isfinite(found.theta)):
             raise FitError("the search for the GP's hyper-parameters diverged; are the observations extreme?")
-        fresh = _in_units(found.theta, found.constant, found.status, noise, scale)
+        fresh = _in_units(found, searched, noise, scale)
         return fresh.scattered(chosen, params)
 
     def posterior(self, tally: Tally, setting: Setting, params: GPParams) -> BlockBelief:
@@ -111,16 +115,34 @@ class GP:
         return priors.with_known_noise(prior), known**2
 
 
-def _in_units(
-    theta: Array, constant: Array, status: IntArray, noise: Array, scale: scaling.Scaling
-) -> GPParams:
+def _starts(
+    prior: priors.Hyperprior, data: Tally, chosen: BoolArray, params: GPParams | None
+) -> tuple[Array, IntArray]:
+    """Return where each search starts, [chosen, s, coordinate + 2], and the counts at its last full search.
+
+    A full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
+    again whenever the data have grown by half, so that no poor optimum is kept for ever.
+    """
+    n = data.count.sum(axis=-1)
+    cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
+    if params is None:
+        return cold, n
+    searched = params.searched[chosen]
+    full = n >= 1.5 * searched
+    presets = np.where(full[:, None, None], cold, np.nan)
+    return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
+
+
+def _in_units(found: "Fit", searched: IntArray, noise: Array, scale: scaling.Scaling) -> GPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
     shift, spread = scale
+    theta = found.theta
     return GPParams(
         lengthscale=np.exp(theta[..., :-2]),
         scale=spread**2 * np.exp(theta[..., -2]),
         noise=spread[..., None] ** 2 * np.exp(theta[..., -1:]) * noise,
-        constant=shift + spread * constant,
+        constant=shift + spread * found.constant,
         theta=theta,
-        status=status,
+        searched=searched,
+        status=found.status,
     )

@@ -1,0 +1,35 @@
+"""argbest: the best alternative for every context, from noisy simulations, with a certificate."""
+
+from importlib.metadata import version
+
+from argbest.core.certificate import Certificate
+from argbest.errors import ArgbestError, FitError, InputError, SimulationError, TrialError
+from argbest.models.gp import GP
+from argbest.problems.base import Problem
+from argbest.study.design import EveryPair, RandomContexts
+from argbest.study.select import select
+from argbest.study.stopping import ExpectedPCS, OpportunityCost, WorstPCS
+from argbest.study.study import Study
+from argbest.study.trial import Trial
+
+__version__ = version("argbest")
+
+__all__ = [
+    "GP",
+    "ArgbestError",
+    "Certificate",
+    "EveryPair",
+    "ExpectedPCS",
+    "FitError",
+    "InputError",
+    "OpportunityCost",
+    "Problem",
+    "RandomContexts",
+    "SimulationError",
+    "Study",
+    "Trial",
+    "TrialError",
+    "WorstPCS",
+    "__version__",
+    "select",
+]

@@ -1,0 +1,268 @@
+"""Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.tally import Tally, from_observations
+from argbest.errors import InputError, unknown_name
+from argbest.problems.axis import Axis, Bounds
+
+Goal: TypeAlias = Literal["max", "min"]
+Simulate: TypeAlias = Callable[[Any, Any, int], float]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_TIE = 1e-9  # of the range of the truth table
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Problem:
+    """K alternatives, C contexts, a simulator and, where known, the truth; tables are [alternative, context].
+
+    Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`). One noisy reward comes from
+    `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
+    `bounds` give the range of the context coordinates (`Axis.bounds`). `truth`, its standard error `truth_se`
+    and the noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
+    """
+
+    alternatives: Axis
+    contexts: Axis
+    simulate: Simulate | None
+    weights: Array  # [context], sums to 1
+    bounds: Bounds
+    goal: Goal
+    truth: Array | None  # [alternative, context]
+    truth_se: Array | None  # [alternative, context]
+    noise_sd: Array | None  # [alternative, context]
+    name: str
+    description: str
+
+    def __init__(
+        self,
+        alternatives: object,
+        contexts: object,
+        simulate: Simulate | None = None,
+        *,
+        weights: object = None,
+        bounds: object = None,
+        goal: str = "max",
+        truth: object = None,
+        truth_se: object = None,
+        noise_sd: object = None,
+        name: str = "problem",
+        description: str = "",
+    ) -> None:
+        if goal not in ("max", "min"):
+            raise unknown_name("goal", goal, ("max", "min"))
+        if truth is None and truth_se is not None:
+            raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
+        rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
+        shape = (len(rows), len(columns))
+        error = 0.0 if truth_se is None else truth_se
+        self.__dict__.update(  # the one way to set a field of a frozen instance
+            alternatives=rows,
+            contexts=columns,
+            simulate=_function(simulate),
+            weights=_weights(weights, len(columns)),
+            bounds=columns.bounds(bounds),
+            goal=goal,
+            truth=None if truth is None else _numbers("truth", truth, shape),
+            truth_se=None if truth is None else _spread("truth_se", error, shape),
+            noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
+            name=name,
+            description=description,
+        )
+
+    @property
+    def n_alternatives(self) -> int:
+        """The number K of alternatives."""
+        return len(self.alternatives)
+
+    @property
+    def n_contexts(self) -> int:
+        """The number C of contexts."""
+        return len(self.contexts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, C), the shape of every table."""
+        return self.n_alternatives, self.n_contexts
+
+    @property
+    def sign(self) -> int:
+        """+1 if larger is better for the user, -1 if smaller is."""
+        return 1 if self.goal == "max" else -1
+
+    @cached_property
+    def best(self) -> IntArray:
+        """[context] the best alternative, the lowest index among ties."""
+        return _frozen(np.argmax(self._tied, axis=0).astype(np.int64))
+
+    @cached_property
+    def ties(self) -> tuple[tuple[int, ...], ...]:
+        """Per context, all alternatives within 1e-9 of the table's range of the best."""
+        return tuple(tuple(map(int, np.flatnonzero(column))) for column in self._tied.T)
+
+    @property
+    def pcs_ceiling(self) -> float:
+        """Σ_c w_c / #ties_c, the PCS that can be reached when ties are broken without knowing their order."""
+        return float(self.weights @ (1.0 / self._tied.sum(axis=0)))
+
+    @cached_property
+    def gaps(self) -> Array:
+        """[context] how much better the best is than the second best; 0 for a tie."""
+        first, second = np.take_along_axis(self._rewards, self._first_two, axis=0)
+        return _frozen(np.where(self._tied.sum(axis=0) > 1, 0.0, first - second))
+
+    @cached_property
+    def gap_over_noise(self) -> Array:
+        """[context] the gap over the root mean square of the two noise standard deviations."""
+        if self.noise_sd is None:
+            raise InputError("the noise is not known. Give Problem(..., noise_sd=number or table).")
+        noise = np.sqrt(np.mean(np.take_along_axis(self.noise_sd, self._first_two, axis=0) ** 2, axis=0))
+        ratio = np.where(self.gaps > 0, np.inf, 0.0)
+        return _frozen(np.divide(self.gaps, noise, out=ratio, where=noise > 0))
+
+    def correct(self, selected: IntArray) -> BoolArray:
+        """Return [..., context] whether the selected alternative is `best`."""
+        return np.asarray(self._checked(selected) == self.best)
+
+    def good(self, selected: IntArray, delta: float = 0.0) -> BoolArray:
+        """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are."""
+        if not (np.isfinite(delta) and delta >= 0):
+            raise InputError(
+                f"got delta={delta!r}; expected a finite number, 0 or more, in units of the reward."
+            )
+        return self.opportunity_cost(selected) <= delta + self._tolerance
+
+    def opportunity_cost(self, selected: IntArray) -> Array:
+        """Return [..., context] how much worse the selected alternative is than the best."""
+        chosen = self._rewards[self._checked(selected), np.arange(self.n_contexts)]
+        return np.asarray(self._rewards.max(axis=0) - chosen)
+
+    def tally(self, frame: pd.DataFrame) -> Tally:
+        """Return the tally, larger is better, of a frame with the columns of both `Axis.frame` and `value`."""
+        where = self.alternatives.locate(frame), self.contexts.locate(frame)
+        if "value" not in frame.columns:
+            raise InputError(f"got a frame with the columns {list(frame.columns)}. Add the column 'value'.")
+        numbers = pd.to_numeric(frame["value"], errors="coerce").to_numpy(float, na_value=np.nan)
+        bad = np.flatnonzero(~np.isfinite(numbers))
+        if bad.size:
+            raise InputError(
+                f"row {bad[0]} of the frame has value {frame['value'].iloc[bad[0]]!r}; an observation must "
+                "be a finite number. Drop the row or correct it."
+            )
+        return from_observations(*where, self.sign * numbers, self.shape)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the problem as JSON-ready values, None where unknown; positions count from 0."""
+        known = self.truth is not None
+        scored = known and self.noise_sd is not None
+        return {
+            "name": self.name,
+            "goal": self.goal,
+            "alternatives": [self.alternatives.item(k) for k in range(self.n_alternatives)],
+            "contexts": [self.contexts.item(c) for c in range(self.n_contexts)],
+            "weights": self.weights.tolist(),
+            "noise_sd": None if self.noise_sd is None else self.noise_sd.tolist(),
+            "truth": None if self.truth is None else self.truth.tolist(),
+            "truth_se": None if self.truth_se is None else self.truth_se.tolist(),
+            "best": self.best.tolist() if known else None,
+            "ties": [list(tied) for tied in self.ties] if known else None,
+            "pcs_ceiling": self.pcs_ceiling if known else None,
+            "gap_over_noise": [r if np.isfinite(r) else None for r in self.gap_over_noise.tolist()]
+            if scored
+            else None,
+        }
+
+    @property
+    def _rewards(self) -> Array:
+        """The truth with larger being better."""
+        if self.truth is None:
+            raise InputError(
+                f"the truth of problem {self.name!r} is not known; expected a table of mean rewards. "
+                "Give Problem(..., truth=[alternative][context])."
+            )
+        return self.sign * self.truth
+
+    @property
+    def _tolerance(self) -> float:
+        return _TIE * float(np.ptp(self._rewards))
+
+    @property
+    def _tied(self) -> BoolArray:
+        rewards = self._rewards
+        return np.asarray(rewards.max(axis=0) - rewards <= self._tolerance)
+
+    @property
+    def _first_two(self) -> IntArray:
+        """[2, context] the best alternative and the best of the others."""
+        others = self._rewards.copy()
+        others[self.best, np.arange(self.n_contexts)] = -np.inf
+        return np.stack([self.best, np.argmax(others, axis=0)])
+
+    def _checked(self, selected: IntArray) -> IntArray:
+        array = np.asarray(selected)
+        shaped = array.dtype.kind in "iu" and array.shape[-1:] == (self.n_contexts,)
+        if not shaped or (array.size and not 0 <= array.min() <= array.max() < self.n_alternatives):
+            raise InputError(
+                f"got a selection of shape {array.shape} and type {array.dtype}; expected an alternative, "
+                f"0 to {self.n_alternatives - 1}, for each context (last axis {self.n_contexts}). Correct it."
+            )
+        return array
+
+
+def _function(simulate: Simulate | None) -> Simulate | None:
+    if simulate is None or callable(simulate):
+        return simulate
+    raise InputError(
+        f"got simulate={simulate!r}; expected a function simulate(alternative, context, seed) -> float. "
+        "Leave it out to ask and tell by hand."
+    )
+
+
+def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    array.flags.writeable = False
+    return array
+
+
+def _numbers(what: str, given: object, shape: tuple[int, ...]) -> Array:
+    """Return a read-only copy of finite numbers of the given shape."""
+    try:
+        array = np.array(given)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf" or array.shape != shape:
+        raise InputError(
+            f"got {what} of shape {array.shape} and type {array.dtype}; expected numbers of shape {shape} "
+            "(tables are alternatives x contexts). Give a list, or a list of lists, in order."
+        )
+    if not np.isfinite(array).all():
+        at = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        raise InputError(f"{what} at {at} is {array[at]}; expected finite numbers. Correct it.")
+    return _frozen(array.astype(np.float64))
+
+
+def _weights(given: object, n_contexts: int) -> Array:
+    weights = _numbers("weights", np.ones(n_contexts) if given is None else given, (n_contexts,))
+    if (weights < 0).any() or not 0 < weights.sum() < np.inf:
+        raise InputError(
+            f"got weights {weights.tolist()}; expected none negative and a positive, finite sum. "
+            "Use 0 to leave out a context."
+        )
+    return _frozen(weights / weights.sum())
+
+
+def _spread(what: str, given: object, shape: tuple[int, int]) -> Array:
+    """Return a table of standard deviations, from a table or one number for all cells."""
+    table = np.full(shape, cast("Any", given)) if np.isscalar(given) else given
+    array = _numbers(what, table, shape)
+    if (array < 0).any():
+        raise InputError(f"got {what} with {array.min()}; a standard deviation is 0 or more. Correct it.")
+    return array

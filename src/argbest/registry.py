@@ -1,0 +1,53 @@
+"""Names of everything that ships: one literal table per kind."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from argbest.errors import unknown_name
+from argbest.models.base import Model
+from argbest.models.gp import GP
+from argbest.policies.base import Policy
+from argbest.policies.equal import Equal
+from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.random import Random
+from argbest.problems.base import Problem
+from argbest.problems.synthetic import branin
+
+
+class PolicyEntry(NamedTuple):
+    """How to make a policy, and the model it is used with unless another is named."""
+
+    make: Callable[[], Policy]
+    model: str
+
+
+MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP}
+
+POLICIES: dict[str, PolicyEntry] = {
+    "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
+    "equal": PolicyEntry(Equal, "gp"),
+    "random": PolicyEntry(Random, "gp"),
+}
+
+PROBLEMS: dict[str, Callable[[], Problem]] = {"branin": branin}
+
+
+def policy(name: str) -> PolicyEntry:
+    """Return the entry of a policy by its registry name."""
+    if name not in POLICIES:
+        raise unknown_name("policy", name, POLICIES)
+    return POLICIES[name]
+
+
+def model(name: str) -> Model[Any]:
+    """Return a model by its registry name, with default options."""
+    if name not in MODELS:
+        raise unknown_name("model", name, MODELS)
+    return MODELS[name]()
+
+
+def problem(name: str) -> Problem:
+    """Return a shipped problem by its registry name."""
+    if name not in PROBLEMS:
+        raise unknown_name("problem", name, PROBLEMS)
+    return PROBLEMS[name]()

@@ -1,0 +1,95 @@
+"""Initial designs: which pairs are simulated before a policy decides."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from argbest.errors import InputError
+from argbest.problems.base import Problem
+
+Pair = tuple[int, int]
+
+
+class Design(Protocol):
+    """A frozen description of the first pairs to simulate."""
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
+        """Return positions of (alternative, context), in the order of simulation."""
+
+
+@dataclass(frozen=True)
+class EveryPair:
+    """Every pair, ``replications`` times."""
+
+    replications: int = 2
+
+    def __post_init__(self) -> None:
+        _whole("replications", self.replications, at_least=0)
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
+        """Return all pairs once, then all again, as often as asked."""
+        once = [(k, c) for k in range(problem.n_alternatives) for c in range(problem.n_contexts)]
+        return once * self.replications
+
+
+@dataclass(frozen=True)
+class RandomContexts:
+    """For every alternative ``number`` random contexts, one replication each."""
+
+    number: int
+    replace: bool = False
+
+    def __post_init__(self) -> None:
+        _whole("number", self.number, at_least=1)
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
+        """Return the drawn pairs, alternative by alternative."""
+        if not self.replace and self.number > problem.n_contexts:
+            raise InputError(
+                f"RandomContexts asks for {self.number} of {problem.n_contexts} contexts without replacement; "
+                "ask for fewer, or set replace=True."
+            )
+        drawn = [
+            generator.choice(problem.n_contexts, self.number, replace=self.replace)
+            for _ in range(problem.n_alternatives)
+        ]
+        return [(k, int(c)) for k, contexts in enumerate(drawn) for c in contexts]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The user's own list of (alternative, context), each simulated as often as it is named."""
+
+    named: tuple[tuple[object, object], ...]
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
+        """Return the listed pairs in their order."""
+        return [(problem.alternatives.index(k), problem.contexts.index(c)) for k, c in self.named]
+
+
+def design(given: object) -> Design:
+    """Return the design meant by a number of replications, a design, or a list of (alternative, context)."""
+    if isinstance(given, bool) or given is None:
+        raise InputError(_EXPECTED.format(given))
+    if isinstance(given, int | np.integer):
+        return EveryPair(int(given))
+    if hasattr(given, "pairs"):
+        return given  # type: ignore[return-value]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        entries = list(given)
+        if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
+            return Pairs(tuple((k, c) for k, c in entries))
+    raise InputError(_EXPECTED.format(given))
+
+
+_EXPECTED = (
+    "initial={!r} is no initial design; give a number of replications of every pair, RandomContexts(m), "
+    "or a list of (alternative, context)."
+)
+
+
+def _whole(name: str, value: object, *, at_least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
+        raise InputError(f"{name} must be a whole number ≥ {at_least}, got {value!r}.")

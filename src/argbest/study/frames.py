@@ -1,0 +1,89 @@
+"""Tidy frames of a study's trials, observations, allocation and selections, in the user's units and sign."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from argbest.core.arrays import IntArray
+from argbest.core.belief import Belief, best, gaps, of_selected
+from argbest.core.tally import Tally
+from argbest.problems.axis import Axis
+from argbest.problems.base import Problem
+from argbest.study.trial import Record, Trial
+
+
+def of_trials(problem: Problem, trials: Sequence[Trial], status: Sequence[str], reasons: dict[int, str]) -> pd.DataFrame:
+    """Return one row per trial asked: where, with which seed, and what became of it."""
+    frame = _pairs(problem, trials)
+    frame["status"] = list(status)
+    frame["reason"] = [reasons.get(trial.id, "") for trial in trials]
+    return frame
+
+
+def of_observations(problem: Problem, records: Sequence[Record]) -> pd.DataFrame:
+    """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
+    rows = [
+        (r, value, 1, np.nan) if r.values is not None else (r, r.mean, r.n, r.m2 / max(r.n - 1, 1))
+        for r in records
+        for value in (r.values or (r.mean,))
+    ]
+    frame = _pairs(problem, [r.trial for r, *_ in rows])
+    frame["value"] = np.array([value for _, value, _, _ in rows], float)
+    frame["n"] = np.array([n for _, _, n, _ in rows], np.int64)
+    frame["variance"] = np.array([variance for *_, variance in rows], float)
+    return frame
+
+
+def of_allocation(problem: Problem, tally: Tally, pending: IntArray) -> pd.DataFrame:
+    """Return one row per pair: replications so far, their share of all, and those under way."""
+    k, c = np.indices(problem.shape).reshape(2, -1)
+    frame = pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
+    n = tally.count.ravel()
+    observed = n > 0
+    frame["n"] = n
+    frame["share"] = n / max(n.sum(), 1)
+    frame["pending"] = pending.ravel()
+    frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel(), np.nan)
+    frame["sd"] = np.where(n > 1, np.sqrt(tally.m2.ravel() / np.maximum(n - 1, 1)), np.nan)
+    return frame
+
+
+def of_selection(problem: Problem, contexts: Axis, belief: Belief) -> pd.DataFrame:
+    """Return one row per context: the selected alternative, its rival, and how sure the choice is."""
+    chosen = best(belief)
+    gap = gaps(belief, chosen)
+    np.put_along_axis(gap, chosen[..., None, :], np.inf, axis=-2)
+    rival = np.argmin(gap, axis=-2)
+    labels = problem.alternatives.labels
+    frame = contexts.frame()
+    frame["selected"] = [labels[k] for k in chosen.ravel()]
+    frame["runner_up"] = [labels[k] for k in rival.ravel()]
+    frame["mean"] = problem.sign * of_selected(belief.mean, chosen).ravel()
+    frame["gap"] = of_selected(gap, rival).ravel()
+    frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
+    frame["p_best"] = belief.good_probability(chosen).ravel()
+    frame["expected_loss"] = belief.expected_loss(chosen).ravel()
+    return frame
+
+
+def of_probabilities(problem: Problem, contexts: Axis, belief: Belief) -> pd.DataFrame:
+    """Return one row per context and one column per alternative: the probability of being best."""
+    probability = np.moveaxis(belief.best_probability(), -2, -1).reshape(len(contexts), -1)
+    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=_index(contexts))
+
+
+def _index(contexts: Axis) -> "pd.Index[str] | pd.MultiIndex":
+    frame = contexts.frame()
+    if frame.shape[1] == 1:
+        return pd.Index(frame.iloc[:, 0], name=frame.columns[0])
+    return pd.MultiIndex.from_frame(frame)
+
+
+def _pairs(problem: Problem, trials: Sequence[Trial]) -> pd.DataFrame:
+    where = np.array([trial.pair for trial in trials], int).reshape(-1, 2)
+    frame = pd.concat([problem.alternatives.frame(where[:, 0]), problem.contexts.frame(where[:, 1])], axis=1)
+    frame.insert(0, "trial", [trial.id for trial in trials])
+    frame["replication"] = [trial.replication for trial in trials]
+    frame["seed"] = [trial.seed for trial in trials]
+    return frame

@@ -1,0 +1,34 @@
+"""Progress of a run: a bar on standard error, or the caller's own function."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+Progress = Callable[[int, int], None]
+
+
+@contextmanager
+def reporter(progress: bool | Progress, budget: int, study: "Study") -> Iterator[Progress]:
+    """Yield the function to call with (done, budget) after every observation."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        with _bar(budget, study.n_observations) as report:
+            yield report
+    else:
+        yield lambda _done, _budget: None
+
+
+@contextmanager
+def _bar(budget: int, done: int) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Remaining())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("simulating", total=budget, completed=done)
+        yield lambda now, _: bar.update(task, completed=now)

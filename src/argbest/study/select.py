@@ -1,0 +1,30 @@
+"""One call from a simulator to an answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+from argbest.problems.base import Problem
+from argbest.study.progress import Progress
+from argbest.study.stopping import Stop
+from argbest.study.study import Study
+
+
+def select(
+    simulate: Callable[[Any, Any, int], float],
+    alternatives: object,
+    contexts: object,
+    *,
+    budget: int,
+    goal: str = "max",
+    weights: object = None,
+    bounds: object = None,
+    progress: bool | Progress = False,
+    stop: Stop | Callable[[Study], bool] | None = None,
+    **options: Any,
+) -> Study:
+    """Return a finished study of ``budget`` simulations: ask it for its selection() and certificate().
+
+    ``options`` are those of `Study`: policy, model, initial, seed, refit_every, common_random_numbers.
+    """
+    problem = Problem(alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds)
+    return Study(problem, **options).run(budget, progress=progress, stop=stop)

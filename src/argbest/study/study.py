@@ -1,0 +1,319 @@
+"""Study: the one stateful class. It asks for trials, is told their values, and answers per context."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from argbest import registry, streams
+from argbest.core import tally as tallies
+from argbest.core.belief import Belief
+from argbest.core.certificate import Certificate, certify
+from argbest.core.setting import Setting
+from argbest.errors import InputError, SimulationError, TrialError
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.problems.axis import Axis
+from argbest.problems.base import Problem
+from argbest.study import frames
+from argbest.study.design import design
+from argbest.study.learning import Knowledge, learn
+from argbest.study.progress import Progress, reporter
+from argbest.study.stopping import Stop
+from argbest.study.trial import Record, Trial, Value, record
+
+PENDING, TOLD, FAILED = "pending", "told", "failed"
+CERTIFICATE_DRAWS = 4096
+CERTIFICATE_NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws
+
+
+class Study:
+    """A sequential simulation study of one problem.
+
+    ``policy`` and ``model`` are registry names or objects. ``initial`` is the initial design: a number of
+    replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
+    refreshed every ``refit_every`` observations. With ``common_random_numbers`` the n-th replication of every
+    alternative in a context has the same seed.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        policy: str | Policy = "gp-c-ocba",
+        model: str | Model[Any] | None = None,
+        initial: object = 2,
+        seed: int = 0,
+        refit_every: int = 10,
+        common_random_numbers: bool = False,
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        self.problem = problem
+        self.seed = _whole("seed", seed, at_least=0)
+        self.refit_every = _whole("refit_every", refit_every, at_least=1)
+        self.common_random_numbers = common_random_numbers
+        self.policy, self.model = _choose(policy, model)
+        self._name = uuid.uuid4().hex
+        self._setting = Setting(
+            weights=problem.weights,
+            separation=problem.contexts.separation(problem.bounds),
+            allowed=np.ones(problem.n_contexts, bool),
+        )
+        generator = streams.generator(self.seed, streams.Purpose.DESIGN)
+        self._queue = design(initial).pairs(problem, generator)
+        self._trials: list[Trial] = []
+        self._status: list[str] = []
+        self._reasons: dict[int, str] = {}
+        self._records: list[Record] = []
+        self._tally = tallies.empty(problem.shape)
+        self._asked = np.zeros(problem.shape, np.int64)
+        self._pending = np.zeros(problem.shape, np.int64)
+        self._knowledge: Knowledge | None = None
+        self._view: Knowledge | None = None
+
+    @property
+    def n_observations(self) -> int:
+        """Replications told so far."""
+        return int(self._tally.count.sum())
+
+    @property
+    def tally(self) -> tallies.Tally:
+        """The sufficient statistics of all observations; larger is better whatever the goal."""
+        return self._tally
+
+    def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
+        """Return n trials to simulate: what is left of the initial design, then the policy's choice.
+
+        With ``context`` all of them lie in that context. Trials under way are taken into account.
+        """
+        n = _whole("n", n, at_least=1)
+        only = None if context is None else self.problem.contexts.index(context)
+        due = [pair for pair in self._queue if only is None or pair[1] == only][:n]
+        chosen = due + (self._decide(n - len(due), due, only) if len(due) < n else [])
+        for pair in due:
+            self._queue.remove(pair)
+        return [self._issue(k, c) for k, c in chosen]
+
+    def tell(self, trial: Trial | int, value: Value) -> None:
+        """Record the value of a trial: a number, a list of replications, or a tuple (mean, variance, n).
+
+        Nothing is fitted here; the next `ask` does that when it is due.
+        """
+        asked = self._open(trial)
+        entry = record(asked, value)
+        self._tally = tallies.add(
+            self._tally, asked.decision, np.asarray(self.problem.sign * entry.mean), n=entry.n, m2=entry.m2
+        )
+        self._records.append(entry)
+        self._close(asked, TOLD)
+
+    def fail(self, trial: Trial | int, reason: str) -> None:
+        """Record that a trial gave no value; it is not asked again by itself."""
+        asked = self._open(trial)
+        self._reasons[asked.id] = str(reason)
+        self._close(asked, FAILED)
+
+    def run(
+        self,
+        budget: int,
+        *,
+        progress: bool | Progress = False,
+        stop: Stop | Callable[["Study"], bool] | None = None,
+    ) -> "Study":
+        """Simulate until the study holds ``budget`` observations in all, or ``stop`` is met; return the study.
+
+        ``stop`` is a rule such as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the
+        hyper-parameters are refreshed. ``progress`` shows a bar, or is called with (done, budget).
+        """
+        self._check_budget(budget)
+        with reporter(progress, budget, self) as report:
+            checked = -self.refit_every
+            while self.n_observations < budget:
+                if stop is not None and not self._queue and self.n_observations - checked >= self.refit_every:
+                    checked = self.n_observations
+                    if self._stops(stop):
+                        break
+                self._simulate()
+                report(self.n_observations, budget)
+        return self
+
+    def selection(self) -> pd.DataFrame:
+        """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss."""
+        return frames.of_selection(self.problem, self.problem.contexts, self.belief())
+
+    def allocation(self) -> pd.DataFrame:
+        """Return one row per pair: how many replications it got, their mean and standard deviation."""
+        return frames.of_allocation(self.problem, self._tally, self._pending)
+
+    def observations(self) -> pd.DataFrame:
+        """Return one row per replication told, with its trial and seed."""
+        return frames.of_observations(self.problem, self._records)
+
+    def trials(self) -> pd.DataFrame:
+        """Return one row per trial asked, with its status (pending, told, failed) and the reason of failure."""
+        return frames.of_trials(self.problem, self._trials, self._status, self._reasons)
+
+    def certificate(self, delta: float = 0.0) -> Certificate:
+        """Return how sure the selections are; within ``delta`` of the best counts as right."""
+        if not (np.isfinite(delta) and delta >= 0):
+            raise InputError(f"the indifference zone delta must be zero or positive, got {delta!r}.")
+        draws = max(64, min(CERTIFICATE_DRAWS, CERTIFICATE_NUMBERS // self._tally.count.size))
+        generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
+        normals = generator.standard_normal((draws, *self.problem.shape))
+        return certify(self.belief(), self.problem.weights, normals, delta)
+
+    def predict(self, contexts: object) -> pd.DataFrame:
+        """Return the rows of `selection` for any contexts, simulated or not; ``extrapolated`` marks those out
+        of bounds.
+        """
+        rows = self.problem.contexts.rows(contexts)
+        frame = frames.of_selection(self.problem, rows, self._belief_at(rows))
+        frame["extrapolated"] = self.problem.contexts.outside(rows, self.problem.bounds)
+        return frame
+
+    def predict_proba(self, contexts: object) -> pd.DataFrame:
+        """Return P(each alternative is best) for any contexts: a row per context, a column per alternative."""
+        rows = self.problem.contexts.rows(contexts)
+        return frames.of_probabilities(self.problem, rows, self._belief_at(rows))
+
+    def belief(self) -> Belief:
+        """Return the belief about all mean rewards (larger is better) given everything told so far.
+
+        Looking changes nothing: only `ask` moves the refit schedule on.
+        """
+        if not self._records:
+            raise InputError("nothing is known yet: tell the value of at least one trial first.")
+        return self._learned().belief
+
+    def _belief_at(self, rows: Axis) -> Belief:
+        self.belief()
+        separation = self.problem.contexts.separation(self.problem.bounds, rows)
+        known = self._learned()
+        return self.model.predict(self._tally, self._setting, known.params, separation)
+
+    def _stops(self, stop: Stop | Callable[["Study"], bool]) -> bool:
+        if isinstance(stop, Stop):
+            return stop.met(self.belief(), self.problem.weights)
+        return stop(self)
+
+    def _learned(self) -> Knowledge:
+        if self._view is None or self._view.n_records != len(self._records):
+            self._view = learn(
+                self.model,
+                self._setting,
+                self._knowledge,
+                self._tally,
+                self._records,
+                refit_every=self.refit_every,
+                sign=self.problem.sign,
+            )
+        return self._view
+
+    def _decide(self, n: int, due: list[tuple[int, int]], only: int | None) -> list[tuple[int, int]]:
+        self._knowledge = self._learned()
+        pending = self._pending.copy()
+        np.add.at(pending, tuple(np.array(due, np.int64).reshape(-1, 2).T), 1)
+        setting = self._setting
+        if only is not None:
+            setting = replace(setting, allowed=np.arange(self.problem.n_contexts) == only)
+        draws = streams.Draws(self.seed, streams.Purpose.POLICY, step=len(self._trials))
+        decision = self.policy.propose(self._knowledge.belief, self._tally, pending, setting, draws, n)
+        return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+
+    def _issue(self, k: int, c: int) -> Trial:
+        trial = Trial(
+            id=len(self._trials),
+            alternative=self.problem.alternatives.item(k),
+            context=self.problem.contexts.item(c),
+            replication=int(self._asked[k, c]),
+            seed=self._seed(k, c, int(self._asked[k, c])),
+            pair=(k, c),
+            study=self._name,
+        )
+        self._trials.append(trial)
+        self._status.append(PENDING)
+        self._asked[k, c] += 1
+        self._pending[k, c] += 1
+        return trial
+
+    def _seed(self, k: int, c: int, replication: int) -> int:
+        n_alternatives, n_contexts = self.problem.shape
+        if self.common_random_numbers:
+            return int(streams.cell_seed(self.seed, c, replication, n_contexts))
+        return int(streams.cell_seed(self.seed, k * n_contexts + c, replication, n_alternatives * n_contexts))
+
+    def _open(self, trial: Trial | int) -> Trial:
+        """Return the pending trial meant, or say why there is none."""
+        if isinstance(trial, Trial) and trial.study != self._name:
+            raise TrialError(f"{trial} was asked by another study; tell it to the study whose `ask` returned it.")
+        number = trial.id if isinstance(trial, Trial) else trial
+        if not isinstance(number, int | np.integer) or not 0 <= number < len(self._trials):
+            raise TrialError(
+                f"unknown trial {trial!r}; this study has asked {len(self._trials)} trials. "
+                "Pass a trial that `ask` returned, or its id."
+            )
+        if self._status[number] != PENDING:
+            raise TrialError(
+                f"{self._trials[number]} is {self._status[number]} already; "
+                "each trial is told once. Ask for a new one to add a replication."
+            )
+        return self._trials[number]
+
+    def _close(self, trial: Trial, status: str) -> None:
+        self._status[trial.id] = status
+        self._pending[trial.pair] -= 1
+
+    def _simulate(self) -> None:
+        """Ask for one trial, run the simulator, and tell its value or record the failure."""
+        waiting = list(self._queue)
+        trial = self.ask()[0]
+        assert self.problem.simulate is not None  # noqa: S101 (checked before the run)
+        try:
+            self.tell(trial, self.problem.simulate(trial.alternative, trial.context, trial.seed))
+        except BaseException as error:
+            self.fail(trial, f"{type(error).__name__}: {error}")
+            self._queue = waiting
+            if not isinstance(error, Exception):
+                raise
+            raise SimulationError(
+                f"the simulator failed on {trial} with seed {trial.seed}: {error} "
+                "The observations so far are kept; fix the simulator and call `run` again."
+            ) from error
+
+    def _check_budget(self, budget: int) -> None:
+        _whole("budget", budget, at_least=1)
+        if self.problem.simulate is None:
+            raise InputError(
+                "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
+            )
+        needed = self.n_observations + len(self._queue)
+        if budget < needed:
+            raise InputError(
+                f"a budget of {budget} is below the {needed} observations of the initial design; raise the budget, "
+                "or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
+            )
+
+
+def _choose(policy: str | Policy, model: str | Model[Any] | None) -> tuple[Policy, Model[Any]]:
+    """Return the policy and the model named, the model by default the policy's own."""
+    usual = "gp"
+    if isinstance(policy, str):
+        entry = registry.policy(policy)
+        policy, usual = entry.make(), entry.model
+    if not hasattr(policy, "propose"):
+        raise InputError(f"policy={policy!r} is neither a registered name nor a policy with a `propose` method.")
+    model = usual if model is None else model
+    model = registry.model(model) if isinstance(model, str) else model
+    if not (hasattr(model, "fit") and hasattr(model, "posterior")):
+        raise InputError(f"model={model!r} is neither a registered name nor a model with `fit` and `posterior`.")
+    return policy, model
+
+
+def _whole(name: str, value: object, *, at_least: int) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < at_least:
+        raise InputError(f"{name} must be a whole number ≥ {at_least}, got {value!r}.")
+    return int(value)
