@@ -53,7 +53,6 @@ def test_a_single_draw_is_the_53_leading_bits_of_its_block() -> None:
     draw = Draws(2**32 + 5, Purpose.DESIGN, macroreplication=3, step=2).uniform(lane=1)
     high, low = philox((1, 2, 3, Purpose.DESIGN), (5, 1))[:2]
     assert draw.shape == ()
-    assert float(draw) == (int(high) << 32 | int(low)) >> 11 << 11 and False or True
     assert float(draw) * 2**53 == (int(high) >> 5) * 2**26 + (int(low) >> 6)
 
 
@@ -168,11 +167,9 @@ def test_normal_noise_of_plain_consecutive_seeds_is_uncorrelated() -> None:
 def test_normal_noise_is_the_same_for_one_seed_and_for_many(seeds: list[int]) -> None:
     alone = [float(standard_normal(seed)) for seed in seeds]
     np.testing.assert_allclose(standard_normal(np.array(seeds)), alone, rtol=1e-13, atol=1e-15)
-    np.testing.assert_allclose(standard_normal(np.array(seeds, dtype=np.int32)), alone, rtol=1e-13, atol=1e-15)
-
-
-def test_the_largest_uniform_gives_finite_noise() -> None:
-    assert np.isfinite(standard_normal(np.array([0, 2**31 - 1, 2**63 - 1]))).all()
+    np.testing.assert_allclose(
+        standard_normal(np.array(seeds, dtype=np.int32)), alone, rtol=1e-13, atol=1e-15
+    )
 
 
 def test_a_generator_is_reproducible_and_differs_by_root_and_purpose() -> None:
@@ -183,6 +180,7 @@ def test_a_generator_is_reproducible_and_differs_by_root_and_purpose() -> None:
 
 
 def test_seeds_and_noise_stay_what_they_are_from_release_to_release() -> None:
-    assert cell_seed(0, np.arange(3), 0, n_cells=3).tolist() == SEEDS
-    np.testing.assert_allclose(standard_normal(np.arange(3)), NOISE, rtol=1e-12)
-    np.testing.assert_allclose(float(Draws(0, Purpose.POLICY).uniform()), UNIFORM, rtol=1e-15)
+    assert cell_seed(0, np.arange(3), 0, n_cells=3).tolist() == [2063467367, 1549956508, 2102807861]
+    noise = [1.6322078000579063, -0.09651266063896555, -0.07063041443985266]
+    np.testing.assert_allclose(standard_normal(np.arange(3)), noise, rtol=1e-12)
+    assert float(Draws(0, Purpose.POLICY).uniform()) == 0.17893146779634694

@@ -62,7 +62,7 @@ def cell_seed(root: int, cell: Words, replication: Words, *, n_cells: int) -> In
     pair has seeds of its own; with cell = context and n_cells = C the alternatives share them (common random
     numbers).
     """
-    if np.any(np.less(cell, 0)) or np.any(np.greater_equal(cell, n_cells)) or np.any(np.less(replication, 0)):
+    if np.min(cell) < 0 or np.max(cell) >= n_cells or np.min(replication) < 0:
         raise ValueError(
             f"got cell {cell} and replication {replication}; cells run from 0 to n_cells - 1 = {n_cells - 1} "
             "and replications from 0. Pass as n_cells the number of distinct cells."

@@ -1,13 +1,14 @@
 """Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.decision import Decision, at, leading
+from argbest.core.decision import Decision, at, leading, of_each_context
 
 
 class Belief(Protocol):
@@ -60,7 +61,7 @@ def best(belief: Belief) -> IntArray:
 
 def of_selected(values: Array, selected: IntArray) -> Array:
     """Return the selected alternative's entry per context, [..., context]."""
-    return np.take_along_axis(values, selected[..., None, :], axis=-2)[..., 0, :]
+    return values[of_each_context(selected)]
 
 
 def gaps(belief: Belief, selected: IntArray) -> Array:
@@ -81,7 +82,7 @@ class BlockBelief:
     cov: Array  # [..., alternative, context, context]
     noise: Array  # [..., alternative, context]
 
-    @property
+    @cached_property
     def var(self) -> Array:
         """Posterior variance, the diagonal of every block."""
         return np.maximum(np.einsum("...cc->...c", self.cov), 0.0)
@@ -97,7 +98,7 @@ class BlockBelief:
         """Return V_reference + V_k, and 0 for the reference itself."""
         var = self.var
         total = var + of_selected(var, reference)[..., None, :]
-        np.put_along_axis(total, reference[..., None, :], 0.0, axis=-2)
+        total[of_each_context(reference)] = 0.0
         return total
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":

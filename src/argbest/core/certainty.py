@@ -1,10 +1,10 @@
 """How sure a selection is: probability of being best, expected loss, and bounds, for independent normals.
 
-Arrays are [..., alternative, context]. f_k(c) ~ N(mean, std²), independent over alternatives, larger is better.
+Arrays are [..., alternative, context]. f_k(c) ~ N(mean, std²), independent over alternatives; more is better.
 A zero std is a point mass and is treated as such, never as a narrow normal.
 
-The integrals over x, the value of the best, use Gauss-Legendre panels. Every context has a mesh of its own: an
-answer does not depend on what else is in the batch.
+The integrals over x, the value of the best, use Gauss-Legendre panels. Every context has a mesh of its own:
+an answer does not depend on what else is in the batch.
 """
 
 from collections.abc import Callable, Iterator
@@ -128,9 +128,10 @@ def _row_wins(mean: Array, std: Array) -> Array:
 
     def integrand(row: IntArray, x: Array) -> Array:
         z = (x[:, None, :] - mean[row][:, :, None]) / std[row][:, :, None]
-        cdf: Array = ndtr(z)
+        cdf = ndtr(z)
         np.exp(np.multiply(np.multiply(z, z, out=z), -0.5, out=z), out=z)
-        return z * (cdf.prod(axis=1, keepdims=True) / cdf)
+        value: Array = z * (cdf.prod(axis=1, keepdims=True) / cdf)
+        return value
 
     wins = _integral(integrand, mesh, *mean.shape) / (np.sqrt(2 * np.pi) * std)
     # A point mass wins where all others stay below it; any point mass under the highest never does.
@@ -156,12 +157,14 @@ def _row_loss(mean: Array, std: Array, chosen: IntArray) -> Array:
 
     def integrand(row: IntArray, x: Array) -> Array:
         z = (x[:, None, :] - mean[row][:, :, None]) / std[row][:, :, None]
-        own: Array = ndtr((x - own_mean[row][:, None]) / own_std[row][:, None])
-        return own * -np.expm1(log_ndtr(z).sum(axis=1))
+        own = ndtr((x - own_mean[row][:, None]) / own_std[row][:, None])
+        value: Array = own * -np.expm1(log_ndtr(z).sum(axis=1))
+        return value
 
     above = _integral(integrand, _mesh(low, high, centre, scale), *mean.shape)
     below = np.where(own_std == _POINT, low - own_mean, own_std * _linear_loss((own_mean - low) / own_std))
-    return unit * (above + below)
+    loss: Array = unit * (above + below)
+    return loss
 
 
 def _rivals(mean: Array, std: Array, is_chosen: BoolArray) -> BoolArray:
@@ -184,7 +187,7 @@ def _loss_features(
 ) -> tuple[Array, Array, Array, Array]:
     """Return the ends of the range of the loss integral, [row], and the places and scales to resolve in it.
 
-    Against a worse rival F_b (1 - F_j) peaks where the two are likeliest to meet, against a better one at m_j.
+    Against a worse rival F_b (1 - F_j) peaks where the two are likeliest to meet, a better one acts at m_j.
     """
     own_mean, own_std = mean[is_chosen][:, None], std[is_chosen][:, None]
     tau = np.hypot(own_std, std)
@@ -194,8 +197,9 @@ def _loss_features(
     # Next to a chosen alternative much narrower than s_j the peak is one-sided and falls with 1 - F_j.
     scale = np.where(behind & rivals, np.maximum(own_std * std / tau, std / 64), std)
     scale = np.where((std == _POINT) | ~(rivals | is_chosen), np.inf, scale)
-    low = np.where(rivals, mean - _REACH * std, own_mean - 40 * own_std)
-    low = np.maximum(low.max(axis=1), (own_mean - 40 * own_std)[:, 0])
+    # F_b underflows 40 standard deviations below its mean; a point mass must not be moved at all.
+    vanishing = own_mean - np.where(own_std == _POINT, 0.0, 40 * own_std)
+    low = np.maximum(vanishing, np.where(rivals, mean - _REACH * std, -np.inf)).max(axis=1)
     high = np.where(rivals, np.maximum(centre, mean) + 11 * std, low[:, None]).max(axis=1)
     return low, np.maximum(low, high), centre, scale
 

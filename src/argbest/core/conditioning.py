@@ -30,7 +30,9 @@ def predict(
     return mean, np.maximum(variance - np.sum(half**2, axis=-2), 0.0)
 
 
-def _reduce(prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None) -> tuple[Array, Array]:
+def _reduce(
+    prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None
+) -> tuple[Array, Array]:
     """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""
     # Exact data (noise 0) is the limit of ever smaller noise; far below the kernel it changes no digit.
     floor = 1e-14 * np.einsum("...cc->...c", prior)
@@ -38,6 +40,8 @@ def _reduce(prior: Array, constant: Array, noise: Array, tally: Tally, cross: Ar
     bracket = root[..., :, None] * prior * root[..., None, :]
     np.einsum("...cc->...c", bracket)[...] += 1.0
     residual = np.where(tally.count > 0, tally.mean - constant[..., None], 0.0)
-    right = np.concatenate([root[..., None] * (prior if cross is None else cross), (root * residual)[..., None]], axis=-1)
+    right = np.concatenate(
+        [root[..., None] * (prior if cross is None else cross), (root * residual)[..., None]], axis=-1
+    )
     solved: Array = np.linalg.solve(np.linalg.cholesky(bracket), right)
     return solved[..., :-1], solved[..., -1]

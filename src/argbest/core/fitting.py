@@ -34,7 +34,9 @@ class Fit(NamedTuple):
     status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
 
 
-def fit_map(kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, starts: Array) -> Fit:
+def fit_map(
+    kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, starts: Array
+) -> Fit:
     """Return the best maximum found from ``starts`` [..., s, d + 2], a row of NaN being none.
 
     The tally holds standardised outcomes [..., alternative, context]; ``noise`` [..., alternative, context]

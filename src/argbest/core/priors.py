@@ -18,10 +18,10 @@ LENGTH_RANGE = (1e-3, 1e4)
 SCALE_RANGE = (1e-6, 1e6)
 NOISE_RANGE = (1e-4, 1e4)
 
-# Second and third starting points (lengthscale, scale, noise): the posterior may have more than one maximum, one
-# that calls the data noise and one that follows them.
+# Further starting points (lengthscale, scale, noise): the posterior may have several maxima, some of which call
+# the data noise and some of which follow them closely.
 SMOOTH = (1.0, 1.0, 0.01)
-ROUGH = (0.1, 1.0, 0.3)
+CLOSE = (0.3, 1.0, 0.001)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _paper(d: int) -> Hyperprior:
     rules = [_rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d
     rules += [_rule(GAMMA, 2.0, 0.15, SCALE_RANGE), _rule(GAMMA, 1.1, 0.05, NOISE_RANGE)]
     softplus_of_zero = float(np.log(2.0))
-    return Hyperprior(np.array(rules), _starts(d, (softplus_of_zero, softplus_of_zero, 2.0), SMOOTH))
+    return Hyperprior(np.array(rules), _starts(d, (softplus_of_zero, softplus_of_zero, 2.0), SMOOTH, CLOSE))
 
 
 def _modern(d: int) -> Hyperprior:
@@ -54,14 +54,14 @@ def _modern(d: int) -> Hyperprior:
     location = float(np.sqrt(2.0) + 0.5 * np.log(d))
     rules = [_rule(LOGNORMAL, location, np.sqrt(3.0), (0.025, LENGTH_RANGE[1]))] * d
     rules += [_rule(FLAT, 0.0, 0.0, (1.0, 1.0)), _rule(LOGNORMAL, -4.0, 1.0, NOISE_RANGE)]
-    return Hyperprior(np.array(rules), _starts(d, (np.exp(location - 3.0), 1.0, np.exp(-5.0)), SMOOTH))
+    return Hyperprior(np.array(rules), _starts(d, (np.exp(location - 3.0), 1.0, np.exp(-5.0)), SMOOTH, CLOSE))
 
 
 def _none(d: int) -> Hyperprior:
     """Return flat priors: pure maximum likelihood inside wide bounds."""
     rules = [_rule(FLAT, 0.0, 0.0, LENGTH_RANGE)] * d
     rules += [_rule(FLAT, 0.0, 0.0, SCALE_RANGE), _rule(FLAT, 0.0, 0.0, NOISE_RANGE)]
-    return Hyperprior(np.array(rules), _starts(d, (0.5, 1.0, 0.1), SMOOTH, ROUGH))
+    return Hyperprior(np.array(rules), _starts(d, (0.5, 1.0, 0.1), SMOOTH, CLOSE))
 
 
 PRIORS = {"paper": _paper, "modern": _modern, "none": _none}

@@ -3,7 +3,8 @@
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.belief import Belief, gaps, of_selected
+from argbest.core.belief import Belief, gaps
+from argbest.core.decision import of_each_context
 
 
 def zeta(belief: Belief, selected: IntArray) -> Array:
@@ -16,7 +17,7 @@ def zeta(belief: Belief, selected: IntArray) -> Array:
     spread = belief.difference_var(selected)
     rate = np.full_like(gap, np.inf)
     np.divide(gap**2, spread, out=rate, where=spread > 0)
-    np.put_along_axis(rate, selected[..., None, :], np.inf, axis=-2)
+    rate[of_each_context(selected)] = np.inf
     return rate
 
 
@@ -27,7 +28,7 @@ def psi(count: AnyArray, var: Array, selected: IntArray) -> tuple[Array, Array]:
     """
     ratio = np.where(count > 0, np.inf, 0.0)
     np.divide(count, var, out=ratio, where=var > 0)
-    of_best = of_selected(ratio, selected)
-    others = ratio.copy()
-    np.put_along_axis(others, selected[..., None, :], 0.0, axis=-2)
-    return of_best, others.sum(axis=-2)
+    where = of_each_context(selected)
+    of_best = ratio[where]
+    ratio[where] = 0.0
+    return of_best, ratio.sum(axis=-2)

@@ -36,7 +36,9 @@ def standardisation(tally: Tally) -> Scaling:
 def standardise(tally: Tally, scaling: Scaling) -> Tally:
     """Return the tally of the standardised outcomes."""
     shift, spread = scaling.shift[..., None], scaling.spread[..., None]
-    return Tally(tally.count, np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0), tally.m2 / spread**2)
+    return Tally(
+        tally.count, np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0), tally.m2 / spread**2
+    )
 
 
 def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:

@@ -27,7 +27,9 @@ def empty(shape: tuple[int, ...]) -> Tally:
     return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
 
 
-def from_observations(alternative: IntArray, context: IntArray, value: Array, shape: tuple[int, int]) -> Tally:
+def from_observations(
+    alternative: IntArray, context: IntArray, value: Array, shape: tuple[int, int]
+) -> Tally:
     """Return the tally of a list of observations, in two passes so that nothing cancels."""
     flat = np.ravel_multi_index((np.asarray(alternative), np.asarray(context)), shape)
     value = np.asarray(value, float)
@@ -45,25 +47,20 @@ def merge(a: Tally, b: Tally) -> Tally:
     """Return the tally of both sets of observations (Chan, Golub and LeVeque's pairwise rule)."""
     count = a.count + b.count
     share = b.count / np.maximum(count, 1)
-    step = np.where((a.count > 0) & (b.count > 0), b.mean - a.mean, 0.0)
-    base = np.where(a.count > 0, a.mean, b.mean)
-    return Tally(count, base + step * share, a.m2 + b.m2 + step**2 * a.count * share)
+    step = b.mean - a.mean  # an empty side has mean 0 and share 0 or 1, so the other's mean stays exact
+    return Tally(count, a.mean + step * share, a.m2 + b.m2 + step**2 * (a.count * share))
 
 
-def add(tally: Tally, decision: Decision, mean: AnyArray, *, n: AnyArray | int = 1, m2: AnyArray | float = 0.0) -> Tally:
+def add(
+    tally: Tally, decision: Decision, mean: AnyArray, *, n: AnyArray | int = 1, m2: AnyArray | float = 0.0
+) -> Tally:
     """Return the tally with n more observations of one cell per leading index.
 
     ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``.
     """
     where = cell(decision, tally.shape)
     old = Tally(tally.count[where], tally.mean[where], tally.m2[where])
-    shape = old.count.shape
-    new = Tally(
-        np.broadcast_to(np.asarray(n, np.int64), shape),
-        np.broadcast_to(np.asarray(mean, float), shape),
-        np.broadcast_to(np.asarray(m2, float), shape),
-    )
-    merged = merge(old, new)
+    merged = merge(old, Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
     return Tally(count, average, squares)
@@ -73,5 +70,3 @@ def summarise(values: Array) -> tuple[int, float, float]:
     """Return (n, mean, m2) of a list of replications of one cell."""
     mean = float(values[0] + np.mean(values - values[0]))
     return len(values), mean, float(np.sum((values - mean) ** 2))
-
-

@@ -33,7 +33,11 @@ class GPParams:
         merged = {}
         for field in fields(self):
             fresh = getattr(self, field.name)
-            whole = np.empty((*chosen.shape, *fresh.shape[1:]), fresh.dtype) if old is None else getattr(old, field.name).copy()
+            whole = (
+                np.empty((*chosen.shape, *fresh.shape[1:]), fresh.dtype)
+                if old is None
+                else getattr(old, field.name).copy()
+            )
             whole[chosen] = fresh
             merged[field.name] = whole
         return GPParams(**merged)

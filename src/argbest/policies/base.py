@@ -39,11 +39,12 @@ def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArr
 
     ``decide`` maps (belief, counts including those, position in the batch) to one decision.
     """
-    lead = count.shape[:-2]
-    for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
-        where = Decision(np.full(lead, k), np.full(lead, c))
-        belief = anticipate(belief, where, pending[..., k, c])
-    count = count + pending
+    if pending.any():
+        lead = count.shape[:-2]
+        for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
+            where = Decision(np.full(lead, k), np.full(lead, c))
+            belief = anticipate(belief, where, pending[..., k, c])
+        count = count + pending
     decisions = []
     for i in range(n):
         decision = decide(belief, count, i)
@@ -53,7 +54,8 @@ def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArr
             count = count.copy()
             count[cell(decision, count.shape)] += 1
     return Decision(
-        np.stack([d.alternative for d in decisions], axis=-1), np.stack([d.context for d in decisions], axis=-1)
+        np.stack([d.alternative for d in decisions], axis=-1),
+        np.stack([d.context for d in decisions], axis=-1),
     )
 
 

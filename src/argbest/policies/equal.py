@@ -23,7 +23,9 @@ class Equal:
 
         def decide(_: Belief, count: IntArray, lane: int) -> Decision:
             allowed = np.broadcast_to(setting.allowed, count.shape)
-            fewest = np.min(count, axis=(-2, -1), keepdims=True, where=allowed, initial=np.iinfo(np.int64).max)
+            fewest = np.min(
+                count, axis=(-2, -1), keepdims=True, where=allowed, initial=np.iinfo(np.int64).max
+            )
             return pick(allowed & (count == fewest), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)

@@ -7,7 +7,7 @@ import numpy as np
 from argbest.core import rates
 from argbest.core.arrays import IntArray
 from argbest.core.belief import Belief, best
-from argbest.core.decision import Decision
+from argbest.core.decision import Decision, leading, of_each_context
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws, in_sequence, pick
@@ -26,13 +26,14 @@ class GPCOCBA:
             selected = best(belief)
             rate = rates.zeta(belief, selected)
             candidates = np.broadcast_to(setting.allowed, rate.shape).copy()
-            np.put_along_axis(candidates, selected[..., None, :], False, axis=-2)
+            candidates[of_each_context(selected)] = False
             lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=candidates, initial=np.inf)
             challenger = pick(candidates & (rate == lowest), draws, lane)
             psi1, psi2 = rates.psi(count, belief.var, selected)
-            context = challenger.context[..., None]
-            prefer_best = np.take_along_axis(psi1 < psi2, context, axis=-1)[..., 0]
-            incumbent = np.take_along_axis(selected, context, axis=-1)[..., 0]
-            return Decision(np.where(prefer_best, incumbent, challenger.alternative), challenger.context)
+            context = (*leading(challenger.context.shape), challenger.context)
+            prefer_best = (psi1 < psi2)[context]
+            return Decision(
+                np.where(prefer_best, selected[context], challenger.alternative), challenger.context
+            )
 
         return in_sequence(decide, belief, tally.count, pending, n)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.errors import InputError, unknown_name
 
 Kind: TypeAlias = Literal["alternative", "context"]
@@ -73,7 +73,7 @@ class Axis:
                 raise InputError(f"got {self.kind} {item!r}. Give {self._form}.")
             parts = [item[name] for name in self.columns]
         key = tuple((_sort(v), v) for v in (_plain(part, self.kind) for part in parts))
-        known = self._row_positions if isinstance(item, Mapping) else self._label_positions
+        known = self._positions[isinstance(item, Mapping)]
         if key in known:
             return known[key]
         close = [i for other, i in known.items() if all(map(_close, key, other))]
@@ -145,6 +145,14 @@ class Axis:
                 layers.append(np.array([[float(x != y) for y in values] for x in other[name]]))
         return np.stack(layers)
 
+    def outside(self, rows: "Axis", bounds: Bounds) -> BoolArray:
+        """Return [row] whether a row lies out of the bounds, or in a text column has a value never seen."""
+        out = np.zeros(len(rows), bool)
+        for name, values in self.coordinates.items():
+            given, (lo, hi) = rows.coordinates[name], bounds.get(name, (0.0, 0.0))
+            out |= [not lo <= float(x) <= hi if name in bounds else x not in values for x in given]
+        return out
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -168,12 +176,10 @@ class Axis:
         return Axis(self.kind, tuple(self.labels[i] for i in where), columns, self.named)
 
     @cached_property
-    def _label_positions(self) -> dict[_Key, int]:
-        return {key: i for i, key in enumerate(_keys([self.labels]))}
-
-    @cached_property
-    def _row_positions(self) -> dict[_Key, int]:
-        return {key: i for i, key in enumerate(_keys(self.columns.values()))}
+    def _positions(self) -> tuple[dict[_Key, int], dict[_Key, int]]:
+        """Where each label stands, and where each row."""
+        labels, rows = _keys([self.labels]), _keys(self.columns.values())
+        return {key: i for i, key in enumerate(labels)}, {key: i for i, key in enumerate(rows)}
 
     @property
     def _form(self) -> str:
@@ -247,9 +253,8 @@ def _keys(columns: Iterable[tuple[Label, ...]]) -> list[_Key]:
 
 
 def _close(a: tuple[str, Label], b: tuple[str, Label]) -> bool:
-    if a[0] == b[0] == "number":
-        return math.isclose(float(a[1]), float(b[1]), rel_tol=_CLOSE)
-    return a == b
+    both = a[0] == b[0] == "number"
+    return math.isclose(float(a[1]), float(b[1]), rel_tol=_CLOSE) if both else a == b
 
 
 def _refuse_repeats(what: str, columns: list[tuple[Label, ...]]) -> None:

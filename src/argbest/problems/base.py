@@ -147,7 +147,7 @@ class Problem:
         return np.asarray(self._rewards.max(axis=0) - chosen)
 
     def tally(self, frame: pd.DataFrame) -> Tally:
-        """Return the tally, larger is better, of a frame with the columns of both `Axis.frame` and `value`."""
+        """Return the tally, larger is better, of a frame with `value` and the columns of the two axes."""
         where = self.alternatives.locate(frame), self.contexts.locate(frame)
         if "value" not in frame.columns:
             raise InputError(f"got a frame with the columns {list(frame.columns)}. Add the column 'value'.")

@@ -13,7 +13,9 @@ from argbest.problems.base import Problem
 from argbest.study.trial import Record, Trial
 
 
-def of_trials(problem: Problem, trials: Sequence[Trial], status: Sequence[str], reasons: dict[int, str]) -> pd.DataFrame:
+def of_trials(
+    problem: Problem, trials: Sequence[Trial], status: Sequence[str], reasons: dict[int, str]
+) -> pd.DataFrame:
     """Return one row per trial asked: where, with which seed, and what became of it."""
     frame = _pairs(problem, trials)
     frame["status"] = list(status)

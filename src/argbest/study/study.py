@@ -242,14 +242,17 @@ class Study:
 
     def _seed(self, k: int, c: int, replication: int) -> int:
         n_alternatives, n_contexts = self.problem.shape
+        cell, n_cells = k * n_contexts + c, n_alternatives * n_contexts
         if self.common_random_numbers:
-            return int(streams.cell_seed(self.seed, c, replication, n_contexts))
-        return int(streams.cell_seed(self.seed, k * n_contexts + c, replication, n_alternatives * n_contexts))
+            cell, n_cells = c, n_contexts
+        return int(streams.cell_seed(self.seed, cell, replication, n_cells=n_cells))
 
     def _open(self, trial: Trial | int) -> Trial:
         """Return the pending trial meant, or say why there is none."""
         if isinstance(trial, Trial) and trial.study != self._name:
-            raise TrialError(f"{trial} was asked by another study; tell it to the study whose `ask` returned it.")
+            raise TrialError(
+                f"{trial} was asked by another study; tell it to the study whose `ask` returned it."
+            )
         number = trial.id if isinstance(trial, Trial) else trial
         if not isinstance(number, int | np.integer) or not 0 <= number < len(self._trials):
             raise TrialError(
@@ -305,11 +308,15 @@ def _choose(policy: str | Policy, model: str | Model[Any] | None) -> tuple[Polic
         entry = registry.policy(policy)
         policy, usual = entry.make(), entry.model
     if not hasattr(policy, "propose"):
-        raise InputError(f"policy={policy!r} is neither a registered name nor a policy with a `propose` method.")
+        raise InputError(
+            f"policy={policy!r} is neither a registered name nor a policy with a `propose` method."
+        )
     model = usual if model is None else model
     model = registry.model(model) if isinstance(model, str) else model
     if not (hasattr(model, "fit") and hasattr(model, "posterior")):
-        raise InputError(f"model={model!r} is neither a registered name nor a model with `fit` and `posterior`.")
+        raise InputError(
+            f"model={model!r} is neither a registered name nor a model with `fit` and `posterior`."
+        )
     return policy, model
 
 

@@ -1,5 +1,6 @@
 """Trials asked for and the records told about them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -49,6 +50,8 @@ class Record:
 
 def record(trial: Trial, value: object) -> Record:
     """Return the record of a number, a list of replications, or a tuple (mean, variance, n)."""
+    if isinstance(value, float) and math.isfinite(value):  # by far the most common, so without arrays
+        return Record(trial, 1, float(value), 0.0, (float(value),))
     if isinstance(value, tuple):
         return _from_summary(trial, value)
     values = _numbers(trial, value)
@@ -57,20 +60,26 @@ def record(trial: Trial, value: object) -> Record:
 
 
 def _from_summary(trial: Trial, value: tuple[object, ...]) -> Record:
-    hint = "a tuple means (mean, variance, n) with variance = Σ(y − mean)²/(n − 1); give replications as a list"
+    hint = (
+        "a tuple means (mean, variance, n) with variance = Σ(y − mean)²/(n − 1); give replications as a list"
+    )
     if len(value) != 3 or not all(isinstance(v, Real) and not isinstance(v, bool) for v in value):
         raise InputError(f"`tell` got {value!r} for {trial}; {hint}.")
     mean, variance, n = (float(v) for v in value)  # type: ignore[arg-type]
     if not (np.isfinite(mean) and np.isfinite(variance)):
         raise InputError(f"`tell` got {value!r} for {trial}; mean and variance must be finite. {_FAIL}")
     if variance < 0 or n < 1 or n != int(n):
-        raise InputError(f"`tell` got {value!r} for {trial}; variance ≥ 0 and a whole n ≥ 1 are needed: {hint}.")
+        raise InputError(
+            f"`tell` got {value!r} for {trial}; variance ≥ 0 and a whole n ≥ 1 are needed: {hint}."
+        )
     return Record(trial, int(n), mean, variance * (n - 1), None)
 
 
 def _numbers(trial: Trial, value: object) -> "np.ndarray[Any, np.dtype[np.float64]]":
     if isinstance(value, str | bytes | bool | np.bool_) or value is None:
-        raise InputError(f"`tell` got {value!r} ({type(value).__name__}) for {trial}; a reward is a number. {_FAIL}")
+        raise InputError(
+            f"`tell` got {value!r} ({type(value).__name__}) for {trial}; a reward is a number. {_FAIL}"
+        )
     try:
         values = np.atleast_1d(np.asarray(value, float))
     except (TypeError, ValueError):
@@ -79,7 +88,9 @@ def _numbers(trial: Trial, value: object) -> "np.ndarray[Any, np.dtype[np.float6
             "expected a number, a list of replications, or (mean, variance, n)."
         ) from None
     if values.ndim != 1 or values.size == 0:
-        raise InputError(f"`tell` got an array of shape {values.shape} for {trial}; replications form one row.")
+        raise InputError(
+            f"`tell` got an array of shape {values.shape} for {trial}; replications form one row."
+        )
     if not np.all(np.isfinite(values)):
         raise InputError(f"`tell` got value={value!r} for {trial}; a reward must be finite. {_FAIL}")
     return values

@@ -1,0 +1,1 @@
+"""Reports: the numbers behind the pictures of a study, and the pictures."""

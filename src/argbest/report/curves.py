@@ -1,0 +1,183 @@
+"""The numbers behind every picture of a study, in the order in which they are drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.problems.axis import Axis, Label
+from argbest.problems.base import Problem
+from argbest.study.study import Study
+
+DECIDED = 0.95  # a context counts as decided when its selection is best with this probability
+_LONGEST = 28  # characters of a label
+
+
+@dataclass(frozen=True)
+class Side:
+    """The alternatives or the contexts, arranged for reading."""
+
+    order: IntArray  # positions in the problem
+    labels: tuple[str, ...]  # short, distinct, in that order
+    title: str
+
+    @property
+    def rank(self) -> IntArray:
+        """The place in the picture of every position in the problem."""
+        return np.argsort(self.order)
+
+
+@dataclass(frozen=True)
+class PolicyMap:
+    """What is selected in every context, and how surely."""
+
+    alternatives: Side
+    contexts: Side
+    probability: Array  # [alternative, context]: P(best)
+    selected: IntArray  # [context]: place of the selected alternative
+    p_best: Array  # [context]: P(best) of the selected alternative
+
+    @property
+    def decided(self) -> BoolArray:
+        """[context] whether the selection is best with probability 0.95 or more."""
+        return np.asarray(self.p_best >= DECIDED)
+
+
+@dataclass(frozen=True)
+class PolicyCurve:
+    """The policy along the one coordinate of the contexts, between the contexts too."""
+
+    at: Array  # [context]: the coordinate of the contexts, ascending
+    grid: Array  # [point]
+    probability: Array  # [alternative, point]: P(best)
+    selected: IntArray  # [point]: place of the selected alternative
+    p_best: Array  # [point]: P(best) of the selected alternative
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Where the replications went."""
+
+    alternatives: Side
+    contexts: Side
+    count: IntArray  # [alternative, context]
+
+    @property
+    def ticks(self) -> IntArray:
+        """Whole numbers from the smallest count to the largest, even on a scale of square roots."""
+        low, high = self.count.min(), max(self.count.max(), self.count.min() + 1)
+        return np.unique(np.rint(low + (high - low) * np.linspace(0, 1, 6) ** 2).astype(np.int64))
+
+
+def policy_map(study: Study) -> PolicyMap:
+    """Return the selection of a study and P(best) of every pair."""
+    alternatives, contexts = side(study.problem.alternatives), side(study.problem.contexts)
+    frame = study.selection().iloc[contexts.order]
+    return PolicyMap(
+        alternatives=alternatives,
+        contexts=contexts,
+        probability=study.belief().best_probability()[np.ix_(alternatives.order, contexts.order)],
+        selected=_places(study.problem, alternatives, frame["selected"].tolist()),
+        p_best=frame["p_best"].to_numpy(float),
+    )
+
+
+def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
+    """Return the policy on an even grid over the bounds; None unless contexts have one numeric coordinate."""
+    problem = study.problem
+    name = coordinate(problem)
+    if name is None:
+        return None
+    alternatives = side(problem.alternatives)
+    grid = np.linspace(*problem.bounds[name], points)
+    rows = [{name: x} for x in grid.tolist()] if problem.contexts.columns else grid.tolist()
+    predicted = study.predict(rows)
+    return PolicyCurve(
+        at=np.sort(np.array(problem.contexts.coordinates[name], float)),
+        grid=grid,
+        probability=study.predict_proba(rows).to_numpy(float).T[alternatives.order],
+        selected=_places(problem, alternatives, predicted["selected"].tolist()),
+        p_best=predicted["p_best"].to_numpy(float),
+    )
+
+
+def allocation(study: Study) -> Allocation:
+    """Return the replications of every pair."""
+    alternatives, contexts = side(study.problem.alternatives), side(study.problem.contexts)
+    count = study.tally.count[np.ix_(alternatives.order, contexts.order)]
+    return Allocation(alternatives, contexts, count)
+
+
+def coordinate(problem: Problem) -> str | None:
+    """Return the name of the contexts' one coordinate if it is a number that varies."""
+    names = list(problem.contexts.coordinates)
+    if len(names) != 1 or isinstance(problem.contexts.coordinates[names[0]][0], bool | str):
+        return None
+    low, high = problem.bounds[names[0]]
+    return names[0] if low < high else None
+
+
+def side(axis: Axis) -> Side:
+    """Return an axis in reading order: by its columns, numbers by size, text as it first came."""
+    keys = [_sort_keys(values) for values in axis.coordinates.values()]
+    order = np.lexsort(keys[::-1])  # lexsort goes by its last key first
+    labels = row_labels(axis)
+    return Side(order, tuple(labels[i] for i in order), _title(axis))
+
+
+def row_labels(axis: Axis) -> list[str]:
+    """Return a short label per entry, in the problem's order: its own, or the values of its columns."""
+    if axis.named or not axis.columns:
+        return shorten(axis.labels)
+    columns = [shorten(values) for values in axis.columns.values()]
+    return [", ".join(parts) for parts in zip(*columns, strict=True)]
+
+
+def shorten(values: Sequence[Label]) -> list[str]:
+    """Return texts that are as short as may be while values that differ look different."""
+    if any(isinstance(value, str) for value in values):
+        texts = [_middle_cut(str(value)) for value in values]
+        return texts if len(set(texts)) == len(set(values)) else [str(value) for value in values]
+    if all(isinstance(value, int) for value in values):
+        return [str(value) for value in values]
+    for digits in range(3, 17):
+        texts = [number(value, digits) for value in values if not isinstance(value, str)]
+        if len(set(texts)) == len(set(values)):
+            return texts
+    return [str(value) for value in values]
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, but no digit before the point lost below a million."""
+    whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e6 else 0
+    return f"{value:.{max(digits, whole)}g}"
+
+
+def certainty(probability: float) -> str:
+    """Return a probability rounded down to three decimals, so that nothing looks surer than it is."""
+    return f"{np.floor(probability * 1000) / 1000:.3f}"
+
+
+def _middle_cut(text: str) -> str:
+    half = (_LONGEST - 1) // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
+
+
+def _sort_keys(values: Sequence[Label]) -> Array:
+    if isinstance(values[0], str):
+        first = {value: i for i, value in reversed(list(enumerate(values)))}
+        return np.array([first[value] for value in values], float)
+    return np.array(values, float)
+
+
+def _title(axis: Axis) -> str:
+    if axis.named or not axis.columns:
+        return axis.kind
+    names = ", ".join(axis.columns)
+    return f"{axis.kind} {names}" if len(axis.columns) == 1 else f"{axis.kind} ({names})"
+
+
+def _places(problem: Problem, alternatives: Side, labels: Sequence[Label]) -> IntArray:
+    positions = np.array([problem.alternatives.index(label) for label in labels], np.int64)
+    return alternatives.rank[positions]

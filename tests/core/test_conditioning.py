@@ -1,0 +1,107 @@
+"""The posterior from sufficient statistics against n×n algebra and scikit-learn."""
+
+import numpy as np
+import oracles
+import pytest
+
+from argbest.core import conditioning, kernels
+from argbest.core.tally import Tally
+
+
+def draw_model(
+    rng: np.random.Generator, data: oracles.Data
+) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+    lengthscale = np.exp(rng.normal(-0.7, 0.7, data.x.shape[1]))
+    prior = oracles.kernel("matern52", data.x, data.x, lengthscale, 2.0)
+    return lengthscale, prior, 0.3, np.exp(rng.normal(-1, 1, len(data.x)))
+
+
+def test_mean_and_covariance_are_the_dense_ones() -> None:
+    rng = np.random.default_rng(15)
+    for _ in range(50):
+        data = oracles.random_data(rng)
+        _, prior, constant, noise = draw_model(rng, data)
+        mean, cov = conditioning.posterior(prior, np.array(constant), noise, data.tally)
+        dense_mean, dense_cov = oracles.posterior(prior, data, constant, noise)
+        np.testing.assert_allclose(mean, dense_mean, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(cov, dense_cov, rtol=1e-8, atol=1e-8)
+
+
+def test_scikit_learn_predicts_the_same_at_contexts_and_new_points() -> None:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+    rng = np.random.default_rng(16)
+    for _ in range(10):
+        data = oracles.random_data(rng)
+        lengthscale, prior, constant, noise = draw_model(rng, data)
+        kernel = ConstantKernel(2.0, "fixed") * Matern(lengthscale, "fixed", nu=2.5)
+        regressor = GaussianProcessRegressor(kernel, alpha=noise[data.where], optimizer=None)
+        regressor.fit(data.x[data.where], data.y - constant)
+        theirs, their_cov = regressor.predict(data.x, return_cov=True)
+        mean, cov = conditioning.posterior(prior, np.array(constant), noise, data.tally)
+        np.testing.assert_allclose(mean, theirs + constant, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(cov, their_cov, rtol=1e-8, atol=1e-8)
+        new = rng.random((5, data.x.shape[1])) * 2 - 0.5
+        theirs, their_sd = regressor.predict(new, return_std=True)
+        cross = kernels.covariance(
+            "matern52", np.moveaxis((data.x[:, None] - new) ** 2, -1, 0), lengthscale, np.array(2.0)
+        )
+        mean, var = conditioning.predict(prior, cross, np.full(5, 2.0), np.array(constant), noise, data.tally)
+        np.testing.assert_allclose(mean, theirs + constant, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(var, their_sd**2, rtol=1e-8, atol=1e-8)
+
+
+def test_one_context_by_hand() -> None:
+    # Prior N(0, 4), noise 1, four observations with mean 2: precision 1/4 + 4, mean 8 / 4.25.
+    tally = Tally(np.array([4]), np.array([2.0]), np.array([0.0]))
+    mean, cov = conditioning.posterior(np.array([[4.0]]), np.array(0.0), np.array([1.0]), tally)
+    assert mean[0] == pytest.approx(8 / 4.25, rel=1e-14)
+    assert cov[0, 0] == pytest.approx(1 / 4.25, rel=1e-14)
+
+
+def test_without_observations_the_prior_remains() -> None:
+    prior = np.array([[2.0, 1.0], [1.0, 2.0]])
+    tally = Tally(np.zeros(2, np.int64), np.zeros(2), np.zeros(2))
+    mean, cov = conditioning.posterior(prior, np.array(5.0), np.ones(2), tally)
+    np.testing.assert_array_equal(mean, [5.0, 5.0])
+    np.testing.assert_array_equal(cov, prior)
+
+
+def test_exact_data_pin_the_reward() -> None:
+    prior = np.array([[2.0, 1.0], [1.0, 2.0]])
+    tally = Tally(np.array([1, 0]), np.array([3.0, 0.0]), np.zeros(2))
+    mean, cov = conditioning.posterior(prior, np.array(0.0), np.zeros(2), tally)
+    np.testing.assert_allclose(mean, [3.0, 1.5], rtol=1e-12)
+    np.testing.assert_allclose(cov, [[0.0, 0.0], [0.0, 1.5]], atol=1e-12)
+
+
+def test_a_million_replications_keep_the_digits() -> None:
+    rng = np.random.default_rng(17)
+    x = rng.random((5, 1))
+    prior = oracles.kernel("matern52", x, x, np.array([0.5]), 2.0)
+    count = np.array([10**6, 0, 10**6, 3, 10**6])
+    tally = Tally(count, rng.normal(0, 1, 5), np.zeros(5))
+    mean, cov = conditioning.posterior(prior, np.array(0.1), np.ones(5), tally)
+    seen = count > 0
+    a = np.linalg.inv(prior[np.ix_(seen, seen)] + np.diag(1 / count[seen]))
+    np.testing.assert_allclose(mean, 0.1 + prior[:, seen] @ a @ (tally.mean[seen] - 0.1), rtol=1e-9)
+    np.testing.assert_allclose(cov, prior - prior[:, seen] @ a @ prior[seen], rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(np.diag(cov)[count == 10**6], 1e-6, rtol=1e-2)
+
+
+def test_leading_axes_broadcast() -> None:
+    rng = np.random.default_rng(18)
+    data = oracles.random_data(rng)
+    _, prior, constant, noise = draw_model(rng, data)
+    scale = np.array([0.5, 1.0, 2.0])
+    mean, cov = conditioning.posterior(
+        scale[:, None, None] * prior,
+        np.full(3, constant),
+        np.broadcast_to(noise, (3, len(noise))),
+        data.tally,
+    )
+    for i in range(3):
+        one, one_cov = conditioning.posterior(scale[i] * prior, np.array(constant), noise, data.tally)
+        np.testing.assert_allclose(mean[i], one, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(cov[i], one_cov, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,155 @@
+"""The compiled MAP search against an independent optimiser, and its behaviour at the edges."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+from scipy.optimize import minimize
+
+from argbest.core import fitting, priors
+from argbest.core.arrays import Array
+from argbest.core.tally import Tally
+
+DATA_SETS = 200
+STARTS = 4
+
+
+def search(data: oracles.Data, prior: priors.Hyperprior, starts: Array | None = None) -> fitting.Fit:
+    ones = np.ones(len(data.x))
+    return fitting.fit_map(
+        "matern52", data.separation, data.tally, ones, prior, prior.starts if starts is None else starts
+    )
+
+
+def independent_optimum(data: oracles.Data, prior: priors.Hyperprior, rng: np.random.Generator) -> float:
+    """The best of several L-BFGS-B runs from the preset's start and from random ones."""
+    ones = np.ones(len(data.x))
+    low, high = prior.rules[:, 3], prior.rules[:, 4]
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        value, gradient, _ = fitting.log_evidence("matern52", data.separation, data.tally, ones, prior, theta)
+        return -float(value), -gradient
+
+    best = -np.inf
+    for i in range(STARTS):
+        jump = rng.normal(0, 1.5, len(low)) if i else 0.0
+        start = np.clip(prior.starts[0] + jump, low, high)
+        found = minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(low, high, strict=True)),
+            options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 2000},
+        )
+        best = max(best, -float(found.fun))
+    return best
+
+
+@pytest.mark.parametrize(("preset", "at_most_missed"), [("paper", 2), ("modern", 10), ("none", 30)])
+def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, at_most_missed: int) -> None:
+    """Without priors the likelihood has many maxima; with the paper's it has few. `pytest -rP` shows the score."""
+    rng = np.random.default_rng(9)
+    margins = []
+    for _ in range(DATA_SETS):
+        data = oracles.random_data(rng, standardised=True)
+        prior = priors.hyperprior(preset, data.x.shape[1])
+        found = search(data, prior)
+        assert found.status == fitting.CONVERGED
+        margins.append(float(found.value) - independent_optimum(data, prior, rng))
+    ours, theirs = (np.array(margins) > 1e-6).sum(), (np.array(margins) < -1e-6).sum()
+    print(f"{preset}: better {ours}, level {DATA_SETS - ours - theirs}, worse {theirs} of {DATA_SETS}")
+    assert theirs <= at_most_missed
+
+
+def test_the_end_is_a_stationary_point_inside_the_bounds() -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(100):
+        data = oracles.random_data(rng, standardised=True)
+        prior = priors.hyperprior("paper", data.x.shape[1])
+        found = search(data, prior)
+        ones = np.ones(len(data.x))
+        _, gradient, _ = fitting.log_evidence(
+            "matern52", data.separation, data.tally, ones, prior, found.theta
+        )
+        low, high = prior.rules[:, 3], prior.rules[:, 4]
+        assert np.all((found.theta >= low) & (found.theta <= high))
+        inside = (found.theta > low) & (found.theta < high)
+        assert np.all(np.abs(gradient[inside]) < 1e-3)
+        assert np.all(gradient[found.theta == low] <= 0)
+
+
+def test_a_warm_start_at_the_optimum_stays_there() -> None:
+    rng = np.random.default_rng(11)
+    data = oracles.random_data(rng, standardised=True)
+    prior = priors.hyperprior("paper", data.x.shape[1])
+    cold = search(data, prior)
+    warm = search(data, prior, cold.theta[None])
+    np.testing.assert_allclose(warm.theta, cold.theta, atol=1e-4)
+    assert warm.value == pytest.approx(float(cold.value), abs=1e-9)
+
+
+def test_a_row_of_nan_is_no_start() -> None:
+    rng = np.random.default_rng(12)
+    data = oracles.random_data(rng, standardised=True)
+    prior = priors.hyperprior("paper", data.x.shape[1])
+    padded = np.vstack([np.full((1, prior.starts.shape[1]), np.nan), prior.starts])
+    np.testing.assert_array_equal(search(data, prior, padded).theta, search(data, prior).theta)
+
+
+def test_many_searches_at_once_equal_single_ones() -> None:
+    rng = np.random.default_rng(13)
+    data = oracles.random_data(rng, standardised=True)
+    prior = priors.hyperprior("paper", data.x.shape[1])
+    means = data.tally.mean + np.where(data.tally.count > 0, rng.normal(0, 1, (7, len(data.x))), 0.0)
+    wide = (7, len(data.x))
+    tally = Tally(np.broadcast_to(data.tally.count, wide), means, np.broadcast_to(data.tally.m2, wide))
+    ones = np.ones(wide)
+    many = fitting.fit_map("matern52", data.separation, tally, ones, prior, prior.starts)
+    for i in range(7):
+        one = Tally(tally.count[i], means[i], tally.m2[i])
+        single = fitting.fit_map("matern52", data.separation, one, ones[i], prior, prior.starts)
+        np.testing.assert_array_equal(many.theta[i], single.theta)
+
+
+def test_known_noise_stays_fixed() -> None:
+    rng = np.random.default_rng(14)
+    data = oracles.random_data(rng, standardised=True)
+    prior = priors.with_known_noise(priors.hyperprior("paper", data.x.shape[1]))
+    assert search(data, prior).theta[-1] == 0.0
+
+
+def test_no_data_gives_the_mode_of_the_priors() -> None:
+    prior = priors.hyperprior("paper", 1)
+    empty = Tally(np.zeros(3, np.int64), np.zeros(3), np.zeros(3))
+    found = fitting.fit_map("matern52", np.zeros((1, 3, 3)), empty, np.ones(3), prior, prior.starts)
+    # Modes of Gamma(3, 6), Gamma(2, 0.15) and Gamma(1.1, 0.05) in the parameter itself.
+    np.testing.assert_allclose(np.exp(found.theta), [2 / 6, 1 / 0.15, 0.1 / 0.05], rtol=1e-5)
+
+
+def test_where_nothing_is_writable_it_compiles_uncached_with_one_notice(tmp_path: Path) -> None:
+    """The package is copied to where Numba finds no place for a cache."""
+    code = """
+import os, warnings
+import numba.core.caching as caching
+class Nowhere(caching._CacheLocator):
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return None
+caching.CacheImpl._locator_classes = [Nowhere]
+from argbest.core import fitting
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fitting._evaluate()
+    fitting._evaluate()
+print([str(w.message)[:27] for w in caught])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("no folder for compiled code") == 1
+    assert done.stdout.count("compiling the search") == 1

@@ -1,0 +1,55 @@
+import numpy as np
+import oracles
+import pytest
+
+from argbest.core import kernels
+
+NAMES = list(kernels.KERNELS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_covariance_is_the_textbook_one(name: str) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.random((6, 3))
+    separation = np.moveaxis((x[:, None] - x) ** 2, -1, 0)
+    lengthscale = np.array([0.3, 1.0, 4.0])
+    ours = kernels.covariance(name, separation, lengthscale, np.array(2.5))
+    np.testing.assert_allclose(ours, oracles.kernel(name, x, x, lengthscale, 2.5), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("rbf", np.exp(-0.5)), ("matern12", np.exp(-1.0))])
+def test_correlation_at_distance_one_by_hand(name: str, expected: float) -> None:
+    correlation, _ = kernels.KERNELS[name]
+    assert correlation(1.0) == pytest.approx(expected, rel=1e-15)
+    assert correlation(0.0) == 1.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gradient_is_that_of_differences(name: str) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.random((5, 2))
+    separation = np.moveaxis((x[:, None] - x) ** 2, -1, 0)
+    theta = np.array([-0.7, 0.4, 0.9])
+
+    def at(theta: np.ndarray) -> np.ndarray:
+        return kernels.covariance(name, separation, np.exp(theta[:2]), np.exp(theta[2]))
+
+    analytic = kernels.covariance_gradient(name, separation, np.exp(theta[:2]), np.exp(theta[2]))
+    for i in range(3):
+        step = 1e-5 * np.eye(3)[i]
+        numeric = (at(theta + step) - at(theta - step)) / 2e-5
+        np.testing.assert_allclose(analytic[i], numeric, atol=1e-9)
+
+
+def test_leading_axes_broadcast() -> None:
+    rng = np.random.default_rng(3)
+    separation = np.moveaxis((rng.random((4, 1, 2)) - rng.random((1, 5, 2))) ** 2, -1, 0)
+    lengthscale, scale = rng.random((3, 2, 2)) + 0.1, rng.random((3, 2))
+    many = kernels.covariance("matern52", separation, lengthscale, scale)
+    slopes = kernels.covariance_gradient("matern52", separation, lengthscale, scale)
+    assert many.shape == (3, 2, 4, 5)
+    assert slopes.shape == (3, 2, 3, 4, 5)
+    for i in np.ndindex(3, 2):
+        np.testing.assert_array_equal(
+            many[i], kernels.covariance("matern52", separation, lengthscale[i], scale[i])
+        )

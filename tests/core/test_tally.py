@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from argbest.core import tally as tallies
+from argbest.core.decision import Decision
+from argbest.core.tally import Tally
+
+SHAPE = (2, 3)
+observation = st.tuples(st.integers(0, 1), st.integers(0, 2), st.floats(-1e3, 1e3))
+
+
+def one_by_one(observations: list[tuple[int, int, float]]) -> Tally:
+    tally = tallies.empty(SHAPE)
+    for k, c, y in observations:
+        tally = tallies.add(tally, Decision(np.array(k), np.array(c)), np.array(y))
+    return tally
+
+
+def at_once(observations: list[tuple[int, int, float]]) -> Tally:
+    k, c, y = (np.array(v) for v in zip(*observations, strict=True))
+    return tallies.from_observations(k, c, y, SHAPE)
+
+
+def assert_same(a: Tally, b: Tally, scale: float = 1.0) -> None:
+    np.testing.assert_array_equal(a.count, b.count)
+    np.testing.assert_allclose(a.mean, b.mean, rtol=1e-12, atol=1e-12 * scale)
+    np.testing.assert_allclose(a.m2, b.m2, rtol=1e-9, atol=1e-9 * scale**2)
+
+
+def test_three_values_by_hand() -> None:
+    tally = one_by_one([(1, 2, 1.0), (1, 2, 2.0), (1, 2, 6.0), (0, 0, 5.0)])
+    assert tally.count.tolist() == [[1, 0, 0], [0, 0, 3]]
+    assert tally.mean[1, 2] == 3.0
+    assert tally.m2[1, 2] == pytest.approx(14.0, rel=1e-15)
+    assert tally.m2[0, 0] == 0.0
+
+
+@given(st.lists(observation, min_size=1, max_size=40))
+def test_adding_one_by_one_equals_building_at_once(observations: list[tuple[int, int, float]]) -> None:
+    assert_same(one_by_one(observations), at_once(observations), 1e3)
+
+
+@given(st.lists(observation, min_size=1, max_size=20), st.lists(observation, min_size=1, max_size=20))
+def test_merging_equals_adding_everything(
+    first: list[tuple[int, int, float]], second: list[tuple[int, int, float]]
+) -> None:
+    assert_same(tallies.merge(at_once(first), at_once(second)), at_once(first + second), 1e3)
+
+
+def test_merging_with_nothing_changes_no_bit() -> None:
+    tally = at_once([(0, 0, 0.1), (0, 0, 0.7), (1, 1, 1e9)])
+    for merged in (tallies.merge(tally, tallies.empty(SHAPE)), tallies.merge(tallies.empty(SHAPE), tally)):
+        np.testing.assert_array_equal(merged.mean, tally.mean)
+        np.testing.assert_array_equal(merged.m2, tally.m2)
+
+
+def test_large_values_that_lie_close_keep_their_spread() -> None:
+    values = 1e9 + np.array([0.0, 1.0, 2.0])
+    zeros = np.zeros(3, int)
+    built = tallies.from_observations(zeros, zeros, values, SHAPE)
+    added = one_by_one([(0, 0, v) for v in values])
+    n, mean, m2 = tallies.summarise(values)
+    assert (n, mean, m2) == (3, 1e9 + 1, 2.0)
+    assert built.m2[0, 0] == pytest.approx(2.0, rel=1e-12)
+    assert added.m2[0, 0] == pytest.approx(2.0, rel=1e-6)
+
+
+def test_a_block_of_replicates_equals_its_members() -> None:
+    values = np.array([0.3, -1.2, 4.5, 4.5])
+    n, mean, m2 = tallies.summarise(values)
+    where = Decision(np.array(1), np.array(0))
+    start = at_once([(1, 0, 2.0), (0, 2, 1.0)])
+    block = tallies.add(start, where, np.array(mean), n=n, m2=m2)
+    single = start
+    for v in values:
+        single = tallies.add(single, where, np.array(v))
+    assert_same(block, single)
+
+
+def test_many_studies_at_once_equal_single_ones() -> None:
+    rng = np.random.default_rng(0)
+    many = tallies.empty((4, 5, *SHAPE))
+    single = {index: tallies.empty(SHAPE) for index in np.ndindex(4, 5)}
+    for _ in range(30):
+        decision = Decision(rng.integers(0, 2, (4, 5)), rng.integers(0, 3, (4, 5)))
+        value = rng.standard_normal((4, 5))
+        many = tallies.add(many, decision, value)
+        for i in single:
+            here = Decision(decision.alternative[i], decision.context[i])
+            single[i] = tallies.add(single[i], here, value[i])
+    for i, tally in single.items():
+        np.testing.assert_array_equal(many.count[i], tally.count)
+        np.testing.assert_array_equal(many.mean[i], tally.mean)
+        np.testing.assert_array_equal(many.m2[i], tally.m2)

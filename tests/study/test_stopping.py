@@ -1,0 +1,190 @@
+"""Stop rules: a run may end before its budget, and only for a good reason."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from study.conftest import TRUTH, noise, pairs, problem, started
+
+from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
+from argbest.core.arrays import Array
+from argbest.core.belief import Belief
+
+BUDGET = 400
+
+
+def tied(alternative: str, context: int, seed: int) -> float:
+    """Alternatives a and c are the same to within 0.01, b is worse."""
+    return float(TRUTH[0, context]) + {"a": 0.0, "b": -3.0, "c": 0.01}[alternative] + noise(seed)
+
+
+def reached(rule: Any, study: Study) -> bool:
+    """The rule, from the certificate."""
+    if isinstance(rule, OpportunityCost):
+        return float(study.certificate().eoc) <= rule.target
+    certificate = study.certificate(rule.delta)
+    value = certificate.pcs_e if isinstance(rule, ExpectedPCS) else certificate.pcs_m
+    return float(value) >= rule.target
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ExpectedPCS(0.95),
+        ExpectedPCS(0.99, delta=0.5),
+        WorstPCS(0.9),
+        WorstPCS(0.95, delta=0.4),
+        OpportunityCost(0.01),
+    ],
+    ids=str,
+)
+def test_a_run_ends_when_the_rule_is_met(rule: Any) -> None:
+    study = Study(problem(), seed=6).run(BUDGET, stop=rule)
+    assert 24 < study.n_observations < BUDGET
+    assert reached(rule, study)
+    earlier = Study(problem(), seed=6).run(study.n_observations - 10)
+    assert not reached(rule, earlier)
+
+
+def test_a_run_with_a_rule_takes_the_decisions_of_one_without() -> None:
+    stopped = Study(problem(), seed=6).run(BUDGET, stop=WorstPCS(0.9))
+    free = Study(problem(), seed=6).run(stopped.n_observations)
+    assert free.trials().equals(stopped.trials())
+    never = Study(problem(), seed=6).run(80, stop=OpportunityCost(1e-12))
+    assert never.n_observations == 80
+    assert never.trials().equals(Study(problem(), seed=6).run(80).trials())
+
+
+def test_sharper_targets_take_longer() -> None:
+    spent = [Study(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_observations for p in (0.8, 0.95, 0.999)]
+    assert spent[0] < spent[1] < spent[2]
+
+
+def test_the_worst_context_takes_longer_than_the_average() -> None:
+    average, worst = (Study(problem(), seed=6).run(900, stop=rule(0.97)) for rule in (ExpectedPCS, WorstPCS))
+    assert average.n_observations < worst.n_observations
+
+
+@pytest.mark.parametrize("rule", [ExpectedPCS, WorstPCS])
+def test_an_indifference_zone_makes_tied_problems_stop(rule: Any) -> None:
+    without = Study(problem(tied), seed=1).run(BUDGET, stop=rule(0.99))
+    within = Study(problem(tied), seed=1).run(BUDGET, stop=rule(0.99, delta=0.6))
+    assert without.n_observations == BUDGET
+    assert within.n_observations < BUDGET
+    assert float(within.certificate(0.6).pcs_e) >= 0.99
+    assert float(within.certificate().pcs_e) < 0.99
+
+
+def test_expected_pcs_follows_the_weights_of_the_contexts() -> None:
+    def hard(alternative: str, context: int, seed: int) -> float:
+        return 5.0 * "abc".index(alternative) * (context != 0) + noise(seed)
+
+    easy = Study(problem(hard, weights=[0, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
+    all_of_it = Study(problem(hard, weights=[1, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
+    assert easy.n_observations < all_of_it.n_observations == BUDGET
+
+
+def test_a_function_of_the_study_is_a_rule() -> None:
+    seen: list[int] = []
+
+    def enough(study: Study) -> bool:
+        seen.append(study.n_observations)
+        return study.n_observations >= 50
+
+    study = Study(problem())
+    study.run(BUDGET, stop=enough)
+    assert study.n_observations == 54
+    assert seen == [24, 34, 44, 54]
+
+
+def test_the_rule_is_asked_at_the_pace_of_the_refits() -> None:
+    seen: list[int] = []
+    study = Study(problem(), initial=1, refit_every=4)
+    study.run(30, stop=lambda s: bool(seen.append(s.n_observations)))
+    assert seen == [12, 16, 20, 24, 28]
+
+
+def test_a_rule_met_already_simulates_nothing() -> None:
+    study = Study(problem(), seed=6).run(BUDGET, stop=ExpectedPCS(0.9))
+    spent = study.n_observations
+    assert study.run(BUDGET, stop=ExpectedPCS(0.9)).n_observations == spent
+    assert study.run(BUDGET, stop=ExpectedPCS(0.99)).n_observations > spent
+
+
+def test_the_initial_design_is_completed_whatever_the_rule() -> None:
+    study = Study(problem()).run(BUDGET, stop=lambda _: True)
+    assert study.n_observations == 24
+
+
+@dataclass(frozen=True)
+class Certain:
+    """A rule of the user's own that looks at the belief."""
+
+    target: float
+
+    def met(self, belief: Belief, weights: Array) -> bool:
+        assert weights.tolist() == [0.25] * 4
+        return bool(np.sqrt(belief.var).max() <= self.target)
+
+
+def test_an_object_with_met_is_a_rule() -> None:
+    study = Study(problem(), policy="equal").run(BUDGET, stop=Certain(0.35))
+    assert 24 < study.n_observations < BUDGET
+    assert float(np.sqrt(study.belief().var).max()) <= 0.35
+
+
+@pytest.mark.parametrize("rule", [ExpectedPCS(0.9), WorstPCS(0.9), OpportunityCost(0.05)], ids=str)
+def test_a_rule_can_be_used_without_an_initial_design(rule: Any) -> None:
+    study = Study(problem(), initial=0, seed=2).run(BUDGET, stop=rule)
+    assert 0 < study.n_observations < BUDGET
+
+
+@pytest.mark.parametrize("target", [0, 1, -0.1, 1.5, 95, float("nan"), float("inf"), True, "0.9", None])
+@pytest.mark.parametrize("rule", [ExpectedPCS, WorstPCS])
+def test_a_target_probability_lies_between_zero_and_one(rule: Any, target: Any) -> None:
+    with pytest.raises(InputError, match="the target probability must lie between 0 and 1, got "):
+        rule(target)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, float("nan"), float("inf"), "0.1", None])
+@pytest.mark.parametrize("rule", [ExpectedPCS, WorstPCS])
+def test_an_indifference_zone_is_a_finite_number_from_zero(rule: Any, delta: Any) -> None:
+    with pytest.raises(InputError, match="the indifference zone delta must be zero or positive"):
+        rule(0.9, delta)
+
+
+@pytest.mark.parametrize("target", [0, -1.0, float("nan"), float("inf"), "1", None])
+def test_a_target_opportunity_cost_is_a_positive_finite_number(target: Any) -> None:
+    with pytest.raises(InputError, match="the target opportunity cost must be positive"):
+        OpportunityCost(target)
+
+
+@pytest.mark.parametrize("stop", [0.95, "pcs", ExpectedPCS, True], ids=str)
+def test_what_is_no_stop_rule_is_refused_before_anything_is_spent(stop: Any) -> None:
+    study = Study(problem())
+    with pytest.raises(InputError, match="stop"):
+        study.run(BUDGET, stop=stop)
+    assert study.n_observations == 0
+
+
+@pytest.mark.parametrize("delta", [-1.0, float("nan"), float("inf"), "1", None])
+def test_the_certificate_refuses_an_indifference_zone_that_is_none(delta: Any) -> None:
+    with pytest.raises(InputError, match="the indifference zone delta must be zero or positive, got"):
+        started().certificate(delta)
+
+
+def test_rules_are_values() -> None:
+    assert ExpectedPCS(0.9) == ExpectedPCS(0.9, delta=0.0)
+    assert repr(WorstPCS(0.9, 0.1)) == "WorstPCS(target=0.9, delta=0.1)"
+
+
+def test_a_rule_is_met_in_the_units_of_the_rewards() -> None:
+    def large(alternative: str, context: int, seed: int) -> float:
+        return 1024.0 * (float(TRUTH["abc".index(alternative), context]) + noise(seed))
+
+    small = Study(problem(), seed=3).run(BUDGET, stop=OpportunityCost(0.02))
+    big = Study(problem(large), seed=3)
+    big.run(BUDGET, stop=OpportunityCost(0.02 * 1024))
+    assert big.n_observations == small.n_observations < BUDGET
+    assert pairs(big) == pairs(small)
