@@ -7,6 +7,7 @@ from numpy.linalg import inv, slogdet
 from scipy.stats import gamma, lognorm
 
 from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.belief import BlockBelief
 from argbest.core.decision import Decision
 from argbest.core.tally import Tally, from_observations
 
@@ -164,3 +165,20 @@ class DenseBelief:
 
     def _flat(self, decision: Decision) -> int:
         return int(decision.alternative) * self.mean.shape[1] + int(decision.context)
+
+
+def random_belief(
+    rng: np.random.Generator, lead: tuple[int, ...] = (), shape: tuple[int, int] = (3, 4)
+) -> BlockBelief:
+    k, c = shape
+    root = rng.standard_normal((*lead, k, c, c))
+    cov = root @ np.swapaxes(root, -1, -2) / c
+    return BlockBelief(rng.standard_normal((*lead, k, c)), cov, rng.random((*lead, k, c)) + 0.1)
+
+
+def dense(belief: BlockBelief) -> DenseBelief:
+    k, c = belief.mean.shape
+    cov = np.zeros((k * c, k * c))
+    for i in range(k):
+        cov[i * c : (i + 1) * c, i * c : (i + 1) * c] = belief.cov[i]
+    return DenseBelief(belief.mean, cov, belief.noise)

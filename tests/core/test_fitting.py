@@ -49,8 +49,10 @@ def independent_optimum(data: oracles.Data, prior: priors.Hyperprior, rng: np.ra
     return best
 
 
-@pytest.mark.parametrize(("preset", "at_most_missed"), [("paper", 2), ("modern", 10), ("none", 30)])
-def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, at_most_missed: int) -> None:
+@pytest.mark.parametrize(
+    ("preset", "missed", "worst"), [("paper", 5, 0.5), ("modern", 10, 5.0), ("none", 30, 20.0)]
+)
+def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, missed: int, worst: float) -> None:
     """Without priors the likelihood has many maxima; with the paper's it has few. `pytest -rP` shows the score."""
     rng = np.random.default_rng(9)
     margins = []
@@ -62,7 +64,8 @@ def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, at_most_mis
         margins.append(float(found.value) - independent_optimum(data, prior, rng))
     ours, theirs = (np.array(margins) > 1e-6).sum(), (np.array(margins) < -1e-6).sum()
     print(f"{preset}: better {ours}, level {DATA_SETS - ours - theirs}, worse {theirs} of {DATA_SETS}")
-    assert theirs <= at_most_missed
+    assert theirs <= missed
+    assert min(margins) > -worst
 
 
 def test_the_end_is_a_stationary_point_inside_the_bounds() -> None:

@@ -63,7 +63,10 @@ def test_new_rows_may_be_dicts_or_a_frame() -> None:
     study = by_rows()
     rows = [{"rate": 0.75, "shift": "night"}, {"rate": 1.0, "shift": "day"}]
     from_dicts = study.predict(rows)
-    assert from_dicts[["context.rate", "context.shift"]].to_numpy().tolist() == [[0.75, "night"], [1.0, "day"]]
+    assert from_dicts[["context.rate", "context.shift"]].to_numpy().tolist() == [
+        [0.75, "night"],
+        [1.0, "day"],
+    ]
     pd.testing.assert_frame_equal(study.predict(pd.DataFrame(rows)), from_dicts)
     pd.testing.assert_frame_equal(study.predict(pd.DataFrame(rows)[["shift", "rate"]]), from_dicts)
     pd.testing.assert_frame_equal(study.predict(rows[0]), from_dicts.iloc[:1])
@@ -176,7 +179,9 @@ def test_what_is_no_context_cannot_be_predicted(study: Study, given: Any, messag
 
 
 def test_rows_must_have_the_columns_of_the_contexts() -> None:
-    with pytest.raises(InputError, match="Give rows with the columns 'rate' \\(number\\), 'shift' \\(text\\)"):
+    with pytest.raises(
+        InputError, match="Give rows with the columns 'rate' \\(number\\), 'shift' \\(text\\)"
+    ):
         by_rows().predict([{"rate": 1.0}])
 
 

@@ -57,7 +57,9 @@ def test_a_run_with_a_rule_takes_the_decisions_of_one_without() -> None:
 
 
 def test_sharper_targets_take_longer() -> None:
-    spent = [Study(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_observations for p in (0.8, 0.95, 0.999)]
+    spent = [
+        Study(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_observations for p in (0.9, 0.99, 0.999)
+    ]
     assert spent[0] < spent[1] < spent[2]
 
 

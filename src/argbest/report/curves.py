@@ -150,13 +150,8 @@ def shorten(values: Sequence[Label]) -> list[str]:
 
 def number(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits, but no digit before the point lost below a million."""
-    whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e6 else 0
+    whole = len(str(round(abs(value)))) if 1 <= abs(value) < 1e6 else 0
     return f"{value:.{max(digits, whole)}g}"
-
-
-def certainty(probability: float) -> str:
-    """Return a probability rounded down to three decimals, so that nothing looks surer than it is."""
-    return f"{np.floor(probability * 1000) / 1000:.3f}"
 
 
 def _middle_cut(text: str) -> str:

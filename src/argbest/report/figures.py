@@ -123,7 +123,7 @@ def _draw_rows(ax: "Axes", policy: curves.PolicyMap) -> "Axes":
     _name_columns(ax, policy.alternatives)
     certainty = ax.secondary_yaxis("right")
     shown = ax.get_yticks()
-    certainty.set_yticks(shown, [curves.certainty(policy.p_best[int(i)]) for i in shown], fontsize=_FONT)
+    certainty.set_yticks(shown, [f"{policy.p_best[int(i)]:.3f}" for i in shown], fontsize=_FONT)
     certainty.set_ylabel("P(best) of the selected", fontsize=9)
     certainty.tick_params(length=0)
     _bar(ax, image, "P(best)")

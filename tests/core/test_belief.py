@@ -1,0 +1,137 @@
+import numpy as np
+import oracles
+import pytest
+from oracles import dense, random_belief
+
+from argbest.core import belief as beliefs
+from argbest.core import conditioning
+from argbest.core import tally as tallies
+from argbest.core.belief import Belief, BlockBelief
+from argbest.core.decision import Decision
+
+
+def pair(k: int, c: int) -> Decision:
+    return Decision(np.array(k), np.array(c))
+
+
+def test_the_dense_oracle_satisfies_the_protocol_too() -> None:
+    belief: Belief = dense(random_belief(np.random.default_rng(0)))
+    assert belief.mean.shape == (3, 4)
+
+
+def test_block_and_dense_beliefs_tell_the_same() -> None:
+    rng = np.random.default_rng(19)
+    block = random_belief(rng)
+    full = dense(block)
+    reference = np.array([0, 2, 1, 0])
+    np.testing.assert_allclose(block.var, full.var)
+    np.testing.assert_allclose(block.difference_var(reference), full.difference_var(reference), atol=1e-14)
+    for k, c in np.ndindex(3, 4):
+        np.testing.assert_array_equal(block.cov_with(pair(k, c)), full.cov_with(pair(k, c)))
+        after, expected = (
+            block.update(pair(k, c), np.array(0.7), 3),
+            full.update(pair(k, c), np.array(0.7), 3),
+        )
+        np.testing.assert_allclose(after.mean, expected.mean, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(dense(after).cov, expected.cov, rtol=1e-12, atol=1e-14)
+
+
+def test_one_update_by_hand() -> None:
+    # Prior N(1, 2) and N(0, 2) with covariance 1; noise 2; observe 5 in the first context.
+    cov = np.array([[[2.0, 1.0], [1.0, 2.0]]])
+    after = BlockBelief(np.array([[1.0, 0.0]]), cov, np.array([[2.0, 9.0]])).update(pair(0, 0), np.array(5.0))
+    np.testing.assert_allclose(after.mean, [[3.0, 1.0]])
+    np.testing.assert_allclose(after.cov, [[[1.0, 0.5], [0.5, 1.75]]])
+
+
+def test_a_thousand_rank_one_updates_equal_one_recomputation() -> None:
+    rng = np.random.default_rng(20)
+    x = rng.random((12, 1))
+    prior = np.stack(
+        [oracles.kernel("matern52", x, x, np.array([length]), 3.0) for length in (0.2, 0.5, 2.0)]
+    )
+    constant, noise = np.array([0.1, -0.3, 0.0]), rng.random((3, 12)) + 0.2
+    tally = tallies.empty((3, 12))
+    mean, cov = conditioning.posterior(prior, constant, noise, tally)
+    belief = BlockBelief(mean, cov, noise)
+    for _ in range(1000):
+        where, value = pair(int(rng.integers(3)), int(rng.integers(12))), np.array(rng.normal(0, 2))
+        tally = tallies.add(tally, where, value)
+        belief = belief.update(where, value)
+    mean, cov = conditioning.posterior(prior, constant, noise, tally)
+    np.testing.assert_allclose(belief.mean, mean, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(belief.cov, cov, rtol=1e-10, atol=1e-10)
+
+
+def test_q_replicates_at_once_equal_q_updates() -> None:
+    rng = np.random.default_rng(21)
+    belief = random_belief(rng)
+    values = rng.standard_normal(5)
+    one_by_one = belief
+    for v in values:
+        one_by_one = one_by_one.update(pair(1, 2), np.array(v))
+    block = belief.update(pair(1, 2), np.array(values.mean()), 5)
+    np.testing.assert_allclose(block.mean, one_by_one.mean, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(block.cov, one_by_one.cov, rtol=1e-12, atol=1e-13)
+
+
+def test_no_replicate_and_no_uncertainty_teach_nothing() -> None:
+    belief = random_belief(np.random.default_rng(22))
+    np.testing.assert_array_equal(belief.update(pair(0, 0), np.array(9.0), 0).mean, belief.mean)
+    known = BlockBelief(np.zeros((2, 1)), np.zeros((2, 1, 1)), np.zeros((2, 1)))
+    after = known.update(pair(1, 0), np.array(3.0))
+    np.testing.assert_array_equal(after.mean, known.mean)
+
+
+def test_anticipating_shrinks_variance_exactly_and_keeps_the_mean() -> None:
+    belief = random_belief(np.random.default_rng(23))
+    ahead = beliefs.anticipate(belief, pair(2, 1), 4)
+    np.testing.assert_array_equal(ahead.mean, belief.mean)
+    after = belief.update(pair(2, 1), np.array(123.0), 4)
+    np.testing.assert_array_equal(ahead.var, after.var)
+    assert np.all(ahead.var <= belief.var)
+
+
+def test_the_best_is_the_lowest_index_among_ties() -> None:
+    mean = np.array([[1.0, 0.0], [1.0, 2.0], [0.0, 2.0]])
+    belief = BlockBelief(mean, np.zeros((3, 2, 2)), np.ones((3, 2)))
+    assert beliefs.best(belief).tolist() == [0, 1]
+    np.testing.assert_array_equal(beliefs.gaps(belief, np.array([0, 1])), [[0, 2], [0, 0], [1, 0]])
+
+
+def test_many_studies_at_once_equal_single_ones() -> None:
+    rng = np.random.default_rng(24)
+    many = random_belief(rng, (2, 3))
+    decision = Decision(rng.integers(0, 3, (2, 3)), rng.integers(0, 4, (2, 3)))
+    value, n = rng.standard_normal((2, 3)), rng.integers(1, 4, (2, 3))
+    after, chosen = many.update(decision, value, n), beliefs.best(many)
+    normals = rng.standard_normal((10, 2, 3, 3, 4))
+    for i in np.ndindex(2, 3):
+        one = BlockBelief(many.mean[i], many.cov[i], many.noise[i])
+        here = Decision(decision.alternative[i], decision.context[i])
+        np.testing.assert_array_equal(after.cov[i], one.update(here, value[i], n[i]).cov)
+        np.testing.assert_array_equal(after.mean[i], one.update(here, value[i], n[i]).mean)
+        np.testing.assert_array_equal(many.cov_with(decision)[i], one.cov_with(here))
+        np.testing.assert_array_equal(many.difference_var(chosen)[i], one.difference_var(chosen[i]))
+        np.testing.assert_allclose(
+            many.draw(normals)[:, *i], one.draw(normals[:, *i]), rtol=1e-10, atol=1e-12
+        )
+        np.testing.assert_allclose(many.best_probability()[i], one.best_probability(), atol=1e-10)
+
+
+def test_draws_have_the_moments_of_the_belief() -> None:
+    rng = np.random.default_rng(25)
+    belief = random_belief(rng)
+    draws = belief.draw(rng.standard_normal((40_000, 3, 4)))
+    # Five standard errors per entry: false alarm below 1e-4 in all.
+    assert np.all(np.abs(draws.mean(axis=0) - belief.mean) < 5 * np.sqrt(belief.var / 40_000))
+    for k in range(3):
+        sample = np.cov(draws[:, k].T)
+        bound = 5 * np.sqrt(2.0 / 40_000) * np.sqrt(np.outer(belief.var[k], belief.var[k]))
+        assert np.all(np.abs(sample - belief.cov[k]) < bound)
+
+
+def test_a_singular_covariance_can_be_drawn_from() -> None:
+    belief = BlockBelief(np.zeros((1, 2)), np.ones((1, 2, 2)), np.ones((1, 2)))
+    draws = belief.draw(np.random.default_rng(26).standard_normal((100, 1, 2)))
+    assert draws[:, 0, 0] == pytest.approx(draws[:, 0, 1], abs=1e-7)

@@ -1,0 +1,135 @@
+import builtins
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from argbest import ArgbestError, Problem, Study, streams
+from argbest.report import figures
+
+
+def finished(alternatives: list[Any], contexts: list[Any], **options: Any) -> Study:
+    """A study in which the alternative in the place of the context, modulo K, is better by 4."""
+
+    def simulate(alternative: object, context: object, seed: int) -> float:
+        wins = contexts.index(context) % len(alternatives) == alternatives.index(alternative)
+        return 4.0 * wins + float(streams.standard_normal(seed))
+
+    problem = Problem(alternatives, contexts, simulate, **options)
+    return Study(problem, initial=2).run(2 * problem.n_alternatives * problem.n_contexts + 4)
+
+
+LINE: dict[str, Any] = {
+    "alternatives": [{"x1": 5 / 3}, {"x1": 10 / 3}, {"x1": 5.0}],
+    "contexts": [{"x2": x} for x in (4.0, 1.0, 2.5)],
+}
+LABELS: dict[str, Any] = {
+    "alternatives": ["$5", "$9"],
+    "contexts": ["Monday", "Tuesday", "a day with a very long name indeed"],
+}
+ROWS: dict[str, Any] = {
+    "alternatives": [1, 2, 3],
+    "contexts": [{"rate": r / 3, "shift": s} for r in (1, 2) for s in ("day", "night")],
+}
+SHAPES = pytest.mark.parametrize("shape", [LINE, LABELS, ROWS], ids=["line", "labels", "rows"])
+
+
+def texts(labels: list[Any]) -> list[str]:
+    return [label.get_text().replace("\\$", "$") for label in labels]
+
+
+def marks(ax: Any) -> int:
+    """The number of marked points."""
+    return sum(len(points.get_offsets()) for points in ax.collections)
+
+
+def test_the_policy_map_lies_along_the_coordinate() -> None:
+    ax: Any = figures.plot_policy_map(finished(**LINE))
+    ax.figure.draw_without_rendering()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("context x2", "alternative x1")
+    assert texts(ax.get_yticklabels()) == ["1.67", "3.33", "5"]
+    assert marks(ax) == 3
+    (strip,) = ax.child_axes
+    assert marks(strip) == 3
+    assert ax.images[0].get_array().shape == (3, 241)
+
+
+def test_the_policy_map_of_labels_is_a_table_with_a_row_per_context() -> None:
+    study = finished(**LABELS)
+    ax: Any = figures.plot_policy_map(study)
+    ax.figure.draw_without_rendering()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("alternative", "context")
+    assert texts(ax.get_xticklabels()) == ["$5", "$9"]
+    assert texts(ax.get_yticklabels()) == ["Monday", "Tuesday", "a day with a …g name indeed"]
+    assert marks(ax) == 3
+    (certainty,) = ax.child_axes
+    assert texts(certainty.get_yticklabels()) == [f"{p:.3f}" for p in study.selection()["p_best"]]
+
+
+def test_decided_and_undecided_contexts_are_marked_apart() -> None:
+    study = Study(Problem(["A", "B"], ["clear", "open"]), initial=1)
+    means = np.array([[9.0, 0.0], [0.0, 0.0]])
+    for trial in study.ask(4):
+        study.tell(trial, (float(means[trial.pair]), 1.0, 20))
+    assert (study.selection()["p_best"] >= 0.95).tolist() == [True, False]
+    ax: Any = figures.plot_policy_map(study)
+    decided, undecided = (c.get_offsets()[:, 1].tolist() for c in ax.collections[:2])
+    assert (decided, undecided) == ([0.0], [1.0])
+    assert texts(ax.get_legend().get_texts()) == ["P(best) ≥ 0.95", "undecided"]
+
+
+def test_the_allocation_writes_every_count() -> None:
+    study = finished(**LINE)
+    ax = figures.plot_allocation(study)
+    counts = study.tally.count[:, [1, 2, 0]]
+    assert texts(list(ax.texts)) == [str(n) for n in counts.ravel()]
+    assert texts(ax.get_xticklabels()) == ["1", "2.5", "4"]
+    assert ax.get_title() == "problem: where 22 replications went"
+
+
+def test_the_allocation_of_labels_is_arranged_like_their_policy_map() -> None:
+    study = finished(**ROWS)
+    ax = figures.plot_allocation(study)
+    assert texts(list(ax.texts)) == [str(n) for n in study.tally.count.T.ravel()]
+    assert texts(ax.get_yticklabels()) == ["0.333, day", "0.333, night", "0.667, day", "0.667, night"]
+
+
+def test_many_labels_are_thinned_and_counts_left_out() -> None:
+    study = Study(Problem(list(range(100)), [f"context {i}" for i in range(60)]), initial=1)
+    for trial in study.ask(6000):
+        study.tell(trial, float(trial.pair[0]))
+    ax = figures.plot_allocation(study)
+    assert len(ax.texts) == 0
+    assert len(ax.get_xticks()) < 100
+    assert len(ax.get_yticks()) <= 60
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {90.0}
+
+
+@SHAPES
+@pytest.mark.parametrize("plot", [figures.plot_policy_map, figures.plot_allocation])
+def test_pictures_are_drawn_on_the_axes_given(plot: Any, shape: dict[str, Any]) -> None:
+    ax: Any = Figure(figsize=(4, 3.5), layout="constrained").add_subplot()
+    assert plot(finished(**shape), ax=ax) is ax
+    ax.figure.draw_without_rendering()
+
+
+@SHAPES
+def test_save_writes_two_pictures(shape: dict[str, Any], tmp_path: Path) -> None:
+    paths = figures.save(finished(**shape, name="a $ problem $"), tmp_path, dpi=50)
+    assert paths == [tmp_path / "policy_map.png", tmp_path / "allocation.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG\r\n") for path in paths)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, usual = finished(**LABELS), builtins.__import__
+
+    def without(name: str, *rest: Any, **options: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return usual(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ArgbestError, match=r"pictures need matplotlib: pip install 'argbest\[plot\]'"):
+        figures.plot_policy_map(study)

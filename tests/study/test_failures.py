@@ -1,0 +1,189 @@
+"""Simulators that break: what was observed is kept, and the run can go on once they are mended."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from study.conftest import noise, problem, simulate
+
+from argbest import ArgbestError, InputError, RandomContexts, SimulationError, Study
+
+
+def explode() -> float:
+    raise ZeroDivisionError("no servers")
+
+
+def interrupt() -> float:
+    raise KeyboardInterrupt("stop now")
+
+
+@dataclass
+class Fragile:
+    """A simulator whose calls of the given numbers go wrong."""
+
+    wrong: set[int]
+    trouble: Callable[[], Any]
+    calls: int = 0
+
+    def __call__(self, alternative: str, context: int, seed: int) -> Any:
+        self.calls += 1
+        return self.trouble() if self.calls in self.wrong else simulate(alternative, context, seed)
+
+
+@pytest.mark.parametrize("call", [1, 5, 12, 13, 30])
+def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> None:
+    study = Study(problem(Fragile({call}, explode)), initial=1)
+    with pytest.raises(
+        SimulationError,
+        match=rf"simulator failed on trial {call - 1} \(alternative .* with seed \d+: no servers.* "
+        "observations so far are kept; fix the simulator and call `run` again",
+    ) as caught:
+        study.run(40)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert isinstance(caught.value, ArgbestError)
+    assert study.n_observations == len(study.observations()) == call - 1
+    assert study.trials()["status"].tolist() == ["told"] * (call - 1) + ["failed"]
+    assert study.trials()["reason"].iloc[-1] == "ZeroDivisionError: no servers"
+    assert study.allocation()["pending"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ("3.5", "a reward is a number"),
+        (None, "a reward is a number"),
+        (True, "a reward is a number"),
+        (float("nan"), "a reward must be finite"),
+        (float("inf"), "a reward must be finite"),
+        ({"value": 1.0}, "expected a number"),
+        ([], "replications form one row"),
+        ((1.0, 2.0), "a tuple means"),
+    ],
+    ids=repr,
+)
+def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any, message: str) -> None:
+    study = Study(problem(Fragile({15}, lambda: result)), initial=1)
+    with pytest.raises(SimulationError, match=f"the simulator failed on trial 14.*{message}") as caught:
+        study.run(40)
+    assert isinstance(caught.value.__cause__, InputError)
+    assert study.n_observations == 14
+    assert study.run(40).n_observations == 40
+
+
+@pytest.mark.parametrize("wrong", [{1}, {5}, {3, 4, 5}, {12}, {13}, {14, 30}])
+@pytest.mark.parametrize("initial", [1, 2, RandomContexts(2)])
+def test_a_mended_run_completes_the_design_and_reaches_its_budget(wrong: set[int], initial: Any) -> None:
+    whole = Study(problem(), initial=initial)
+    planned = [trial.pair for trial in whole.ask(len(whole._queue))]
+    study = Study(problem(Fragile(wrong, explode)), initial=initial)
+    for _ in wrong:
+        with pytest.raises(SimulationError, match="call `run` again"):
+            study.run(40)
+    study.run(40)
+    assert study.n_observations == 40
+    told = study.observations().iloc[: len(planned)]
+    pair = zip(told["alternative"], told["context"], strict=True)
+    assert Counter(("abc".index(k), int(c)) for k, c in pair) == Counter(planned)
+    assert study.trials()["status"].value_counts().to_dict() == {"told": 40, "failed": len(wrong)}
+    assert study.trials()["seed"].is_unique
+
+
+def test_a_budget_below_the_rest_of_the_design_is_refused_after_a_failure_too() -> None:
+    study = Study(problem(Fragile({5}, explode)), initial=1)
+    with pytest.raises(SimulationError, match="no servers"):
+        study.run(12)
+    with pytest.raises(InputError, match="a budget of 11 is below the 12 observations of the initial design"):
+        study.run(11)
+    assert study.run(12).n_observations == 12
+    assert (study.allocation()["n"] == 1).all()
+
+
+@pytest.mark.parametrize("call", [1, 7, 20])
+def test_an_interrupt_is_passed_on_and_leaves_the_observations_intact(call: int) -> None:
+    study = Study(problem(Fragile({call}, interrupt)), initial=1)
+    with pytest.raises(KeyboardInterrupt, match="stop now"):
+        study.run(40)
+    assert study.n_observations == len(study.observations()) == call - 1
+    assert study.allocation()["pending"].sum() == 0
+    assert study.run(40).n_observations == 40
+    assert (study.allocation()["n"] >= 1).all()
+
+
+def test_a_request_to_exit_is_passed_on() -> None:
+    def leave() -> float:
+        raise SystemExit("bye")
+
+    study = Study(problem(Fragile({3}, leave)), initial=1)
+    with pytest.raises(SystemExit, match="bye"):
+        study.run(40)
+    assert study.n_observations == 2
+
+
+def test_a_failure_that_comes_again_and_again_spends_nothing() -> None:
+    study = Study(problem(Fragile(set(range(1, 99)), explode)), initial=1)
+    for attempt in range(1, 4):
+        with pytest.raises(SimulationError, match=f"trial {attempt - 1} "):
+            study.run(40)
+        assert study.n_observations == 0
+        assert len(study.trials()) == attempt
+
+
+def test_the_failed_pair_is_simulated_first_when_the_design_goes_on() -> None:
+    study = Study(problem(Fragile({5}, explode)), initial=1)
+    with pytest.raises(SimulationError, match="no servers"):
+        study.run(40)
+    failed = study.trials().iloc[-1]
+    again = study.ask()[0]
+    assert (again.alternative, again.context) == (failed["alternative"], failed["context"])
+
+
+def test_a_failed_trial_told_by_hand_is_not_asked_again() -> None:
+    study = Study(problem(), initial=1)
+    lost, *others = study.ask(12)
+    study.fail(lost, "gone")
+    for trial in others:
+        study.tell(trial, 1.0 + noise(trial.seed))
+    assert study.n_observations == 11
+    assert np.isfinite(study.selection()["mean"]).all()
+    assert study.run(30).n_observations == 30
+
+
+def test_a_progress_function_that_raises_leaves_a_study_that_can_go_on() -> None:
+    def report(done: int, budget: int) -> None:  # noqa: ARG001
+        if done == 15:
+            raise RuntimeError("display lost")
+
+    study = Study(problem(), initial=1)
+    with pytest.raises(RuntimeError, match="display lost"):
+        study.run(40, progress=report)
+    assert study.n_observations == 15
+    assert study.allocation()["pending"].sum() == 0
+    assert study.run(40).trials().equals(Study(problem(), initial=1).run(40).trials())
+
+
+def test_a_stop_rule_that_raises_leaves_a_study_that_can_go_on() -> None:
+    def rule(study: Study) -> bool:
+        raise LookupError(f"no target at {study.n_observations}")
+
+    study = Study(problem(), initial=1)
+    with pytest.raises(LookupError, match="no target at 12"):
+        study.run(40, stop=rule)
+    assert study.run(40).trials().equals(Study(problem(), initial=1).run(40).trials())
+
+
+def test_the_simulator_may_look_at_the_study() -> None:
+    seen: list[int] = []
+
+    def curious(alternative: str, context: int, seed: int) -> float:
+        seen.append(int(study.allocation()["pending"].sum()))
+        if study.n_observations:
+            study.selection()
+        return simulate(alternative, context, seed)
+
+    study = Study(problem(curious), initial=1)
+    study.run(30)
+    assert seen == [1] * 30
+    assert study.trials().equals(Study(problem(), initial=1).run(30).trials())

@@ -1,0 +1,104 @@
+"""Units: the scale and the origin of the rewards change no decision, only the numbers shown."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from study.conftest import TRUTH, assert_close, noise, pairs, problem, simulate
+
+from argbest import ExpectedPCS, Problem, Study
+
+SCALES = pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e9, 2.0**-40, 2.0**40])
+POLICY = pytest.mark.parametrize("policy", ["gp-c-ocba", "equal", "random"])
+
+
+def scaled(scale: float, offset: float = 0.0) -> Problem:
+    return problem(lambda a, c, s: offset + scale * simulate(a, c, s))
+
+
+@SCALES
+@POLICY
+def test_the_scale_of_the_rewards_changes_no_decision(policy: str, scale: float) -> None:
+    unit = Study(problem(), policy=policy, seed=3).run(80)
+    other = Study(scaled(scale), policy=policy, seed=3).run(80)
+    pd.testing.assert_frame_equal(other.trials(), unit.trials())
+    one, two = other.selection(), unit.selection()
+    assert one["selected"].tolist() == two["selected"].tolist()
+    assert one["runner_up"].tolist() == two["runner_up"].tolist()
+    for name in ("mean", "gap", "gap_sd", "expected_loss"):
+        assert_close(one[name], scale * two[name], 1e-5)
+    assert_close(one["p_best"], two["p_best"], 1e-5)
+    assert_close(other.belief().noise, scale**2 * unit.belief().noise, 1e-5)
+
+
+@SCALES
+def test_decisions_from_the_prior_do_not_depend_on_the_scale(scale: float) -> None:
+    unit, other = (Study(each, initial=0, seed=3).run(40) for each in (problem(), scaled(scale)))
+    # The very first decisions rest on a prior without units; from then on the data set the scale.
+    assert pairs(other) == pairs(unit)
+
+
+@pytest.mark.parametrize("offset", [1e3, -1e6, 2.0**20])
+def test_the_origin_of_the_rewards_changes_no_decision(offset: float) -> None:
+    unit, other = (Study(each, seed=3).run(80) for each in (problem(), scaled(1.0, offset)))
+    assert pairs(other) == pairs(unit)
+    assert_close(other.selection()["mean"] - offset, unit.selection()["mean"], 1e-5)
+    assert_close(other.selection()["p_best"], unit.selection()["p_best"], 1e-5)
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_a_huge_origin_with_unit_noise_is_resolved(goal: str) -> None:
+    study = Study(problem(lambda a, c, s: 1e9 + simulate(a, c, s), goal=goal), initial=20, seed=3).run(300)
+    unit = Study(problem(goal=goal), initial=20, seed=3).run(300)
+    best = TRUTH.argmax(axis=0) if goal == "max" else TRUTH.argmin(axis=0)
+    selection = study.selection()
+    assert selection["selected"].tolist() == [list("abc")[k] for k in best]
+    # Numbers near 1e9 are kept to 1e-7.
+    np.testing.assert_allclose(selection["mean"] - 1e9, unit.selection()["mean"], atol=1e-4)
+    np.testing.assert_allclose(selection["p_best"], unit.selection()["p_best"], atol=1e-4)
+    np.testing.assert_allclose(study.allocation()["sd"], unit.allocation()["sd"], atol=0.2)
+    assert (study.allocation()["sd"] > 0.3).all()
+
+
+@SCALES
+def test_stopping_by_probability_does_not_depend_on_the_scale(scale: float) -> None:
+    unit, other = (
+        Study(each, seed=3).run(300, stop=ExpectedPCS(0.97, delta=delta))
+        for each, delta in ((problem(), 0.1), (scaled(scale), 0.1 * scale))
+    )
+    assert unit.n_observations == other.n_observations < 300
+
+
+@pytest.mark.parametrize("width", [1e-9, 1e9])
+def test_the_scale_of_the_contexts_changes_no_decision(width: float) -> None:
+    def wide(alternative: str, context: float, seed: int) -> float:
+        return simulate(alternative, round(context / width), seed)
+
+    unit = Study(problem(), seed=3).run(60)
+    other = Study(Problem(list("abc"), [width * c for c in range(4)], wide), seed=3).run(60)
+    assert other.trials()["seed"].tolist() == unit.trials()["seed"].tolist()
+    assert_close(other.selection()["mean"], unit.selection()["mean"], 1e-6)
+    assert_close(other.predict([1.5 * width])["mean"], unit.predict([1.5])["mean"], 1e-6)
+
+
+def test_alternatives_of_very_different_scale_live_together() -> None:
+    def mixed(alternative: str, context: int, seed: int) -> float:
+        return {"a": 1e-6, "b": 1.0, "c": 1e6}[alternative] * (1.0 + 0.1 * context + 0.05 * noise(seed))
+
+    study = Study(problem(mixed)).run(80)
+    assert study.selection()["selected"].tolist() == ["c"] * 4
+    assert (study.selection()["p_best"] > 0.999).all()
+    means = study.belief().mean
+    truth = np.multiply.outer([1e-6, 1.0, 1e6], 1.0 + 0.1 * np.arange(4))
+    np.testing.assert_allclose(means, truth, rtol=0.1)
+
+
+def test_permuting_the_alternatives_of_a_noise_free_study_permutes_the_answers() -> None:
+    def exact(alternative: str, context: int, _: int) -> float:
+        return float(TRUTH["abc".index(alternative), context])
+
+    one = Study(Problem(list("abc"), [0, 1, 2, 3], exact)).run(24)
+    two = Study(Problem(list("cab"), [0, 1, 2, 3], exact)).run(24)
+    names = ["selected", "runner_up"]
+    assert one.selection()[names].equals(two.selection()[names])
+    assert_close(one.selection()["mean"], two.selection()["mean"], 1e-9)
+    assert_close(one.belief().mean, two.belief().mean[[1, 2, 0]], 1e-9)
