@@ -15,9 +15,10 @@ from argbest import FitError, Problem, Study, __version__, registry
 from argbest.cli import main
 from argbest.errors import CompilationNotice
 
-KEYS = (
-    "name goal alternatives contexts weights noise_sd truth truth_se best ties pcs_ceiling gap_over_noise"
-).split()
+KEYS = [
+    *("name", "goal", "alternatives", "contexts", "weights", "noise_sd", "truth", "truth_se"),
+    *("best", "ties", "pcs_ceiling", "gap_over_noise"),
+]
 
 
 def call(*arguments: str) -> Result:

@@ -1,4 +1,4 @@
-"""A small problem with cheap noise that is a function of the seed alone, and what the tests of a study share."""
+"""A small problem whose noise is a function of the seed alone, and what the tests of a study share."""
 
 import copy
 import math
@@ -130,9 +130,16 @@ class Spy:
         self.fits.append(Fitted(int(tally.count.sum()), tally.count.sum(axis=-1), stale, setting, found))
         return found
 
-    def posterior(self, tally: Tally, setting: Setting, params: GPParams) -> BlockBelief:
+    def posterior(
+        self,
+        tally: Tally,
+        setting: Setting,
+        params: GPParams,
+        known: BlockBelief | None = None,
+        stale: BoolArray | None = None,
+    ) -> BlockBelief:
         self.n_posteriors += 1
-        return self.inner.posterior(tally, setting, params)
+        return self.inner.posterior(tally, setting, params, known, stale)
 
     def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
         return self.inner.predict(tally, setting, params, separation)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study.conftest import problem, refused, started
+from study.conftest import problem, refused, simulate, started
 
 from argbest import GP, InputError, Problem, RandomContexts, Study
 from argbest.policies.gp_c_ocba import GPCOCBA
@@ -33,7 +33,6 @@ from argbest.policies.gp_c_ocba import GPCOCBA
         ({"seed": 2**64}, "seed"),
         ({"refit_every": 0}, "refit_every must be a whole number ≥ 1, got 0"),
         ({"refit_every": 2.5}, "refit_every must be a whole number ≥ 1, got 2.5"),
-        ({"model": GP(noise_sd=np.ones((2, 2)))}, r"noise_sd has shape \(2, 2\), expected .* \(3, 4\)"),
     ],
     ids=str,
 )
@@ -70,7 +69,7 @@ def test_a_numpy_integer_is_a_budget() -> None:
 )
 def test_a_budget_below_the_initial_design_is_refused(initial: Any, needed: int) -> None:
     study = Study(problem(), initial=initial)
-    message = rf"a budget of {needed - 1} is below the {needed} observations of the initial design; raise the budget"
+    message = f"a budget of {needed - 1} is below the {needed} observations of the initial design; raise the"
     with refused(study, InputError, message):
         study.run(needed - 1)
 
@@ -96,3 +95,15 @@ def test_a_rejected_option_of_the_problem_reaches_the_user_of_a_study() -> None:
         Study(Problem(["a"], [0]))
     with pytest.raises(InputError, match="duplicate context labels"):
         Study(Problem(["a", "b"], [0, 0]))
+
+
+def test_a_table_of_noise_of_the_wrong_shape_is_refused_before_anything_is_simulated() -> None:
+    calls: list[int] = []
+
+    def count(alternative: str, context: int, seed: int) -> float:
+        calls.append(seed)
+        return simulate(alternative, context, seed)
+
+    with pytest.raises(InputError, match=r"noise_sd has shape \(2, 2\), expected .* \(3, 4\)"):
+        Study(problem(count), model=GP(noise_sd=np.ones((2, 2)))).run(40)
+    assert calls == []

@@ -152,11 +152,8 @@ def test_refits_replace_the_parameters() -> None:
     last = spy.fits[-1]
     assert last.n == 32
     assert_same_belief(study.belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        first = spy.fits[0]
-        assert_same_belief(
-            study.belief(), spy.inner.posterior(study.tally, first.setting, first.params), 1e-8
-        )
+    stale = spy.inner.posterior(study.tally, last.setting, spy.fits[0].params)
+    assert np.abs(study.belief().mean - stale.mean).max() > 1e-6
 
 
 def test_the_context_restriction_of_one_ask_does_not_reach_the_model() -> None:

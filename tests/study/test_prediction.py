@@ -1,4 +1,4 @@
-"""Prediction: at known contexts the selection, elsewhere what the model says, and a mark where it reaches out."""
+"""Prediction: at known contexts the selection, elsewhere what the model says, marked where it reaches out."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ROWS = pd.DataFrame({"rate": [0.5, 1.0, 2.0, 3.0], "shift": ["day", "night", "da
 
 
 def rate(alternative: int, context: dict[str, Any], seed: int) -> float:
-    return alternative * (1.0 - context["rate"]) + (context["shift"] == "day") + noise(seed)
+    return float(alternative * (1.0 - context["rate"]) + (context["shift"] == "day") + noise(seed))
 
 
 def by_rows(**options: Any) -> Study:
@@ -79,11 +79,25 @@ def test_known_rows_may_be_named_by_their_label() -> None:
     assert_close(study.predict("y")["mean"], study.selection()["mean"][2:3], 1e-6)
 
 
+def test_plain_labels_may_come_as_the_column_of_a_frame_or_of_dicts(study: Study) -> None:
+    plain = study.predict([0.5, 1.5])
+    for given in (
+        pd.DataFrame({"context": [0.5, 1.5]}),
+        pd.DataFrame({"context": [0.5, 1.5]}, index=["p", "q"]),
+        [{"context": 0.5}, {"context": 1.5}],
+    ):
+        pd.testing.assert_frame_equal(study.predict(given), plain)
+        assert (
+            study.predict_proba(given).to_numpy().tolist()
+            == study.predict_proba([0.5, 1.5]).to_numpy().tolist()
+        )
+
+
 def test_each_row_is_predicted_by_itself(study: Study) -> None:
     together = study.predict([0.5, 2.5, 0.5, -7])
     for i, context in enumerate([0.5, 2.5, 0.5, -7]):
         assert_close(together.iloc[[i]][NUMBERS], study.predict(context)[NUMBERS], 1e-12)
-    assert together.loc[0, NUMBERS].tolist() == together.loc[2, NUMBERS].tolist()
+    assert together[NUMBERS].iloc[0].equals(together[NUMBERS].iloc[2])
 
 
 def test_what_lies_out_of_bounds_is_marked(study: Study) -> None:
@@ -140,7 +154,7 @@ def test_new_text_is_as_far_as_any_other_text() -> None:
     study = Study(Problem([0, 1], ["x", "y", "z"], lambda a, c, s: a * len(c) + noise(s)), seed=2).run(30)
     predicted = study.predict(["x", "new", "other"])
     assert predicted["extrapolated"].tolist() == [False, True, True]
-    assert predicted.loc[1, NUMBERS].tolist() == predicted.loc[2, NUMBERS].tolist()
+    assert predicted[NUMBERS].iloc[1].equals(predicted[NUMBERS].iloc[2])
     assert_close(study.predict_proba(["new"]).sum(axis=1), [1.0], 1e-9)
 
 

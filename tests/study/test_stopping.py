@@ -22,10 +22,10 @@ def tied(alternative: str, context: int, seed: int) -> float:
 def reached(rule: Any, study: Study) -> bool:
     """The rule, from the certificate."""
     if isinstance(rule, OpportunityCost):
-        return float(study.certificate().eoc) <= rule.target
+        return bool(float(study.certificate().eoc) <= rule.target)
     certificate = study.certificate(rule.delta)
     value = certificate.pcs_e if isinstance(rule, ExpectedPCS) else certificate.pcs_m
-    return float(value) >= rule.target
+    return bool(float(value) >= rule.target)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,12 @@ def test_a_function_of_the_study_is_a_rule() -> None:
 def test_the_rule_is_asked_at_the_pace_of_the_refits() -> None:
     seen: list[int] = []
     study = Study(problem(), initial=1, refit_every=4)
-    study.run(30, stop=lambda s: bool(seen.append(s.n_observations)))
+
+    def count(study: Study) -> bool:
+        seen.append(study.n_observations)
+        return False
+
+    study.run(30, stop=count)
     assert seen == [12, 16, 20, 24, 28]
 
 

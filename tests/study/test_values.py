@@ -101,7 +101,7 @@ def test_later_tells_of_a_pair_add_to_the_earlier_ones() -> None:
     study = Study(problem(None), initial=[("a", 1)] * 3)
     for value in ([1.0, 2.0], 6.0, (4.0, 2.0, 3)):
         study.tell(study.ask()[0], value)
-    row = study.allocation().set_index(["alternative", "context"]).loc[("a", 1)]
+    row = study.allocation().query("alternative == 'a' and context == 1").iloc[0]
     # Three values 4 ± √2·{−1, 0, 1} have mean 4 and variance 2.
     everything = [1.0, 2.0, 6.0, 4.0 - np.sqrt(2), 4.0, 4.0 + np.sqrt(2)]
     assert row["n"] == 6
@@ -158,9 +158,8 @@ def test_stop_rules_do_not_depend_on_the_sign(rule: Any) -> None:
 
 def test_values_in_frames_are_those_that_were_told() -> None:
     study = started()
-    expected = [
-        TRUTH[ALTERNATIVES.index(row.alternative), row.context] + noise(row.seed)  # type: ignore[attr-defined]
-        for row in study.trials().itertuples()
-    ]
+    frame = study.trials()
+    where = zip(frame["alternative"], frame["context"], frame["seed"], strict=True)
+    expected = [TRUTH[ALTERNATIVES.index(k), c] + noise(seed) for k, c, seed in where]
     assert study.observations()["value"].tolist() == expected
     assert len(pairs(study)) == len(expected)

@@ -1,6 +1,6 @@
 """The model protocol: learning is dear and rare, conditioning is cheap and exact."""
 
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
@@ -11,19 +11,28 @@ Params = TypeVar("Params")
 
 
 class Model(Protocol[Params]):
-    """A frozen description of a statistical model; all learned numbers live in ``Params``."""
+    """A frozen description of a statistical model; all learned numbers live in ``Params``.
+
+    ``stale`` [..., alternative] marks the alternatives whose data have changed; the others keep what they had.
+    """
 
     def fit(
         self, tally: Tally, setting: Setting, params: Params | None = None, stale: BoolArray | None = None
     ) -> Params:
-        """Return the hyper-parameters learned from the tally.
+        """Return the hyper-parameters learned from the tally; ``params`` of an earlier fit are a warm start."""
 
-        ``params`` of an earlier fit are a warm start; with ``stale`` [..., alternative] the alternatives not
-        marked keep theirs.
+    def posterior(
+        self,
+        tally: Tally,
+        setting: Setting,
+        params: Params,
+        known: Any = None,
+        stale: BoolArray | None = None,
+    ) -> Belief:
+        """Return the belief about all cells given the data, hyper-parameters frozen.
+
+        ``known`` is an earlier belief of this model that is still right for all that is not stale.
         """
-
-    def posterior(self, tally: Tally, setting: Setting, params: Params) -> Belief:
-        """Return the belief about all cells given the data, hyper-parameters frozen."""
 
     def predict(self, tally: Tally, setting: Setting, params: Params, separation: Array) -> Belief:
         """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].

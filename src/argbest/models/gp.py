@@ -1,7 +1,7 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -27,20 +27,6 @@ class GPParams:
     theta: Array  # [..., alternative, coordinate + 2]: where the search ended, on standardised outcomes
     searched: IntArray  # [..., alternative]: number of observations at the last full search
     status: IntArray  # [..., alternative]: how the search ended
-
-    def scattered(self, chosen: BoolArray, old: "GPParams | None") -> "GPParams":
-        """Return parameters with these, [chosen, ...], in the chosen places and the old ones elsewhere."""
-        merged = {}
-        for field in fields(self):
-            fresh = getattr(self, field.name)
-            whole = (
-                np.empty((*chosen.shape, *fresh.shape[1:]), fresh.dtype)
-                if old is None
-                else getattr(old, field.name).copy()
-            )
-            whole[chosen] = fresh
-            merged[field.name] = whole
-        return GPParams(**merged)
 
 
 @dataclass(frozen=True)
@@ -85,13 +71,25 @@ class GP:
         if not np.all(np.isfinite(found.theta)):
             raise FitError("the search for the GP's hyper-parameters diverged; are the observations extreme?")
         fresh = _in_units(found, searched, noise, scale)
-        return fresh.scattered(chosen, params)
+        return _scattered(fresh, chosen, params)
 
-    def posterior(self, tally: Tally, setting: Setting, params: GPParams) -> BlockBelief:
+    def posterior(
+        self,
+        tally: Tally,
+        setting: Setting,
+        params: GPParams,
+        known: BlockBelief | None = None,
+        stale: BoolArray | None = None,
+    ) -> BlockBelief:
         """Return the exact posterior at the contexts."""
-        prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
-        mean, cov = conditioning.posterior(prior, params.constant, params.noise, tally)
-        return BlockBelief(mean, cov, params.noise)
+        chosen = np.ones(tally.shape[:-1], bool) if known is None or stale is None else stale
+        data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
+        noise, constant = params.noise[chosen], params.constant[chosen]
+        prior = kernels.covariance(
+            self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
+        )
+        mean, cov = conditioning.posterior(prior, constant, noise, data)
+        return _scattered(BlockBelief(mean, cov, noise), chosen, known)
 
     def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
         """Return the exact posterior at new contexts; their noise is the alternative's average."""
@@ -150,3 +148,18 @@ def _in_units(found: "Fit", searched: IntArray, noise: Array, scale: scaling.Sca
         searched=searched,
         status=found.status,
     )
+
+
+T = TypeVar("T", GPParams, BlockBelief)
+
+
+def _scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
+    """Return ``fresh``, whose arrays are [chosen, ...], put in the chosen places, with ``old`` elsewhere."""
+    merged = {}
+    for field in fields(fresh):
+        part = getattr(fresh, field.name)
+        shape = (*chosen.shape, *part.shape[1:])
+        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
+        whole[chosen] = part
+        merged[field.name] = whole
+    return type(fresh)(**merged)

@@ -55,8 +55,10 @@ def _refit(
     count = tally.count.sum(axis=-1)
     if known is None:
         params = model.fit(tally, setting)
+        belief = model.posterior(tally, setting, params)
     else:
         # An alternative without its own spread borrows the study's, which every observation changes.
         stale = (count != known.fitted) | (count < 2)
         params = model.fit(tally, setting, known.params, stale)
-    return Knowledge(params, model.posterior(tally, setting, params), count, n, n_records)
+        belief = model.posterior(tally, setting, params, known.belief, stale)
+    return Knowledge(params, belief, count, n, n_records)

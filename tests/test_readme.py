@@ -1,0 +1,44 @@
+"""The README and CONTRIBUTING speak the truth: their code runs and prints what they say."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from argbest import Study, registry
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
+
+
+def without_numbers(text: str) -> list[str]:
+    return NUMBER.sub("#", text).split()
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_the_readme_prints_what_it_shows(block: tuple[str, str]) -> None:
+    code, shown = block
+    printed = io.StringIO()
+    source = code if "import argbest" in code else "import argbest\n" + code
+    with contextlib.redirect_stdout(printed):
+        exec(source, {})  # noqa: S102 (our own README)
+    assert without_numbers(printed.getvalue()) == without_numbers(shown)
+    ours = [float(x) for x in NUMBER.findall(printed.getvalue())]
+    theirs = [float(x) for x in NUMBER.findall(shown)]
+    assert ours == pytest.approx(theirs, rel=0.02, abs=0.005)
+
+
+def test_both_blocks_were_found() -> None:
+    assert len(BLOCKS) == 2
+
+
+def test_the_policy_shown_in_contributing_can_be_used() -> None:
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+    names: dict[str, type] = {}
+    exec(code, names)  # noqa: S102 (our own page)
+    study = Study(registry.problem("branin"), policy=names["MostUncertain"](), initial=1).run(130)
+    assert study.n_observations == 130
+    assert len({trial.pair for trial in study.ask(5)}) == 5
