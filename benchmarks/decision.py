@@ -1,4 +1,4 @@
-"""How long does one ask/tell cycle take, refits included, and does it depend on the data already there?
+"""Time one ask/tell cycle, refits included, and show whether it depends on the data already there.
 
 Prints, for each size, the CPU time per cycle with tallies pre-filled to 10³, 10⁴ and 10⁵ observations. The
 sizes of the data take turns inside one run, so that a slow moment of the machine hits all of them alike.

@@ -119,7 +119,7 @@ class DenseBelief:
 
     @property
     def var(self) -> Array:
-        return np.diag(self.cov).reshape(self.mean.shape)
+        return np.asarray(np.diag(self.cov).reshape(self.mean.shape))
 
     def cov_with(self, decision: Decision) -> Array:
         return self.cov[:, self._flat(decision)].reshape(self.mean.shape)
@@ -142,29 +142,30 @@ class DenseBelief:
     def best_probability(self) -> Array:
         draws = self.draw(np.random.default_rng(0).standard_normal((200_000, *self.mean.shape)))
         winner = np.argmax(draws, axis=1)
-        return np.stack([(winner == k).mean(axis=0) for k in range(len(self.mean))])
+        return np.asarray([(winner == k).mean(axis=0) for k in range(len(self.mean))])
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        return np.mean(self._regret(selected) <= delta, axis=0)
+        return np.asarray(np.mean(self._regret(selected) <= delta, axis=0))
 
     def expected_loss(self, selected: IntArray) -> Array:
-        return np.mean(self._regret(selected), axis=0)
+        return np.asarray(np.mean(self._regret(selected), axis=0))
 
     def lower_bound(self, selected: IntArray) -> Array:
-        return np.zeros(self.mean.shape[1])
+        return np.zeros(len(selected))
 
     def draw(self, normals: Array) -> Array:
         values, vectors = np.linalg.eigh(self.cov)
         root = vectors * np.sqrt(np.maximum(values, 0))
         flat = normals.reshape(len(normals), -1) @ root.T
-        return self.mean + flat.reshape(len(normals), *self.mean.shape)
+        return np.asarray(self.mean + flat.reshape(len(normals), *self.mean.shape))
 
     def _regret(self, selected: IntArray) -> Array:
         draws = self.draw(np.random.default_rng(0).standard_normal((200_000, *self.mean.shape)))
-        return draws.max(axis=1) - draws[:, selected, np.arange(len(selected))]
+        return np.asarray(draws.max(axis=1) - draws[:, selected, np.arange(len(selected))])
 
     def _flat(self, decision: Decision) -> int:
-        return int(decision.alternative) * self.mean.shape[1] + int(decision.context)
+        k, c = int(decision.alternative), int(decision.context)
+        return k * int(self.mean.shape[1]) + c
 
 
 def random_belief(

@@ -16,14 +16,17 @@ ROOT, RUNS, INITIAL, SAMPLES, REFIT_EVERY = 5, 6, 100, 45, 10
 def run_together() -> tuple[list[Decision], IntArray]:
     """One loop over all runs at once; the noise of a run's n-th replication of a cell has its own address."""
     problem = registry.problem("branin")
-    assert problem.truth is not None
+    truth = problem.truth
+    assert truth is not None
     setting = Setting(problem.weights, problem.contexts.separation(problem.bounds), np.ones(10, bool))
     runs = np.arange(RUNS)
 
     def simulate(decision: Decision, count: IntArray) -> np.ndarray:
         cell = (runs * 100 + decision.alternative * 10 + decision.context).astype(np.int64)
-        seeds = streams.cell_seed(ROOT, cell, count[runs, decision.alternative, decision.context], n_cells=100 * RUNS)
-        return problem.truth[decision.alternative, decision.context] + 3.0 * streams.standard_normal(seeds)
+        seeds = streams.cell_seed(
+            ROOT, cell, count[runs, decision.alternative, decision.context], n_cells=100 * RUNS
+        )
+        return truth[decision.alternative, decision.context] + 3.0 * streams.standard_normal(seeds)
 
     tally = tallies.empty((RUNS, 10, 10))
     for k, c in np.ndindex(10, 10):
@@ -53,14 +56,13 @@ def test_studies_run_together_equal_studies_run_alone() -> None:
     decisions, count = run_together()
     for run in range(RUNS):
         study = Study(problem, initial=1, seed=ROOT, refit_every=REFIT_EVERY)
+        alone = []
         for _ in range(INITIAL + SAMPLES):
             [trial] = study.ask()
+            alone.append(trial.pair)
             k, c = trial.pair
             cell = run * 100 + k * 10 + c
             seed = streams.cell_seed(ROOT, cell, trial.replication, n_cells=100 * RUNS)
             study.tell(trial, float(problem.truth[k, c] + 3.0 * streams.standard_normal(int(seed))))
-        ours = list(zip(study.trials()["trial"][INITIAL:], range(SAMPLES), strict=True))
-        pairs = [study._trials[number].pair for number, _ in ours]
-        together = [(int(d.alternative[run]), int(d.context[run])) for d in decisions]
-        assert pairs == together
+        assert alone[INITIAL:] == [(int(d.alternative[run]), int(d.context[run])) for d in decisions]
         np.testing.assert_array_equal(study.tally.count, count[run])

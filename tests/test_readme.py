@@ -10,7 +10,9 @@ import pytest
 from argbest import Study, registry
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+BLOCKS = re.findall(
+    r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+)
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
 
 

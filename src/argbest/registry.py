@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from argbest.errors import unknown_name
+from argbest.errors import InputError, unknown_name
 from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.policies.base import Policy
@@ -51,3 +51,22 @@ def problem(name: str) -> Problem:
     if name not in PROBLEMS:
         raise unknown_name("problem", name, PROBLEMS)
     return PROBLEMS[name]()
+
+
+def choose(policy_given: str | Policy, model_given: str | Model[Any] | None) -> tuple[Policy, Model[Any]]:
+    """Return the policy and the model meant; without a model, the one the policy is usually used with."""
+    usual = "gp"
+    if isinstance(policy_given, str):
+        entry = policy(policy_given)
+        policy_given, usual = entry.make(), entry.model
+    if isinstance(policy_given, type) or not hasattr(policy_given, "propose"):
+        raise InputError(
+            f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."
+        )
+    model_given = usual if model_given is None else model_given
+    chosen = model(model_given) if isinstance(model_given, str) else model_given
+    if isinstance(chosen, type) or not (hasattr(chosen, "fit") and hasattr(chosen, "posterior")):
+        raise InputError(
+            f"model={chosen!r} is neither a registered name nor an object with `fit` and `posterior`."
+        )
+    return policy_given, chosen

@@ -26,7 +26,8 @@ def evaluate(
 
 def random_theta(rng: np.random.Generator, prior: priors.Hyperprior) -> Array:
     low, high = prior.rules[:, 3], prior.rules[:, 4]
-    return np.clip(prior.starts[0] + rng.normal(0, 0.8, len(low)), low, high)
+    theta: Array = np.clip(prior.starts[0] + rng.normal(0, 0.8, len(low)), low, high)
+    return theta
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -40,11 +41,11 @@ def test_the_value_is_the_dense_one(kernel: str, preset: str) -> None:
         theta, other = random_theta(rng, prior), random_theta(rng, prior)
         relative = np.exp(rng.normal(0, 0.5, len(data.x)))
         value, _, constant = evaluate(data, prior, theta, kernel, relative)
-        matrix = oracles.kernel(kernel, data.x, data.x, np.exp(theta[:d]), np.exp(theta[d]))
+        matrix = oracles.kernel(kernel, data.x, data.x, np.exp(theta[:d]), float(np.exp(theta[d])))
         dense = oracles.log_likelihood(matrix, data, constant, np.exp(theta[d + 1]) * relative)
         # Constants of the priors are left out, so priors are compared by their differences.
         reference = evaluate(data, prior, other, kernel, relative)[0]
-        matrix = oracles.kernel(kernel, data.x, data.x, np.exp(other[:d]), np.exp(other[d]))
+        matrix = oracles.kernel(kernel, data.x, data.x, np.exp(other[:d]), float(np.exp(other[d])))
         m = evaluate(data, prior, other, kernel, relative)[2]
         dense -= oracles.log_likelihood(matrix, data, m, np.exp(other[d + 1]) * relative)
         dense += oracles.log_prior(prior.rules, theta) - oracles.log_prior(prior.rules, other)
@@ -59,7 +60,7 @@ def test_without_priors_the_value_is_the_likelihood_itself() -> None:
         prior = priors.hyperprior("none", d)
         theta = random_theta(rng, prior)
         value, _, constant = evaluate(data, prior, theta)
-        matrix = oracles.kernel("matern52", data.x, data.x, np.exp(theta[:d]), np.exp(theta[d]))
+        matrix = oracles.kernel("matern52", data.x, data.x, np.exp(theta[:d]), float(np.exp(theta[d])))
         noise = np.full(len(data.x), np.exp(theta[-1]))
         assert value == pytest.approx(
             oracles.log_likelihood(matrix, data, constant, noise), rel=1e-8, abs=1e-8

@@ -53,7 +53,7 @@ def independent_optimum(data: oracles.Data, prior: priors.Hyperprior, rng: np.ra
     ("preset", "missed", "worst"), [("paper", 5, 0.5), ("modern", 10, 5.0), ("none", 30, 20.0)]
 )
 def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, missed: int, worst: float) -> None:
-    """Without priors the likelihood has many maxima; with the paper's it has few. `pytest -rP` shows the score."""
+    """Without priors the likelihood has many maxima; with the paper's few. `pytest -rP` shows the score."""
     rng = np.random.default_rng(9)
     margins = []
     for _ in range(DATA_SETS):

@@ -30,11 +30,11 @@ def stack(*single: Tally) -> Tally:
     return Tally(*(np.stack(v) for v in zip(*((t.count, t.mean, t.m2) for t in single), strict=True)))
 
 
-def assert_same(a: GPParams, b: GPParams, **tolerance: float) -> None:
-    np.testing.assert_allclose(a.lengthscale, b.lengthscale, **tolerance)
-    np.testing.assert_allclose(a.scale, b.scale, **tolerance)
-    np.testing.assert_allclose(a.noise, b.noise, **tolerance)
-    np.testing.assert_allclose(a.constant, b.constant, **tolerance)
+def assert_same(a: GPParams, b: GPParams, rtol: float) -> None:
+    np.testing.assert_allclose(a.lengthscale, b.lengthscale, rtol=rtol)
+    np.testing.assert_allclose(a.scale, b.scale, rtol=rtol)
+    np.testing.assert_allclose(a.noise, b.noise, rtol=rtol)
+    np.testing.assert_allclose(a.constant, b.constant, rtol=rtol)
 
 
 def test_parameters_and_posterior_come_in_the_units_of_the_rewards() -> None:

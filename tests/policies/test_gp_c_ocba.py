@@ -49,7 +49,7 @@ def test_it_takes_the_decisions_of_algorithm_one_in_loops() -> None:
 
 
 def test_a_small_case_by_eye() -> None:
-    # Context 1 is the closer call (gap 1, variances 1 + 1 against gap 3); ψ1 = 2 < ψ2 = 3 asks for the best there.
+    # Context 1 is the closer call (gap 1 against gap 3); ψ1 = 2 < ψ2 = 3 asks for the best there.
     belief = diagonal(np.array([[3.0, 1.0], [0.0, 0.0]]), np.ones((2, 2)))
     assert pairs(decide(belief, np.array([[9, 2], [9, 3]]))) == [(0, 1)]
     assert pairs(decide(belief, np.array([[9, 3], [9, 3]]))) == [(1, 1)]  # equality: the challenger

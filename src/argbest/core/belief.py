@@ -56,7 +56,8 @@ class Belief(Protocol):
 
 def best(belief: Belief) -> IntArray:
     """Return the alternative with the largest mean per context, lowest index on ties, [..., context]."""
-    return np.argmax(belief.mean, axis=-2)
+    index: IntArray = np.argmax(belief.mean, axis=-2)
+    return index
 
 
 def of_selected(values: Array, selected: IntArray) -> Array:
@@ -85,13 +86,13 @@ class BlockBelief:
     @cached_property
     def var(self) -> Array:
         """Posterior variance, the diagonal of every block."""
-        return np.maximum(np.einsum("...cc->...c", self.cov), 0.0)
+        diagonal: Array = np.einsum("...cc->...c", self.cov)
+        return np.maximum(diagonal, 0.0)
 
     def cov_with(self, decision: Decision) -> Array:
         """Return the decided column of its block, and 0 for all other alternatives."""
         column = np.zeros_like(self.mean)
-        index = leading(self.mean.shape[:-2])
-        column[*index, decision.alternative] = self.cov[*index, decision.alternative, :, decision.context]
+        column[self._block(decision)] = self._column(decision)
         return column
 
     def difference_var(self, reference: IntArray) -> Array:
@@ -103,8 +104,7 @@ class BlockBelief:
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
         """Return the rank-one update v(y − μ_c)/s, vvᵀ/s with v = S[:, c], s = S_cc + σ²/n; O(C²)."""
-        index = (*leading(self.mean.shape[:-2]), decision.alternative)
-        column = self.cov[*index, :, decision.context]
+        index, column = self._block(decision), self._column(decision)
         n = np.asarray(n, float)
         total = n * at(self.var, decision) + at(self.noise, decision)
         # n = 0 teaches nothing, nor does a cell known exactly (no variance, no noise).
@@ -135,7 +135,18 @@ class BlockBelief:
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""
         root = _square_root(self.cov)
-        return self.mean + np.einsum("...ij,s...j->s...i", root, normals)
+        deviation: Array = np.einsum("...ij,s...j->s...i", root, normals)
+        return self.mean + deviation
+
+    def _block(self, decision: Decision) -> tuple[IntArray, ...]:
+        """Return the index of the decided alternative, one per leading index."""
+        return (*leading(self.mean.shape[:-2]), decision.alternative)
+
+    def _column(self, decision: Decision) -> Array:
+        """Return the covariance of the decided alternative's cells with the decided one, [..., context]."""
+        # The blocks are symmetric: a row does for a column, and needs no slice between the indices.
+        row: Array = self.cov[(*self._block(decision), decision.context)]
+        return row
 
 
 def _square_root(cov: Array) -> Array:

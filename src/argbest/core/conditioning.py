@@ -23,7 +23,7 @@ def predict(
 ) -> tuple[Array, Array]:
     """Return mean and variance [..., X] of the reward at new points.
 
-    ``cross`` [..., C, X] is the prior covariance of the contexts with the points, ``variance`` [..., X] theirs.
+    ``cross`` [..., C, X] is the prior covariance of contexts and points, ``variance`` [..., X] the points'.
     """
     half, weighted = _reduce(prior, constant, noise, tally, cross)
     mean = constant[..., None] + np.einsum("...ix,...i->...x", half, weighted)

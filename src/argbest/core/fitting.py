@@ -1,23 +1,20 @@
-"""MAP search of the GP's hyper-parameters: one compiled generalized ufunc over (macro-replication, alternative).
+"""MAP search of the GP's hyper-parameters: one compiled ufunc over (macro-replication, alternative).
 
-Importing this module imports Numba and compiles nothing. The first call compiles (seconds) or loads the cache.
+Importing this module imports Numba and compiles nothing; the first call compiles or loads the cache.
 """
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import guvectorize
-from numba.core import event
 
 from argbest.core.arrays import Array, IntArray
+from argbest.core.compilation import compile_ufunc
 from argbest.core.evidence import compiled, factorise, log_posterior, observed, workspace
 from argbest.core.kernels import KERNELS
 from argbest.core.priors import Hyperprior
 from argbest.core.tally import Tally
-from argbest.errors import CompilationNotice
 
 CONVERGED, STEP_LIMIT, STALLED = 0, 1, 2
 MAX_STEPS = 200
@@ -65,7 +62,7 @@ def _code(kernel: str) -> int:
 
 @compiled
 def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
-    """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its first-order gain."""
+    """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
     p = theta.size
     free = np.empty(p, np.int64)
     m = 0
@@ -167,6 +164,7 @@ _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 
 
 def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta, constant, value, status):  # type: ignore[no-untyped-def]
+    """Fill the best of the maxima reached from the starts."""
     data = observed(separation, count, mean, m2, noise)
     work = workspace(data[1].size)
     value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
@@ -184,52 +182,18 @@ def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta,
 
 
 def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value, gradient, constant):  # type: ignore[no-untyped-def]
+    """Fill the log posterior and its gradient at one point."""
     data = observed(separation, count, mean, m2, noise)
     value[0], constant[0] = log_posterior(theta, code, data, rules, workspace(data[1].size), gradient)
 
 
 @functools.cache
-def _search() -> Callable[..., tuple[Any, ...]]:
-    outputs = "float64[:], float64[:], float64[:], int64[:]"
-    return _build(_search_body, f"void({_DATA}, float64[:,:], {outputs})", f"{_LAYOUT},(s,p)->(p),(),(),()")
+def _search() -> Callable[..., Any]:
+    signature = f"void({_DATA}, float64[:,:], float64[:], float64[:], float64[:], int64[:])"
+    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p)->(p),(),(),()")
 
 
 @functools.cache
-def _evaluate() -> Callable[..., tuple[Any, ...]]:
-    outputs = "float64[:], float64[:], float64[:]"
-    return _build(_evaluate_body, f"void({_DATA}, float64[:], {outputs})", f"{_LAYOUT},(p)->(),(p),()")
-
-
-def _build(body: Callable[..., None], signature: str, layout: str) -> Callable[..., tuple[Any, ...]]:
-    """Return the compiled ufunc, from the cache where there is one, uncached where none can be written."""
-    with event.install_listener("numba:compile", _Announcement()):
-        try:
-            built = guvectorize([signature], layout, nopython=True, cache=True)(body)
-        except RuntimeError as reason:
-            if "cannot cache" not in str(reason):
-                raise
-            warnings.warn(
-                "no folder for compiled code is writable, so every process compiles anew; "
-                "set NUMBA_CACHE_DIR to a writable folder to avoid that.",
-                CompilationNotice,
-                stacklevel=2,
-            )
-            built = guvectorize([signature], layout, nopython=True)(body)
-    ufunc: Callable[..., tuple[Any, ...]] = built
-    return ufunc
-
-
-class _Announcement(event.Listener):  # type: ignore[misc]
-    """Says once that a compilation has begun; loading from the cache begins none."""
-
-    def __init__(self) -> None:
-        self.said = False
-
-    def on_start(self, event: Any) -> None:  # noqa: ARG002
-        if not self.said:
-            self.said = True
-            notice = "compiling the search for GP hyper-parameters: some seconds, once per installation."
-            warnings.warn(notice, CompilationNotice, stacklevel=2)
-
-    def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+def _evaluate() -> Callable[..., Any]:
+    signature = f"void({_DATA}, float64[:], float64[:], float64[:], float64[:])"
+    return compile_ufunc(_evaluate_body, signature, f"{_LAYOUT},(p)->(),(p),()")

@@ -1,8 +1,8 @@
 """Priors and bounds of the GP's hyper-parameters on standardised outcomes, as named presets.
 
-Parameters are held as logarithms in the order log l_1 … log l_d, log scale, log noise. A prior is a density in
-the parameter itself, not in its logarithm. Each row of ``rules`` is (family, a, b, low, high), the bounds in
-logarithms; equal bounds hold a parameter fixed.
+Parameters are held as logarithms in the order log l_1 … log l_d, log scale, log noise. A prior is a density
+in the parameter itself, not in its logarithm. Each row of ``rules`` is (family, a, b, low, high), the bounds
+in logarithms; equal bounds hold a parameter fixed.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ LENGTH_RANGE = (1e-3, 1e4)
 SCALE_RANGE = (1e-6, 1e6)
 NOISE_RANGE = (1e-4, 1e4)
 
-# Further starting points (lengthscale, scale, noise): the posterior may have several maxima, some of which call
-# the data noise and some of which follow them closely.
+# Further starting points (lengthscale, scale, noise): the posterior may have several maxima, some of which
+# call the data noise and some of which follow them closely.
 SMOOTH = (1.0, 1.0, 0.01)
 CLOSE = (0.3, 1.0, 0.001)
 

@@ -39,7 +39,7 @@ def from_observations(
     origin = np.zeros(size)
     origin[flat[::-1]] = value[::-1]
     mean = origin + np.bincount(flat, value - origin[flat], size) / np.maximum(count, 1)
-    m2 = np.bincount(flat, (value - mean[flat]) ** 2, size)
+    m2 = np.bincount(flat, (value - mean[flat]) ** 2, size).astype(float)  # whole numbers where empty
     return Tally(count.reshape(shape), mean.reshape(shape), m2.reshape(shape))
 
 

@@ -13,13 +13,16 @@ Params = TypeVar("Params")
 class Model(Protocol[Params]):
     """A frozen description of a statistical model; all learned numbers live in ``Params``.
 
-    ``stale`` [..., alternative] marks the alternatives whose data have changed; the others keep what they had.
+    ``stale`` [..., alternative] marks alternatives whose data have changed; the others keep what they had.
     """
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Raise an InputError if the model cannot serve a table [alternative, context] of this shape."""
 
     def fit(
         self, tally: Tally, setting: Setting, params: Params | None = None, stale: BoolArray | None = None
     ) -> Params:
-        """Return the hyper-parameters learned from the tally; ``params`` of an earlier fit are a warm start."""
+        """Return the hyper-parameters learned from the tally; earlier ``params`` are a warm start."""
 
     def posterior(
         self,

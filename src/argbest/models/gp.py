@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from argbest.core import conditioning, kernels, priors, scaling
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -51,8 +51,15 @@ class GP:
             sd = np.asarray(self.noise_sd, float)
             if not (np.all(np.isfinite(sd)) and np.all(sd > 0)):
                 raise InputError(
-                    f"noise_sd must be positive and finite, got {self.noise_sd!r}; leave it out to learn the noise."
+                    f"noise_sd must be positive and finite, got {self.noise_sd!r}; "
+                    "leave it out to learn the noise."
                 )
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Raise an InputError if the known noise is a table of another shape."""
+        given = np.shape(self.noise_sd) if self.noise_sd is not None else ()
+        if given not in ((), shape):
+            raise InputError(f"noise_sd has shape {given}, expected a number or a table {shape}.")
 
     def fit(
         self, tally: Tally, setting: Setting, params: GPParams | None = None, stale: BoolArray | None = None
@@ -110,10 +117,7 @@ class GP:
         prior = priors.hyperprior(self.prior, len(setting.separation))
         if self.noise_sd is None:
             return prior, np.ones((len(scale.spread), shape[-1]))
-        sd = np.asarray(self.noise_sd, float)
-        if sd.shape not in ((), shape[-2:]):
-            raise InputError(f"noise_sd has shape {sd.shape}, expected a number or a table {shape[-2:]}.")
-        known = np.broadcast_to(sd, shape)[chosen] / scale.spread[:, None]
+        known = np.broadcast_to(np.asarray(self.noise_sd, float), shape)[chosen] / scale.spread[:, None]
         return priors.with_known_noise(prior), known**2
 
 
@@ -157,7 +161,7 @@ def _scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
     """Return ``fresh``, whose arrays are [chosen, ...], put in the chosen places, with ``old`` elsewhere."""
     merged = {}
     for field in fields(fresh):
-        part = getattr(fresh, field.name)
+        part: AnyArray = getattr(fresh, field.name)
         shape = (*chosen.shape, *part.shape[1:])
         whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
         whole[chosen] = part

@@ -59,7 +59,10 @@ class Axis:
             first = axis.coordinates[name][0]
             if _sort(first) != _sort(values[0]):
                 raise InputError(f"got {first!r} ({_sort(first)}) for {name!r}. Give {self._form}.")
-        return Axis(self.kind, axis.labels, {name: axis.columns[name] for name in self.columns}, axis.named)
+        if not self.columns:
+            return Axis(self.kind, axis.coordinates[self.kind], {}, True)
+        columns = {name: axis.columns[name] for name in self.columns}
+        return Axis(self.kind, axis.labels, columns, axis.named and self.named)
 
     def item(self, i: int) -> Item:
         """Return what the simulator receives for position i: the label, or the row as a dict."""

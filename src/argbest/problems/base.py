@@ -254,7 +254,7 @@ def _weights(given: object, n_contexts: int) -> Array:
     if (weights < 0).any() or not 0 < weights.sum() < np.inf:
         raise InputError(
             f"got weights {weights.tolist()}; expected none negative and a positive, finite sum. "
-            "Use 0 to leave out a context."
+            "Use 0 for a context that does not count in averages."
         )
     return _frozen(weights / weights.sum())
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from argbest.errors import InputError
 from argbest.problems.base import Problem
+from argbest.study.checks import whole
 
 Pair = tuple[int, int]
 
@@ -26,7 +27,7 @@ class EveryPair:
     replications: int = 2
 
     def __post_init__(self) -> None:
-        _whole("replications", self.replications, at_least=0)
+        whole("replications", self.replications, at_least=0)
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
         """Return all pairs once, then all again, as often as asked."""
@@ -42,13 +43,13 @@ class RandomContexts:
     replace: bool = False
 
     def __post_init__(self) -> None:
-        _whole("number", self.number, at_least=1)
+        whole("number", self.number, at_least=1)
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return the drawn pairs, alternative by alternative."""
         if not self.replace and self.number > problem.n_contexts:
             raise InputError(
-                f"RandomContexts asks for {self.number} of {problem.n_contexts} contexts without replacement; "
+                f"RandomContexts asks for {self.number} of {problem.n_contexts} contexts, none twice; "
                 "ask for fewer, or set replace=True."
             )
         drawn = [
@@ -75,8 +76,8 @@ def design(given: object) -> Design:
         raise InputError(_EXPECTED.format(given))
     if isinstance(given, int | np.integer):
         return EveryPair(int(given))
-    if hasattr(given, "pairs"):
-        return given  # type: ignore[return-value]
+    if hasattr(given, "pairs") and not isinstance(given, type):
+        return cast(Design, given)
     if isinstance(given, Iterable) and not isinstance(given, str):
         entries = list(given)
         if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
@@ -88,8 +89,3 @@ _EXPECTED = (
     "initial={!r} is no initial design; give a number of replications of every pair, RandomContexts(m), "
     "or a list of (alternative, context)."
 )
-
-
-def _whole(name: str, value: object, *, at_least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
-        raise InputError(f"{name} must be a whole number ≥ {at_least}, got {value!r}.")

@@ -1,6 +1,7 @@
 """Tidy frames of a study's trials, observations, allocation and selections, in the user's units and sign."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,17 +76,16 @@ def of_probabilities(problem: Problem, contexts: Axis, belief: Belief) -> pd.Dat
     return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=_index(contexts))
 
 
-def _index(contexts: Axis) -> "pd.Index[str] | pd.MultiIndex":
+def _index(contexts: Axis) -> "pd.Index[Any] | pd.MultiIndex":
     frame = contexts.frame()
-    if frame.shape[1] == 1:
-        return pd.Index(frame.iloc[:, 0], name=frame.columns[0])
-    return pd.MultiIndex.from_frame(frame)
+    names = list(frame.columns)
+    return frame.set_index(names[0] if len(names) == 1 else names).index
 
 
 def _pairs(problem: Problem, trials: Sequence[Trial]) -> pd.DataFrame:
     where = np.array([trial.pair for trial in trials], int).reshape(-1, 2)
     frame = pd.concat([problem.alternatives.frame(where[:, 0]), problem.contexts.frame(where[:, 1])], axis=1)
-    frame.insert(0, "trial", [trial.id for trial in trials])
-    frame["replication"] = [trial.replication for trial in trials]
-    frame["seed"] = [trial.seed for trial in trials]
+    frame.insert(0, "trial", np.array([trial.id for trial in trials], np.int64))
+    frame["replication"] = np.array([trial.replication for trial in trials], np.int64)
+    frame["seed"] = np.array([trial.seed for trial in trials], np.int64)
     return frame

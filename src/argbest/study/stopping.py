@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, best
-from argbest.errors import InputError
+from argbest.study.checks import finite, indifference_zone
 
 
 @runtime_checkable
@@ -24,7 +24,8 @@ class ExpectedPCS:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_probability(self.target, self.delta)
+        finite("the target probability", self.target, above=0, below=1)
+        indifference_zone(self.delta)
 
     def met(self, belief: Belief, weights: Array) -> bool:
         """Return whether PCS_E has reached the target."""
@@ -39,7 +40,8 @@ class WorstPCS:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_probability(self.target, self.delta)
+        finite("the target probability", self.target, above=0, below=1)
+        indifference_zone(self.delta)
 
     def met(self, belief: Belief, weights: Array) -> bool:  # noqa: ARG002
         """Return whether PCS_M has reached the target."""
@@ -53,16 +55,8 @@ class OpportunityCost:
     target: float
 
     def __post_init__(self) -> None:
-        if not self.target > 0:
-            raise InputError(f"the target opportunity cost must be positive, got {self.target!r}.")
+        finite("the target opportunity cost", self.target, above=0)
 
     def met(self, belief: Belief, weights: Array) -> bool:
         """Return whether the expected opportunity cost is at most the target."""
         return bool(belief.expected_loss(best(belief)) @ weights <= self.target)
-
-
-def _check_probability(target: float, delta: float) -> None:
-    if not 0 < target < 1:
-        raise InputError(f"the target probability must lie between 0 and 1, got {target!r}.")
-    if not delta >= 0:
-        raise InputError(f"the indifference zone delta must be zero or positive, got {delta!r}.")

@@ -17,8 +17,9 @@ from argbest.errors import InputError, SimulationError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.axis import Axis
-from argbest.problems.base import Problem
+from argbest.problems.base import Problem, Simulate
 from argbest.study import frames
+from argbest.study.checks import indifference_zone, whole
 from argbest.study.design import design
 from argbest.study.learning import Knowledge, learn
 from argbest.study.progress import Progress, reporter
@@ -53,10 +54,11 @@ class Study:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
         self.problem = problem
-        self.seed = _whole("seed", seed, at_least=0)
-        self.refit_every = _whole("refit_every", refit_every, at_least=1)
+        self.seed = whole("seed", seed, at_least=0, below=2**64)
+        self.refit_every = whole("refit_every", refit_every, at_least=1)
         self.common_random_numbers = common_random_numbers
-        self.policy, self.model = _choose(policy, model)
+        self.policy, self.model = registry.choose(policy, model)
+        self.model.check(problem.shape)
         self._name = uuid.uuid4().hex
         self._setting = Setting(
             weights=problem.weights,
@@ -90,7 +92,7 @@ class Study:
 
         With ``context`` all of them lie in that context. Trials under way are taken into account.
         """
-        n = _whole("n", n, at_least=1)
+        n = whole("n", n, at_least=1)
         only = None if context is None else self.problem.contexts.index(context)
         due = [pair for pair in self._queue if only is None or pair[1] == only][:n]
         chosen = due + (self._decide(n - len(due), due, only) if len(due) < n else [])
@@ -103,13 +105,7 @@ class Study:
 
         Nothing is fitted here; the next `ask` does that when it is due.
         """
-        asked = self._open(trial)
-        entry = record(asked, value)
-        self._tally = tallies.add(
-            self._tally, asked.decision, np.asarray(self.problem.sign * entry.mean), n=entry.n, m2=entry.m2
-        )
-        self._records.append(entry)
-        self._close(asked, TOLD)
+        self._take_in(record(self._open(trial), value))
 
     def fail(self, trial: Trial | int, reason: str) -> None:
         """Record that a trial gave no value; it is not asked again by itself."""
@@ -124,20 +120,20 @@ class Study:
         progress: bool | Progress = False,
         stop: Stop | Callable[["Study"], bool] | None = None,
     ) -> "Study":
-        """Simulate until the study holds ``budget`` observations in all, or ``stop`` is met; return the study.
+        """Return the study, run until it holds ``budget`` observations in all or ``stop`` is met.
 
         ``stop`` is a rule such as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the
         hyper-parameters are refreshed. ``progress`` shows a bar, or is called with (done, budget).
         """
-        self._check_budget(budget)
+        simulate = self._ready_to_run(budget, stop)
         with reporter(progress, budget, self) as report:
             checked = -self.refit_every
             while self.n_observations < budget:
                 if stop is not None and not self._queue and self.n_observations - checked >= self.refit_every:
                     checked = self.n_observations
-                    if self._stops(stop):
+                    if self._records and self._stops(stop):
                         break
-                self._simulate()
+                self._observe(simulate)
                 report(self.n_observations, budget)
         return self
 
@@ -154,21 +150,21 @@ class Study:
         return frames.of_observations(self.problem, self._records)
 
     def trials(self) -> pd.DataFrame:
-        """Return one row per trial asked, with its status (pending, told, failed) and the reason of failure."""
+        """Return one row per trial asked: its status (pending, told, failed) and the reason of a failure."""
         return frames.of_trials(self.problem, self._trials, self._status, self._reasons)
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""
-        if not (np.isfinite(delta) and delta >= 0):
-            raise InputError(f"the indifference zone delta must be zero or positive, got {delta!r}.")
+        delta = indifference_zone(delta)
         draws = max(64, min(CERTIFICATE_DRAWS, CERTIFICATE_NUMBERS // self._tally.count.size))
         generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
         normals = generator.standard_normal((draws, *self.problem.shape))
         return certify(self.belief(), self.problem.weights, normals, delta)
 
     def predict(self, contexts: object) -> pd.DataFrame:
-        """Return the rows of `selection` for any contexts, simulated or not; ``extrapolated`` marks those out
-        of bounds.
+        """Return the rows of `selection` for any contexts, simulated or not.
+
+        ``extrapolated`` marks those out of the bounds of the problem's contexts.
         """
         rows = self.problem.contexts.rows(contexts)
         frame = frames.of_selection(self.problem, rows, self._belief_at(rows))
@@ -176,7 +172,7 @@ class Study:
         return frame
 
     def predict_proba(self, contexts: object) -> pd.DataFrame:
-        """Return P(each alternative is best) for any contexts: a row per context, a column per alternative."""
+        """Return P(each alternative is best), a row per context given and a column per alternative."""
         rows = self.problem.contexts.rows(contexts)
         return frames.of_probabilities(self.problem, rows, self._belief_at(rows))
 
@@ -254,7 +250,8 @@ class Study:
                 f"{trial} was asked by another study; tell it to the study whose `ask` returned it."
             )
         number = trial.id if isinstance(trial, Trial) else trial
-        if not isinstance(number, int | np.integer) or not 0 <= number < len(self._trials):
+        known = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not known or not 0 <= number < len(self._trials):
             raise TrialError(
                 f"unknown trial {trial!r}; this study has asked {len(self._trials)} trials. "
                 "Pass a trial that `ask` returned, or its id."
@@ -266,61 +263,55 @@ class Study:
             )
         return self._trials[number]
 
+    def _take_in(self, entry: Record) -> None:
+        mean = np.asarray(self.problem.sign * entry.mean)
+        self._tally = tallies.add(self._tally, entry.trial.decision, mean, n=entry.n, m2=entry.m2)
+        self._records.append(entry)
+        self._close(entry.trial, TOLD)
+
     def _close(self, trial: Trial, status: str) -> None:
         self._status[trial.id] = status
         self._pending[trial.pair] -= 1
 
-    def _simulate(self) -> None:
-        """Ask for one trial, run the simulator, and tell its value or record the failure."""
-        waiting = list(self._queue)
-        trial = self.ask()[0]
-        assert self.problem.simulate is not None  # noqa: S101 (checked before the run)
+    def _observe(self, simulate: Simulate) -> None:
+        """Take in the value of one more trial; without a value the study is as if it had not been asked."""
+        waiting = len(self._queue)
+        [trial] = self.ask()
         try:
-            self.tell(trial, self.problem.simulate(trial.alternative, trial.context, trial.seed))
+            entry = record(trial, simulate(trial.alternative, trial.context, trial.seed))
         except BaseException as error:
-            self.fail(trial, f"{type(error).__name__}: {error}")
-            self._queue = waiting
+            self._retract(trial, of_design=len(self._queue) < waiting)
             if not isinstance(error, Exception):
                 raise
             raise SimulationError(
                 f"the simulator failed on {trial} with seed {trial.seed}: {error} "
                 "The observations so far are kept; fix the simulator and call `run` again."
             ) from error
+        self._take_in(entry)
 
-    def _check_budget(self, budget: int) -> None:
-        _whole("budget", budget, at_least=1)
+    def _retract(self, trial: Trial, *, of_design: bool) -> None:
+        """Undo the last ask."""
+        del self._trials[trial.id :], self._status[trial.id :]
+        self._asked[trial.pair] -= 1
+        self._pending[trial.pair] -= 1
+        if of_design:
+            self._queue.insert(0, trial.pair)
+
+    def _ready_to_run(self, budget: int, stop: object) -> Simulate:
+        """Return the simulator, after checking that the run can begin."""
+        whole("budget", budget, at_least=1)
+        if stop is not None and (isinstance(stop, type) or not (isinstance(stop, Stop) or callable(stop))):
+            raise InputError(
+                f"stop={stop!r} is no stop rule; give for example ExpectedPCS(0.95), or a function."
+            )
         if self.problem.simulate is None:
             raise InputError(
                 "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
             )
         needed = self.n_observations + len(self._queue)
-        if budget < needed:
+        if budget < needed and self._queue:
             raise InputError(
-                f"a budget of {budget} is below the {needed} observations of the initial design; raise the budget, "
+                f"a budget of {budget} is below the {needed} observations of the initial design; raise it, "
                 "or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
             )
-
-
-def _choose(policy: str | Policy, model: str | Model[Any] | None) -> tuple[Policy, Model[Any]]:
-    """Return the policy and the model named, the model by default the policy's own."""
-    usual = "gp"
-    if isinstance(policy, str):
-        entry = registry.policy(policy)
-        policy, usual = entry.make(), entry.model
-    if not hasattr(policy, "propose"):
-        raise InputError(
-            f"policy={policy!r} is neither a registered name nor a policy with a `propose` method."
-        )
-    model = usual if model is None else model
-    model = registry.model(model) if isinstance(model, str) else model
-    if not (hasattr(model, "fit") and hasattr(model, "posterior")):
-        raise InputError(
-            f"model={model!r} is neither a registered name nor a model with `fit` and `posterior`."
-        )
-    return policy, model
-
-
-def _whole(name: str, value: object, *, at_least: int) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < at_least:
-        raise InputError(f"{name} must be a whole number ≥ {at_least}, got {value!r}.")
-    return int(value)
+        return self.problem.simulate

@@ -1,6 +1,5 @@
 """Trials asked for and the records told about them."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -13,10 +12,17 @@ from argbest.core.tally import summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
 
+LARGEST = 1e150  # so that squares and their sums stay finite
+MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
+_LIMIT = f"(Numbers up to {LARGEST:g} can be used.)"
+_FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
+
 Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any] | tuple[float, float, int]
 
 
-@dataclass(frozen=True)
+@dataclass(
+    frozen=True, eq=False
+)  # two trials are never the same one; and rows are dicts, which cannot be hashed
 class Trial:
     """One simulation to run: which alternative, in which context, with which seed."""
 
@@ -50,7 +56,7 @@ class Record:
 
 def record(trial: Trial, value: object) -> Record:
     """Return the record of a number, a list of replications, or a tuple (mean, variance, n)."""
-    if isinstance(value, float) and math.isfinite(value):  # by far the most common, so without arrays
+    if isinstance(value, float) and abs(value) <= LARGEST:  # by far the most common, so without arrays
         return Record(trial, 1, float(value), 0.0, (float(value),))
     if isinstance(value, tuple):
         return _from_summary(trial, value)
@@ -60,40 +66,45 @@ def record(trial: Trial, value: object) -> Record:
 
 
 def _from_summary(trial: Trial, value: tuple[object, ...]) -> Record:
-    hint = (
-        "a tuple means (mean, variance, n) with variance = Σ(y − mean)²/(n − 1); give replications as a list"
-    )
-    if len(value) != 3 or not all(isinstance(v, Real) and not isinstance(v, bool) for v in value):
-        raise InputError(f"`tell` got {value!r} for {trial}; {hint}.")
-    mean, variance, n = (float(v) for v in value)  # type: ignore[arg-type]
-    if not (np.isfinite(mean) and np.isfinite(variance)):
-        raise InputError(f"`tell` got {value!r} for {trial}; mean and variance must be finite. {_FAIL}")
-    if variance < 0 or n < 1 or n != int(n):
+    """Return the record of (mean, variance, n), the variance being that of the sample (ddof 1)."""
+    meaning = "a tuple means (mean, variance, n) with the sample variance; give replications as a list"
+    if len(value) != 3 or any(isinstance(v, bool) or not isinstance(v, Real) for v in value):
+        raise InputError(f"`tell` got {value!r} for {trial}; {meaning}.")
+    try:
+        mean, variance, n = (float(v) for v in value)  # type: ignore[arg-type]
+    except OverflowError:
+        mean = variance = n = np.inf
+    if not (1 <= n <= MOST and n.is_integer()):
+        raise InputError(f"`tell` got {value!r} for {trial}; n must be a whole n ≥ 1: {meaning}.")
+    if not (abs(mean) <= LARGEST and variance * n <= LARGEST**2):
         raise InputError(
-            f"`tell` got {value!r} for {trial}; variance ≥ 0 and a whole n ≥ 1 are needed: {hint}."
+            f"`tell` got {value!r} for {trial}; mean and variance must be finite. {_LIMIT} {_FAIL}"
+        )
+    if variance < 0 or (n == 1 and variance > 0):
+        raise InputError(
+            f"`tell` got {value!r} for {trial}; variance ≥ 0, and 0 for a single run: {meaning}."
         )
     return Record(trial, int(n), mean, variance * (n - 1), None)
 
 
 def _numbers(trial: Trial, value: object) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Return replications as floats; nothing that merely looks like a number is taken for one."""
+    got = f"`tell` got {value!r} ({type(value).__name__}) for {trial}"
     if isinstance(value, str | bytes | bool | np.bool_) or value is None:
-        raise InputError(
-            f"`tell` got {value!r} ({type(value).__name__}) for {trial}; a reward is a number. {_FAIL}"
-        )
+        raise InputError(f"{got}; a reward is a number. {_FAIL}")
     try:
-        values = np.atleast_1d(np.asarray(value, float))
-    except (TypeError, ValueError):
+        raw = np.asarray(value)
+        values = np.atleast_1d(raw.astype(float)) if raw.dtype.kind in "iufO" else None
+    except (TypeError, ValueError, OverflowError):
+        values = None
+    if values is None or (raw.dtype.kind == "O" and not all(isinstance(v, Real) for v in raw.flat)):
         raise InputError(
-            f"`tell` got {value!r} ({type(value).__name__}) for {trial}; "
-            "expected a number, a list of replications, or (mean, variance, n)."
-        ) from None
+            f"{got}; expected a number, a list of replications, or (mean, variance, n). {_LIMIT}"
+        )
     if values.ndim != 1 or values.size == 0:
         raise InputError(
             f"`tell` got an array of shape {values.shape} for {trial}; replications form one row."
         )
-    if not np.all(np.isfinite(values)):
-        raise InputError(f"`tell` got value={value!r} for {trial}; a reward must be finite. {_FAIL}")
+    if not np.all(np.abs(values) <= LARGEST):
+        raise InputError(f"`tell` got value={value!r} for {trial}; a reward must be finite. {_LIMIT} {_FAIL}")
     return values
-
-
-_FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
