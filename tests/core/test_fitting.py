@@ -1,9 +1,5 @@
 """The compiled MAP search against an independent optimiser, and its behaviour at the edges."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import oracles
 import pytest
@@ -131,28 +127,3 @@ def test_no_data_gives_the_mode_of_the_priors() -> None:
     found = fitting.fit_map("matern52", np.zeros((1, 3, 3)), empty, np.ones(3), prior, prior.starts)
     # Modes of Gamma(3, 6), Gamma(2, 0.15) and Gamma(1.1, 0.05) in the parameter itself.
     np.testing.assert_allclose(np.exp(found.theta), [2 / 6, 1 / 0.15, 0.1 / 0.05], rtol=1e-5)
-
-
-def test_where_nothing_is_writable_it_compiles_uncached_with_one_notice(tmp_path: Path) -> None:
-    """The package is copied to where Numba finds no place for a cache."""
-    code = """
-import os, warnings
-import numba.core.caching as caching
-class Nowhere(caching._CacheLocator):
-    @classmethod
-    def from_function(cls, py_func, py_file):
-        return None
-caching.CacheImpl._locator_classes = [Nowhere]
-from argbest.core import fitting
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    fitting._evaluate()
-    fitting._evaluate()
-print([str(w.message)[:27] for w in caught])
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("no folder for compiled code") == 1
-    assert done.stdout.count("compiling the search") == 1

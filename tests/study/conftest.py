@@ -123,6 +123,9 @@ class Spy:
     fits: list[Fitted] = field(default_factory=list)
     n_posteriors: int = 0
 
+    def check(self, shape: tuple[int, int]) -> None:
+        self.inner.check(shape)
+
     def fit(
         self, tally: Tally, setting: Setting, params: GPParams | None = None, stale: BoolArray | None = None
     ) -> GPParams:

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba import guvectorize
+from numba import config, guvectorize
 from numba.core import event
 from numba.core.caching import FunctionCache
 
@@ -21,7 +20,7 @@ from argbest.errors import CompilationNotice
 def compile_ufunc(body: Callable[..., None], signature: str, layout: str) -> Callable[..., Any]:
     """Return the generalized ufunc of ``body``, loaded if it was compiled before from the same sources.
 
-    Numba keeps a ufunc in several files that must stem from one process, and looks only at the file that holds
+    Numba keeps a ufunc in several files that must stem from one process, and looks only at the file of
     ``body`` to see whether they are stale. So every version of our sources has a folder of its own, which
     appears all at once: processes that compile at the same time cannot mix their files.
     """
@@ -65,12 +64,11 @@ def _digest() -> str:
 @contextmanager
 def _cache_folder(folder: Path) -> Iterator[None]:
     """Let Numba keep its files in this folder meanwhile."""
-    usual = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+    usual, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = usual
+        config.CACHE_DIR = usual
 
 
 class _Announcement(event.Listener):

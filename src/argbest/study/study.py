@@ -285,7 +285,8 @@ class Study:
                 raise
             raise SimulationError(
                 f"the simulator failed on {trial} with seed {trial.seed}: {error} "
-                "The observations so far are kept; fix the simulator and call `run` again."
+                "The observations so far are kept; fix the simulator and call `run` again. "
+                "To skip this trial: study.fail(study.ask()[0], reason)."
             ) from error
         self._take_in(entry)
 

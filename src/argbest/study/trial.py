@@ -14,7 +14,6 @@ from argbest.problems.axis import Item
 
 LARGEST = 1e150  # so that squares and their sums stay finite
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
-_LIMIT = f"(Numbers up to {LARGEST:g} can be used.)"
 _FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
 
 Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any] | tuple[float, float, int]
@@ -77,9 +76,7 @@ def _from_summary(trial: Trial, value: tuple[object, ...]) -> Record:
     if not (1 <= n <= MOST and n.is_integer()):
         raise InputError(f"`tell` got {value!r} for {trial}; n must be a whole n ≥ 1: {meaning}.")
     if not (abs(mean) <= LARGEST and variance * n <= LARGEST**2):
-        raise InputError(
-            f"`tell` got {value!r} for {trial}; mean and variance must be finite. {_LIMIT} {_FAIL}"
-        )
+        raise InputError(f"`tell` got {value!r} for {trial}; mean and variance must be finite. {_FAIL}")
     if variance < 0 or (n == 1 and variance > 0):
         raise InputError(
             f"`tell` got {value!r} for {trial}; variance ≥ 0, and 0 for a single run: {meaning}."
@@ -97,14 +94,14 @@ def _numbers(trial: Trial, value: object) -> "np.ndarray[Any, np.dtype[np.float6
         values = np.atleast_1d(raw.astype(float)) if raw.dtype.kind in "iufO" else None
     except (TypeError, ValueError, OverflowError):
         values = None
-    if values is None or (raw.dtype.kind == "O" and not all(isinstance(v, Real) for v in raw.flat)):
-        raise InputError(
-            f"{got}; expected a number, a list of replications, or (mean, variance, n). {_LIMIT}"
-        )
+    if values is None or (raw.dtype.kind == "O" and any(isinstance(v, str | bytes | bool) for v in raw.flat)):
+        raise InputError(f"{got}; expected a number, a list of replications, or (mean, variance, n).")
     if values.ndim != 1 or values.size == 0:
         raise InputError(
             f"`tell` got an array of shape {values.shape} for {trial}; replications form one row."
         )
     if not np.all(np.abs(values) <= LARGEST):
-        raise InputError(f"`tell` got value={value!r} for {trial}; a reward must be finite. {_LIMIT} {_FAIL}")
+        raise InputError(
+            f"`tell` got value={value!r} for {trial}; a reward must be finite, at most {LARGEST:g}. {_FAIL}"
+        )
     return values
