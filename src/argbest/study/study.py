@@ -13,16 +13,16 @@ from argbest.core import tally as tallies
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, certify
 from argbest.core.setting import Setting
-from argbest.errors import InputError, SimulationError, TrialError
+from argbest.errors import InputError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.axis import Axis
-from argbest.problems.base import Problem, Simulate
-from argbest.study import frames
+from argbest.problems.base import Problem
+from argbest.study import frames, runner
 from argbest.study.checks import indifference_zone, whole
 from argbest.study.design import design
 from argbest.study.learning import Knowledge, learn
-from argbest.study.progress import Progress, reporter
+from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record
 
@@ -83,6 +83,11 @@ class Study:
         return int(self._tally.count.sum())
 
     @property
+    def n_waiting(self) -> int:
+        """Pairs of the initial design not yet asked for."""
+        return len(self._queue)
+
+    @property
     def tally(self) -> tallies.Tally:
         """The sufficient statistics of all observations; larger is better whatever the goal."""
         return self._tally
@@ -125,16 +130,7 @@ class Study:
         ``stop`` is a rule such as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the
         hyper-parameters are refreshed. ``progress`` shows a bar, or is called with (done, budget).
         """
-        simulate = self._ready_to_run(budget, stop)
-        with reporter(progress, budget, self) as report:
-            checked = -self.refit_every
-            while self.n_observations < budget:
-                if stop is not None and not self._queue and self.n_observations - checked >= self.refit_every:
-                    checked = self.n_observations
-                    if self._records and self._stops(stop):
-                        break
-                self._observe(simulate)
-                report(self.n_observations, budget)
+        runner.run(self, budget, progress=progress, stop=stop)
         return self
 
     def selection(self) -> pd.DataFrame:
@@ -190,11 +186,6 @@ class Study:
         separation = self.problem.contexts.separation(self.problem.bounds, rows)
         known = self._learned()
         return self.model.predict(self._tally, self._setting, known.params, separation)
-
-    def _stops(self, stop: Stop | Callable[["Study"], bool]) -> bool:
-        if isinstance(stop, Stop):
-            return stop.met(self.belief(), self.problem.weights)
-        return stop(self)
 
     def _learned(self) -> Knowledge:
         if self._view is None or self._view.n_records != len(self._records):
@@ -273,46 +264,10 @@ class Study:
         self._status[trial.id] = status
         self._pending[trial.pair] -= 1
 
-    def _observe(self, simulate: Simulate) -> None:
-        """Take in the value of one more trial; without a value the study is as if it had not been asked."""
-        waiting = len(self._queue)
-        [trial] = self.ask()
-        try:
-            entry = record(trial, simulate(trial.alternative, trial.context, trial.seed))
-        except BaseException as error:
-            self._retract(trial, of_design=len(self._queue) < waiting)
-            if not isinstance(error, Exception):
-                raise
-            raise SimulationError(
-                f"the simulator failed on {trial} with seed {trial.seed}: {error} "
-                "The observations so far are kept; fix the simulator and call `run` again. "
-                "To skip this trial: study.fail(study.ask()[0], reason)."
-            ) from error
-        self._take_in(entry)
-
     def _retract(self, trial: Trial, *, of_design: bool) -> None:
-        """Undo the last ask."""
+        """Undo the last ask, of this trial alone: the study is as if it had never been asked."""
         del self._trials[trial.id :], self._status[trial.id :]
         self._asked[trial.pair] -= 1
         self._pending[trial.pair] -= 1
         if of_design:
             self._queue.insert(0, trial.pair)
-
-    def _ready_to_run(self, budget: int, stop: object) -> Simulate:
-        """Return the simulator, after checking that the run can begin."""
-        whole("budget", budget, at_least=1)
-        if stop is not None and (isinstance(stop, type) or not (isinstance(stop, Stop) or callable(stop))):
-            raise InputError(
-                f"stop={stop!r} is no stop rule; give for example ExpectedPCS(0.95), or a function."
-            )
-        if self.problem.simulate is None:
-            raise InputError(
-                "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
-            )
-        needed = self.n_observations + len(self._queue)
-        if budget < needed and self._queue:
-            raise InputError(
-                f"a budget of {budget} is below the {needed} observations of the initial design; raise it, "
-                "or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
-            )
-        return self.problem.simulate
