@@ -32,10 +32,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     return call("demo", "--out", str(out), "--budget", "215", "--seed", "3"), out
 
 
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, float_precision="round_trip")
+
+
 def test_the_demo_writes_two_frames_and_two_pictures(demo: tuple[Result, Path]) -> None:
     result, out = demo
     assert result.exit_code == 0, result.output
-    observations, selection = (pd.read_csv(out / f"{name}.csv") for name in ("observations", "selection"))
+    observations, selection = (read(out / f"{name}.csv") for name in ("observations", "selection"))
     assert len(observations) == 215
     assert {"alternative.x1", "context.x2", "replication", "seed", "value"} <= set(observations.columns)
     assert selection.columns.tolist()[:3] == ["context.x2", "selected", "runner_up"]
