@@ -119,8 +119,8 @@ def _row_wins(mean: Array, std: Array) -> Array:
     low = (mean - _REACH * std).max(axis=1, keepdims=True)
     contends = mean + _REACH * std >= low
     order = _kept_first(contends)
-    mean, std, kept = (np.take_along_axis(each, order, axis=1) for each in (mean, std, contends))
-    mean, std, _ = _localise(mean, std, kept)
+    mean, std = (np.take_along_axis(each, order, axis=1) for each in (mean, std))
+    mean, std, _ = _localise(mean, std, np.take_along_axis(contends, order, axis=1))
     point = std == _POINT
     low = (mean - _REACH * std).max(axis=1, keepdims=True)
     high = (mean + _REACH * std).max(axis=1)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array
+from argbest.core.arrays import AnyArray, Array
 from argbest.core.tally import Tally
 
 
@@ -41,7 +41,7 @@ def standardise(tally: Tally, scaling: Scaling) -> Tally:
     )
 
 
-def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
+def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Array]:
     """Return the count, mean and standard deviation of all observations along ``axes`` (kept)."""
     n = tally.count.sum(axis=axes, keepdims=True)
     # Around a reference cell, so that large values that lie close together keep their differences.

@@ -45,7 +45,7 @@ def of_allocation(problem: Problem, tally: Tally, pending: IntArray) -> pd.DataF
     n = tally.count.ravel()
     observed = n > 0
     frame["n"] = n
-    frame["share"] = n / max(n.sum(), 1)
+    frame["share"] = n / max(int(n.sum()), 1)
     frame["pending"] = pending.ravel()
     frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel(), np.nan)
     frame["sd"] = np.where(n > 1, np.sqrt(tally.m2.ravel() / np.maximum(n - 1, 1)), np.nan)
