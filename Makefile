@@ -2,6 +2,9 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
+# The matrices are small: threads of the linear algebra would only fight each other and the test workers.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-slow check format bench clean
@@ -42,4 +45,5 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.python
 	@touch $@ $(VENV)/.demo
 
 clean:
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -24,16 +24,17 @@ def make_problem(n_alternatives: int, n_contexts: int) -> tuple[Problem, np.ndar
 
 
 def prefilled(problem: Problem, truth: np.ndarray, n: int) -> Study:
-    """Return a study told about n observations, spread evenly over the pairs as (mean, variance, count)."""
+    """Return a study told about n observations, spread over the pairs as (mean, variance, count)."""
     study = Study(problem, initial=1)
-    each, extra = divmod(n, truth.size)
-    noise = np.random.default_rng(0).standard_normal(truth.size)
-    for i, trial in enumerate(study.ask(truth.size)):
-        count = each + (i < extra)
+    rng = np.random.default_rng(0)
+    counts = np.full(truth.size, n // truth.size)
+    counts[rng.permutation(truth.size)[: n % truth.size]] += 1
+    for trial, count in zip(study.ask(truth.size), counts.tolist(), strict=True):
         if count == 0:
             study.fail(trial, "left empty")
         else:
-            study.tell(trial, (truth[trial.pair] + 0.5 * noise[i] / np.sqrt(count), 0.25, count))
+            mean = truth[trial.pair] + 0.5 * rng.standard_normal() / np.sqrt(count)
+            study.tell(trial, (mean, 0.25 if count > 1 else 0.0, count))
     return study
 
 
@@ -53,12 +54,14 @@ def cycles(study: Study, truth: np.ndarray, number: int) -> float:
     return seconds
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10, help="turns of 20 cycles for each size of the data")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--sizes", type=int, default=len(SIZES), help="how many of the sizes")
+    options = parser.parse_args(arguments)
+    rounds = options.rounds
     print(f"{'K x C':>10} " + " ".join(f"{f'n={n:,}':>12}" for n in OBSERVATIONS) + f" {'last/first':>11}")
-    for size in SIZES:
+    for size in SIZES[: options.sizes]:
         problem, truth = make_problem(*size)
         studies = [prefilled(problem, truth, n) for n in OBSERVATIONS]
         for study in studies:

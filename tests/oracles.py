@@ -23,7 +23,7 @@ class Data:
     @property
     def tally(self) -> Tally:
         """The same as sufficient statistics, [context]."""
-        table = from_observations(np.zeros_like(self.where), self.where, self.y, (1, len(self.x)))
+        table = from_observations((np.zeros_like(self.where), self.where), self.y, (1, len(self.x)))
         return Tally(table.count[0], table.mean[0], table.m2[0])
 
     @property
@@ -150,7 +150,7 @@ class DenseBelief:
     def expected_loss(self, selected: IntArray) -> Array:
         return np.asarray(np.mean(self._regret(selected), axis=0))
 
-    def lower_bound(self, selected: IntArray) -> Array:
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:  # noqa: ARG002
         return np.zeros(len(selected))
 
     def draw(self, normals: Array) -> Array:

@@ -33,14 +33,11 @@ def run_together() -> tuple[list[Decision], IntArray]:
         where = Decision(np.full(RUNS, k), np.full(RUNS, c))
         tally = tallies.add(tally, where, simulate(where, tally.count))
     model, policy, params, decisions = GP(), GPCOCBA(), None, []
-    fitted = tally.count.sum(axis=-1)
+    belief = None
     for i in range(SAMPLES):
-        if i % REFIT_EVERY == 0:
-            count = tally.count.sum(axis=-1)
-            stale = (count != fitted) | (i == 0)
-            params = model.fit(tally, setting, params, stale)
-            belief = model.posterior(tally, setting, params)
-            fitted = count
+        if belief is None or i % REFIT_EVERY == 0:
+            params = model.fit(tally, setting, params)
+            belief = model.posterior(tally, setting, params, belief)
         draws = streams.Draws(ROOT, streams.Purpose.POLICY, runs, INITIAL + i)
         batch = policy.propose(belief, tally, np.zeros(tally.shape, np.int64), setting, draws)
         decision = Decision(batch.alternative[:, 0], batch.context[:, 0])

@@ -21,7 +21,7 @@ REFIT_EVERY = 10
 def replay(rows: pd.DataFrame, setting: Setting, *, warm: bool) -> tuple[int, int]:
     """Return how many of the decisions after the initial samples we share, and how many there are."""
     alternative, context, value = (rows[name].to_numpy() for name in ("alternative", "context", "value"))
-    tally = tallies.from_observations(alternative[:INITIAL], context[:INITIAL], value[:INITIAL], (10, 10))
+    tally = tallies.from_observations((alternative[:INITIAL], context[:INITIAL]), value[:INITIAL], (10, 10))
     model, policy, params, shared = GP(), GPCOCBA(), None, 0
     for i in range(INITIAL, len(rows)):
         if (i - INITIAL) % REFIT_EVERY == 0:

@@ -80,7 +80,9 @@ def main() -> None:
     show_default=True,
     help="Simulations in all; the first 200 are the initial design.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the study.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of the study."
+)
 def demo(out: Path, budget: int, seed: int) -> None:
     """Run a small study from start to finish.
 

@@ -65,8 +65,9 @@ def choose(policy_given: str | Policy, model_given: str | Model[Any] | None) -> 
         )
     model_given = usual if model_given is None else model_given
     chosen = model(model_given) if isinstance(model_given, str) else model_given
-    if isinstance(chosen, type) or not (hasattr(chosen, "fit") and hasattr(chosen, "posterior")):
+    needed = ("check", "fit", "posterior", "predict")
+    if isinstance(chosen, type) or not all(hasattr(chosen, name) for name in needed):
         raise InputError(
-            f"model={chosen!r} is neither a registered name nor an object with `fit` and `posterior`."
+            f"model={chosen!r} is neither a registered name nor an object with {', '.join(needed)}."
         )
     return policy_given, chosen

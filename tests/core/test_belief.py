@@ -36,12 +36,14 @@ def test_block_and_dense_beliefs_tell_the_same() -> None:
         np.testing.assert_allclose(dense(after).cov, expected.cov, rtol=1e-12, atol=1e-14)
 
 
-def test_one_update_by_hand() -> None:
+@pytest.mark.parametrize("unit", [1e-120, 1e-9, 1.0, 1e9, 1e120])
+def test_one_update_by_hand_in_any_unit(unit: float) -> None:
     # Prior N(1, 2) and N(0, 2) with covariance 1; noise 2; observe 5 in the first context.
-    cov = np.array([[[2.0, 1.0], [1.0, 2.0]]])
-    after = BlockBelief(np.array([[1.0, 0.0]]), cov, np.array([[2.0, 9.0]])).update(pair(0, 0), np.array(5.0))
-    np.testing.assert_allclose(after.mean, [[3.0, 1.0]])
-    np.testing.assert_allclose(after.cov, [[[1.0, 0.5], [0.5, 1.75]]])
+    cov = np.array([[[2.0, 1.0], [1.0, 2.0]]]) * unit**2
+    before = BlockBelief(np.array([[1.0, 0.0]]) * unit, cov, np.array([[2.0, 9.0]]) * unit**2)
+    after = before.update(pair(0, 0), np.array(5.0 * unit))
+    np.testing.assert_allclose(after.mean / unit, [[3.0, 1.0]])
+    np.testing.assert_allclose(after.cov / unit**2, [[[1.0, 0.5], [0.5, 1.75]]])
 
 
 def test_a_thousand_rank_one_updates_equal_one_recomputation() -> None:

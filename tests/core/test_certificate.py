@@ -4,7 +4,7 @@ import pytest
 from oracles import dense, random_belief
 
 from argbest.core.belief import BlockBelief, best
-from argbest.core.certificate import certify
+from argbest.core.certificate import Certificate
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.4])
 
@@ -14,8 +14,11 @@ def test_every_number_agrees_with_monte_carlo_from_the_belief() -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
         belief = random_belief(rng)
-        certificate = certify(belief, WEIGHTS, rng.standard_normal((4096, 3, 4)), delta=0.2)
-        draws = belief.draw(rng.standard_normal((200_000, 3, 4)))
+        certificate = Certificate(belief, WEIGHTS, rng.standard_normal((4096, 3, 4)), delta=0.2)
+        # Drawn by NumPy, not by the belief: the joint probability is checked against another square root.
+        draws = np.stack(
+            [rng.multivariate_normal(belief.mean[k], belief.cov[k], 200_000) for k in range(3)], axis=1
+        )
         chosen = best(belief)
         regret = draws.max(axis=1) - draws[:, chosen, np.arange(4)]
         for k in range(3):
@@ -37,32 +40,37 @@ def test_the_bounds_lie_below_and_slepian_is_the_sharper() -> None:
     rng = np.random.default_rng(31)
     for _ in range(20):
         belief = random_belief(rng, shape=(6, 4))
-        certificate = certify(belief, WEIGHTS, rng.standard_normal((64, 6, 4)))
+        certificate = Certificate(belief, WEIGHTS, rng.standard_normal((64, 6, 4)))
         assert np.all(certificate.bonferroni <= certificate.lower_bound + 1e-12)
         assert np.all(certificate.lower_bound <= certificate.pcs + 1e-12)
+        wide = Certificate(belief, WEIGHTS, certificate.normals, delta=0.5)
+        assert np.all(wide.lower_bound > certificate.lower_bound)
+        assert np.all(wide.bonferroni <= wide.lower_bound + 1e-12)
+        assert np.all(wide.lower_bound <= wide.pcs + 1e-12)
 
 
 def test_a_belief_with_correlated_alternatives_uses_the_same_interface() -> None:
     rng = np.random.default_rng(32)
     block = random_belief(rng)
     normals = rng.standard_normal((4096, 3, 4))
-    ours, theirs = certify(block, WEIGHTS, normals), certify(dense(block), WEIGHTS, normals)
+    ours, theirs = Certificate(block, WEIGHTS, normals), Certificate(dense(block), WEIGHTS, normals)
     np.testing.assert_array_equal(ours.selected, theirs.selected)
     np.testing.assert_allclose(ours.pcs, theirs.pcs, atol=0.006)
     np.testing.assert_allclose(ours.bonferroni, theirs.bonferroni, atol=1e-12)
     np.testing.assert_allclose(ours.p_all, theirs.p_all, atol=5 * 2 * 0.5 / 64)
     # Perfectly correlated noise cancels in the difference: the better one is known for sure.
     cov = np.ones((2, 2))
-    sure = certify(
+    sure = Certificate(
         oracles.DenseBelief(np.array([[1.0], [0.9]]), cov, np.ones((2, 1))), np.ones(1), normals[:, :2, :1]
     )
     assert sure.bonferroni[0] == 1.0
     assert sure.p_all == 1.0
+    assert 0 < sure.p_all_se < 1e-3  # 4,096 draws out of 4,096 do not make it certain
 
 
 def test_a_known_tie_is_no_loss() -> None:
     belief = BlockBelief(np.ones((3, 1)), np.zeros((3, 1, 1)), np.ones((3, 1)))
-    certificate = certify(belief, np.ones(1), np.zeros((4, 3, 1)))
+    certificate = Certificate(belief, np.ones(1), np.zeros((4, 3, 1)))
     assert certificate.pcs[0] == 1.0
     assert certificate.expected_loss[0] == 0.0
     np.testing.assert_allclose(certificate.best_probability[:, 0], 1 / 3)
@@ -70,6 +78,6 @@ def test_a_known_tie_is_no_loss() -> None:
 
 def test_it_reads_as_a_sentence() -> None:
     belief = BlockBelief(np.array([[1.0], [0.0]]), np.full((2, 1, 1), 0.01), np.ones((2, 1)))
-    text = str(certify(belief, np.ones(1), np.zeros((4, 2, 1)), delta=0.5))
+    text = str(Certificate(belief, np.ones(1), np.zeros((4, 2, 1)), delta=0.5))
     assert "within 0.5 of the best" in text
     assert "PCS_E 1.000" in text

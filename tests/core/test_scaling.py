@@ -9,7 +9,7 @@ from argbest.core.tally import from_observations
 
 def build(rows: list[tuple[int, int, float]], shape: tuple[int, int] = (3, 2)):  # type: ignore[no-untyped-def]
     k, c, y = (np.array(v) for v in zip(*rows, strict=True))
-    return from_observations(k, c, y, shape)
+    return from_observations((k, c), y, shape)
 
 
 def test_each_alternative_is_scaled_by_all_its_observations() -> None:

@@ -20,7 +20,7 @@ def one_by_one(observations: list[tuple[int, int, float]]) -> Tally:
 
 def at_once(observations: list[tuple[int, int, float]]) -> Tally:
     k, c, y = (np.array(v) for v in zip(*observations, strict=True))
-    return tallies.from_observations(k, c, y, SHAPE)
+    return tallies.from_observations((k, c), y, SHAPE)
 
 
 def assert_same(a: Tally, b: Tally, scale: float = 1.0) -> None:
@@ -59,7 +59,7 @@ def test_merging_with_nothing_changes_no_bit() -> None:
 def test_large_values_that_lie_close_keep_their_spread() -> None:
     values = 1e9 + np.array([0.0, 1.0, 2.0])
     zeros = np.zeros(3, int)
-    built = tallies.from_observations(zeros, zeros, values, SHAPE)
+    built = tallies.from_observations((zeros, zeros), values, SHAPE)
     added = one_by_one([(0, 0, v) for v in values])
     n, mean, m2 = tallies.summarise(values)
     assert (n, mean, m2) == (3, 1e9 + 1, 2.0)
@@ -94,3 +94,24 @@ def test_many_studies_at_once_equal_single_ones() -> None:
         np.testing.assert_array_equal(many.count[i], tally.count)
         np.testing.assert_array_equal(many.mean[i], tally.mean)
         np.testing.assert_array_equal(many.m2[i], tally.m2)
+
+
+def test_summaries_and_leading_axes_build_the_same_tally() -> None:
+    values = [np.array([1.0, 4.0]), np.array([2.0]), np.array([7.0, 7.5, 9.0])]
+    n, mean, m2 = (np.array(v) for v in zip(*map(tallies.summarise, values), strict=True))
+    built = tallies.from_observations((np.array([0, 1, 0]), np.array([2, 2, 2])), mean, SHAPE, n=n, m2=m2)
+    plain = at_once([(0, 2, y) for y in (1.0, 4.0, 7.0, 7.5, 9.0)] + [(1, 2, 2.0)])
+    assert_same(built, plain)
+    run = np.array([0, 0, 1])
+    many = tallies.from_observations(
+        (run, np.array([0, 1, 0]), np.array([2, 2, 2])), mean, (2, *SHAPE), n=n, m2=m2
+    )
+    np.testing.assert_array_equal(many.count.sum(axis=0), built.count)
+    assert many.mean[1, 0, 2] == mean[2]
+
+
+def test_the_opposite_sign_keeps_the_spread() -> None:
+    tally = at_once([(0, 0, 1.0), (0, 0, 3.0)])
+    flipped = tallies.negated(tally)
+    assert flipped.mean[0, 0] == -2.0
+    assert flipped.m2[0, 0] == 2.0

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import oracles
 import pytest
@@ -8,7 +10,7 @@ from argbest.core.arrays import Array
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError
+from argbest.errors import FitError, InputError
 from argbest.models.gp import GP, GPParams
 
 CONTEXTS = np.linspace(0.0, 1.0, 6)[:, None]
@@ -23,7 +25,7 @@ def setting(x: Array = CONTEXTS) -> Setting:
 def observe(seed: int, per_cell: int = 3, noise: float = 0.2) -> Tally:
     rng = np.random.default_rng(seed)
     k, c = np.indices(TRUTH.shape).reshape(2, -1).repeat(per_cell, axis=1)
-    return tallies.from_observations(k, c, TRUTH[k, c] + noise * rng.standard_normal(len(k)), TRUTH.shape)
+    return tallies.from_observations((k, c), TRUTH[k, c] + noise * rng.standard_normal(len(k)), TRUTH.shape)
 
 
 def stack(*single: Tally) -> Tally:
@@ -93,16 +95,66 @@ def test_many_studies_at_once_equal_single_ones() -> None:
         np.testing.assert_array_equal(later.theta[i], model.fit(grown[i], setting(), alone).theta)
 
 
-def test_only_stale_alternatives_are_refitted() -> None:
+def test_only_alternatives_with_new_data_are_refitted() -> None:
     first = observe(4)
     params = GP().fit(first, setting())
-    second = tallies.merge(first, observe(5))
-    stale = np.array([False, True, False])
-    partial, whole = GP().fit(second, setting(), params, stale), GP().fit(second, setting(), params)
-    for k in range(3):
-        expected = whole if stale[k] else params
-        np.testing.assert_array_equal(partial.theta[k], expected.theta[k])
-        np.testing.assert_array_equal(partial.noise[k], expected.noise[k])
+    before = GP().posterior(first, setting(), params)
+    where, value = Decision(np.array(1), np.array(2)), np.array(0.3)
+    second = tallies.add(first, where, value)
+    again = GP().fit(second, setting(), params)
+    assert again.changed.tolist() == [False, True, False]
+    for k in (0, 2):
+        np.testing.assert_array_equal(again.theta[k], params.theta[k])
+        np.testing.assert_array_equal(again.noise[k], params.noise[k])
+    assert np.any(again.theta[1] != params.theta[1])
+    partial = GP().posterior(second, setting(), again, before.update(where, value))
+    whole = GP().posterior(second, setting(), again)
+    np.testing.assert_allclose(partial.mean, whole.mean, rtol=1e-12)
+    np.testing.assert_allclose(partial.cov, whole.cov, rtol=1e-12, atol=1e-14)
+
+
+def test_an_alternative_that_borrows_its_spread_follows_the_study() -> None:
+    """One alternative shows no spread of its own; when the others' grows, its noise and scale must too."""
+    equal = [(0, c, 5.0) for c in range(6)]
+    narrow = empty_cells(*equal, *[(k, c, 0.01 * (c + k)) for k in (1, 2) for c in range(6)])
+    params = GP().fit(narrow, setting())
+    wide = tallies.merge(narrow, empty_cells(*[(k, c, 300.0 * (c - k)) for k in (1, 2) for c in range(6)]))
+    warm, cold = GP().fit(wide, setting(), params), GP().fit(wide, setting())
+    assert warm.changed.all()
+    np.testing.assert_allclose(warm.scale, cold.scale, rtol=1e-3)
+
+
+def test_a_search_that_did_not_converge_is_made_in_full_again() -> None:
+    tally = observe(24)
+    params = GP().fit(tally, setting())
+    stuck = replace(params, status=np.array([0, 2, 0]), theta=params.theta + 3.0)
+    grown = tallies.merge(tally, empty_cells(*[(k, 0, 0.1) for k in range(3)]))
+    assert GP().fit(grown, setting(), stuck).searched.tolist() == [18, 19, 18]
+
+
+def test_data_that_nothing_fits_are_refused() -> None:
+    tally = observe(25)
+    broken = Tally(tally.count, np.full(tally.shape, np.nan), tally.m2)
+    with pytest.raises(FitError, match="the likelihood is not finite anywhere"):
+        GP().fit(broken, setting())
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+@pytest.mark.parametrize(("count", "noise_sd"), [(100, 1e-8), (10**5, 1e-6), (10**8, None), (1, 1e-8)])
+def test_data_of_any_precision_leave_no_number_behind(
+    kernel: str, count: int, noise_sd: float | None
+) -> None:
+    """Warnings are errors here, so rounding below the square root would show."""
+    c = 10
+    where = setting(np.linspace(0, 1, c)[:, None])
+    tally = Tally(
+        np.full((2, c), count), np.stack([np.sin(np.arange(c)), np.cos(np.arange(c))]), np.zeros((2, c))
+    )
+    for prior in ("paper", "none"):
+        model = GP(kernel=kernel, prior=prior, noise_sd=noise_sd)
+        belief = model.posterior(tally, where, model.fit(tally, where))
+        np.testing.assert_allclose(belief.mean, tally.mean, atol=0.02)
+        assert np.all(np.isfinite(belief.cov))
 
 
 def test_warm_fits_end_where_cold_ones_do() -> None:
@@ -153,7 +205,7 @@ def test_every_kernel_and_prior_recovers_a_smooth_truth(kernel: str, prior: str)
 
 def empty_cells(*rows: tuple[int, int, float]) -> Tally:
     k, c, y = (np.array(v) for v in zip(*rows, strict=True))
-    return tallies.from_observations(k, c, y, TRUTH.shape)
+    return tallies.from_observations((k, c), y, TRUTH.shape)
 
 
 @pytest.mark.parametrize(
@@ -191,6 +243,12 @@ def test_options_are_checked() -> None:
         GP(prior="papers")
     with pytest.raises(InputError, match="noise_sd must be positive and finite, got -1"):
         GP(noise_sd=-1.0)
+    with pytest.raises(InputError, match="noise_sd must be positive and finite, got 'x'"):
+        GP(noise_sd="x")  # type: ignore[arg-type]
+    table = np.ones(TRUTH.shape)
+    model = GP(noise_sd=table)
+    table[:] = -5.0
+    assert np.all(np.asarray(model.noise_sd) == 1.0)
     with pytest.raises(
         InputError, match=r"noise_sd has shape \(2, 2\), expected a number or a table \(3, 6\)"
     ):

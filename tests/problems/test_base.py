@@ -166,7 +166,7 @@ def test_a_selection_that_does_not_fit_is_refused(selected: Any) -> None:
 
 @pytest.mark.parametrize("delta", [-1.0, float("nan"), float("inf")])
 def test_a_bad_indifference_zone_is_refused(delta: float) -> None:
-    with pytest.raises(InputError, match="expected a finite number, 0 or more"):
+    with pytest.raises(InputError, match="delta must be a finite number, zero or positive"):
         problem().good(np.array([0, 0, 0]), delta)
 
 
@@ -216,16 +216,36 @@ def test_the_simulator_is_kept_as_given() -> None:
     assert Problem(["a", "b"], [1, 2], reward).simulate is reward
 
 
-@pytest.mark.parametrize(("goal", "sign"), [("max", 1), ("min", -1)])
-def test_the_tally_of_a_frame_counts_every_cell_with_larger_being_better(goal: str, sign: int) -> None:
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_the_tally_of_a_frame_counts_every_cell_in_the_users_sign(goal: str) -> None:
     frame = pd.DataFrame(
         {"alternative": ["B", "B", "A"], "context.x": [3.0, 3.0, 9.0], "value": [1.0, 3.0, 7.0]},
         index=[5, 5, 5],
     )
     tally = problem(goal=goal).tally(frame)
     assert tally.count.tolist() == [[0, 0, 1], [0, 2, 0], [0, 0, 0]]
-    assert tally.mean.tolist() == [[0, 0, 7 * sign], [0, 2 * sign, 0], [0, 0, 0]]
+    assert tally.mean.tolist() == [[0, 0, 7], [0, 2, 0], [0, 0, 0]]
     assert tally.m2[1, 1] == 2.0
+
+
+def test_the_tally_of_a_frame_takes_summaries() -> None:
+    frame = pd.DataFrame(
+        {
+            "alternative": ["B", "B"],
+            "context.x": [3.0, 3.0],
+            "value": [1.0, 4.0],
+            "n": [1, 2],
+            "variance": [np.nan, 0.5],
+        }
+    )
+    tally = problem().tally(frame)
+    assert tally.count[1, 1] == 3
+    assert tally.mean[1, 1] == 3.0
+    assert tally.m2[1, 1] == 0.5 + 4.0 + 2.0
+    with pytest.raises(InputError, match="rows with n > 1 need the column 'variance'"):
+        problem().tally(frame.drop(columns="variance"))
+    with pytest.raises(InputError, match="the column 'n' counts replications"):
+        problem().tally(frame.assign(n=[1, 0]))
 
 
 def test_the_tally_of_no_observations_is_empty() -> None:

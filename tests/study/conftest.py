@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from argbest import GP, Problem, Study, Trial
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array
 from argbest.core.belief import Belief, BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -126,23 +126,17 @@ class Spy:
     def check(self, shape: tuple[int, int]) -> None:
         self.inner.check(shape)
 
-    def fit(
-        self, tally: Tally, setting: Setting, params: GPParams | None = None, stale: BoolArray | None = None
-    ) -> GPParams:
-        found = self.inner.fit(tally, setting, params, stale)
+    def fit(self, tally: Tally, setting: Setting, params: GPParams | None = None) -> GPParams:
+        found = self.inner.fit(tally, setting, params)
+        stale = None if params is None else found.changed
         self.fits.append(Fitted(int(tally.count.sum()), tally.count.sum(axis=-1), stale, setting, found))
         return found
 
     def posterior(
-        self,
-        tally: Tally,
-        setting: Setting,
-        params: GPParams,
-        known: BlockBelief | None = None,
-        stale: BoolArray | None = None,
+        self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
     ) -> BlockBelief:
         self.n_posteriors += 1
-        return self.inner.posterior(tally, setting, params, known, stale)
+        return self.inner.posterior(tally, setting, params, known)
 
     def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
         return self.inner.predict(tally, setting, params, separation)

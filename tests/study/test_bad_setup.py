@@ -24,7 +24,10 @@ from argbest.policies.gp_c_ocba import GPCOCBA
         ({"policy": 3}, "policy=3 is neither a registered name nor an object that can `propose`"),
         ({"policy": GPCOCBA}, "is neither a registered name nor an object"),
         ({"model": "gpp"}, "unknown model 'gpp'; known are .* Did you mean 'gp'?"),
-        ({"model": 3}, "model=3 is neither a registered name nor an object with `fit` and `posterior`"),
+        (
+            {"model": 3},
+            "model=3 is neither a registered name nor an object with check, fit, posterior, predict",
+        ),
         ({"model": GP}, "is neither a registered name nor an object"),
         ({"seed": -1}, "seed must be a whole number ≥ 0 .*, got -1"),
         ({"seed": 1.0}, "seed must be a whole number ≥ 0 .*, got 1.0"),

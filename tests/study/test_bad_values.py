@@ -218,7 +218,7 @@ def test_an_unknown_context_is_refused(during_design: bool) -> None:
         study.ask(context={"rate": 1})
 
 
-@pytest.mark.parametrize("answer", ["selection", "certificate", "belief"])
+@pytest.mark.parametrize("answer", ["selection", "certificate", "_belief"])
 def test_nothing_can_be_said_before_the_first_observation(answer: str) -> None:
     for study in (Study(problem()), Study(problem(), initial=0)):
         study.ask(2)

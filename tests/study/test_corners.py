@@ -99,7 +99,7 @@ def test_alternatives_never_sampled_borrow_from_the_others() -> None:
     study = Study(problem(), initial=[("a", c) for c in range(4)] * 3)
     answer(study, study.ask(12))
     assert_sound(study)
-    belief = study.belief()
+    belief = study._belief()
     np.testing.assert_array_equal(belief.mean[1], belief.mean[2])
     assert belief.var[1].min() > belief.var[0].max()
 
@@ -108,7 +108,7 @@ def test_contexts_never_sampled_are_less_certain() -> None:
     study = Study(problem(), initial=[(a, c) for a in "abc" for c in (0, 1)] * 10)
     answer(study, study.ask(60))
     assert_sound(study)
-    var = study.belief().var
+    var = study._belief().var
     assert (var[:, 3] > var[:, 0]).all()
     assert study.allocation().query("context == 3")["n"].sum() == 0
 

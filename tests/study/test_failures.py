@@ -1,5 +1,6 @@
 """Simulators that break: what was observed is kept, and the run can go on once they are mended."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,8 +39,8 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
     study = Study(problem(Fragile({call}, explode)), initial=1)
     with pytest.raises(
         SimulationError,
-        match=rf"simulator failed on trial {call - 1} \(alternative .* with seed \d+: no servers.* "
-        "observations so far are kept; fix the simulator and call `run` again",
+        match=rf"simulator failed on trial {call - 1} \(alternative .* with seed \d+: "
+        r"ZeroDivisionError: no servers\. The observations so far are kept; fix the simulator and call `run` again",
     ) as caught:
         study.run(40)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -50,21 +51,13 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("result", "message"),
-    [
-        ("3.5", "a reward is a number"),
-        (None, "a reward is a number"),
-        (True, "a reward is a number"),
-        (float("nan"), "a reward must be finite"),
-        (float("inf"), "a reward must be finite"),
-        ({"value": 1.0}, "expected a number"),
-        ([], "replications form one row"),
-        ((1.0, 2.0), "a tuple means"),
-    ],
+    "result",
+    ["3.5", None, True, float("nan"), float("inf"), {"value": 1.0}, [], [1.0], (1.0, 2.0), (1.0, 2.0, 3)],
     ids=repr,
 )
-def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any, message: str) -> None:
+def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any) -> None:
     study = Study(problem(Fragile({15}, lambda: result)), initial=1)
+    message = re.escape(f"it returned {result!r}, which is not one finite number. The observations")
     with pytest.raises(SimulationError, match=f"the simulator failed on trial 14.*{message}") as caught:
         study.run(40)
     assert isinstance(caught.value.__cause__, InputError)

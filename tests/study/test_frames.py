@@ -143,7 +143,7 @@ def test_allocation_shows_no_mean_where_nothing_was_observed() -> None:
 
 def test_selection_shows_what_the_belief_says() -> None:
     study = Study(problem()).run(60)
-    belief, frame = study.belief(), study.selection()
+    belief, frame = study._belief(), study.selection()
     assert list(frame.columns) == [
         "context",
         "selected",

@@ -130,7 +130,7 @@ def test_between_refits_the_belief_is_the_exact_posterior_of_the_tally() -> None
         answer(study, reversed(trials))
         last = spy.fits[-1]
         exact = spy.inner.posterior(study.tally, last.setting, last.params)
-        assert_same_belief(study.belief(), exact, 1e-8)
+        assert_same_belief(study._belief(), exact, 1e-8)
     assert spy.at == [12]
 
 
@@ -141,7 +141,7 @@ def test_summaries_enter_the_belief_exactly_too() -> None:
     for value in ([1.0, 2.5, 0.5], (3.0, 1.5, 200), 2.0, (1.0, 0.0, 1), [2.0]):
         study.tell(study.ask()[0], value)
         last = spy.fits[-1]
-        assert_same_belief(study.belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
+        assert_same_belief(study._belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
     assert study.n_observations == 12 + 3 + 200 + 3
 
 
@@ -151,9 +151,9 @@ def test_refits_replace_the_parameters() -> None:
     study.run(40)
     last = spy.fits[-1]
     assert last.n == 32
-    assert_same_belief(study.belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
+    assert_same_belief(study._belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
     stale = spy.inner.posterior(study.tally, last.setting, spy.fits[0].params)
-    assert np.abs(study.belief().mean - stale.mean).max() > 1e-6
+    assert np.abs(study._belief().mean - stale.mean).max() > 1e-6
 
 
 def test_the_context_restriction_of_one_ask_does_not_reach_the_model() -> None:

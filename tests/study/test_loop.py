@@ -27,7 +27,7 @@ POLICY = pytest.mark.parametrize("policy", POLICIES)
 
 
 def look(study: Study) -> None:
-    study.belief()
+    study._belief()
     study.selection()
     study.certificate(0.1)
     study.predict([0.5, 9])

@@ -27,7 +27,7 @@ def test_the_scale_of_the_rewards_changes_no_decision(policy: str, scale: float)
     for name in ("mean", "gap", "gap_sd", "expected_loss"):
         assert_close(one[name], scale * two[name], 1e-5)
     assert_close(one["p_best"], two["p_best"], 1e-5)
-    assert_close(other.belief().noise, scale**2 * unit.belief().noise, 1e-5)
+    assert_close(other._belief().noise, scale**2 * unit._belief().noise, 1e-5)
 
 
 @SCALES
@@ -87,7 +87,7 @@ def test_alternatives_of_very_different_scale_live_together() -> None:
     study = Study(problem(mixed)).run(80)
     assert study.selection()["selected"].tolist() == ["c"] * 4
     assert (study.selection()["p_best"] > 0.999).all()
-    means = study.belief().mean
+    means = study._belief().mean
     truth = np.multiply.outer([1e-6, 1.0, 1e6], 1.0 + 0.1 * np.arange(4))
     np.testing.assert_allclose(means, truth, rtol=0.1)
 
@@ -101,4 +101,4 @@ def test_permuting_the_alternatives_of_a_noise_free_study_permutes_the_answers()
     names = ["selected", "runner_up"]
     assert one.selection()[names].equals(two.selection()[names])
     assert_close(one.selection()["mean"], two.selection()["mean"], 1e-9)
-    assert_close(one.belief().mean, two.belief().mean[[1, 2, 0]], 1e-9)
+    assert_close(one._belief().mean, two._belief().mean[[1, 2, 0]], 1e-9)

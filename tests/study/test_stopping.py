@@ -8,8 +8,6 @@ import pytest
 from study.conftest import TRUTH, noise, pairs, problem, started
 
 from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
-from argbest.core.arrays import Array
-from argbest.core.belief import Belief
 
 BUDGET = 400
 
@@ -130,15 +128,14 @@ class Certain:
 
     target: float
 
-    def met(self, belief: Belief, weights: Array) -> bool:
-        assert weights.tolist() == [0.25] * 4
-        return bool(np.sqrt(belief.var).max() <= self.target)
+    def __call__(self, study: Study) -> bool:
+        return bool(np.sqrt(study.certificate().belief.var).max() <= self.target)
 
 
-def test_an_object_with_met_is_a_rule() -> None:
+def test_an_object_that_can_be_called_is_a_rule() -> None:
     study = Study(problem(), policy="equal").run(BUDGET, stop=Certain(0.35))
     assert 24 < study.n_observations < BUDGET
-    assert float(np.sqrt(study.belief().var).max()) <= 0.35
+    assert float(np.sqrt(study._belief().var).max()) <= 0.35
 
 
 @pytest.mark.parametrize("rule", [ExpectedPCS(0.9), WorstPCS(0.9), OpportunityCost(0.05)], ids=str)

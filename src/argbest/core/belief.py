@@ -47,8 +47,8 @@ class Belief(Protocol):
     def expected_loss(self, selected: IntArray) -> Array:
         """Return E[best reward − selected reward] per context, [..., context]."""
 
-    def lower_bound(self, selected: IntArray) -> Array:
-        """Return the sharpest closed-form lower bound of PCS per context that this belief admits."""
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return the sharpest closed-form lower bound of `good_probability` that this belief admits."""
 
     def draw(self, normals: Array) -> Array:
         """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
@@ -112,7 +112,7 @@ class BlockBelief:
         surprise = (np.asarray(value, float) - at(self.mean, decision))[..., None]
         mean, cov = self.mean.copy(), self.cov.copy()
         mean[index] += column * (surprise * weight)
-        cov[index] -= column[..., :, None] * column[..., None, :] * weight[..., None]
+        cov[index] -= (column * weight)[..., :, None] * column[..., None, :]  # in this order no overflow
         return BlockBelief(mean, cov, self.noise)
 
     def best_probability(self) -> Array:
@@ -127,10 +127,10 @@ class BlockBelief:
         """Return the expected opportunity cost by quadrature."""
         return certainty.expected_loss(self.mean, np.sqrt(self.var), selected)
 
-    def lower_bound(self, selected: IntArray) -> Array:
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return Slepian's bound: with independent alternatives the differences are positively correlated."""
         tau = np.sqrt(self.difference_var(selected))
-        return certainty.slepian_bound(gaps(self, selected), tau, selected)
+        return certainty.slepian_bound(gaps(self, selected) + delta, tau, selected)
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""

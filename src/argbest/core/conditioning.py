@@ -34,12 +34,13 @@ def _reduce(
     prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None
 ) -> tuple[Array, Array]:
     """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""
-    # Exact data (noise 0) is the limit of ever smaller noise; far below the kernel it changes no digit.
-    floor = 1e-14 * np.einsum("...cc->...c", prior)
-    root = np.sqrt(tally.count / np.maximum(noise, floor))
+    # Beyond 1e14 the identity would drown in rounding; so exact data (noise 0) are taken as almost exact.
+    observed = tally.count > 0
+    floor = 1e-14 * tally.count * np.einsum("...cc->...c", prior)
+    root = np.sqrt(np.where(observed, tally.count / np.maximum(noise, np.where(observed, floor, 1.0)), 0.0))
     bracket = root[..., :, None] * prior * root[..., None, :]
     np.einsum("...cc->...c", bracket)[...] += 1.0
-    residual = np.where(tally.count > 0, tally.mean - constant[..., None], 0.0)
+    residual = np.where(observed, tally.mean - constant[..., None], 0.0)
     right = np.concatenate(
         [root[..., None] * (prior if cross is None else cross), (root * residual)[..., None]], axis=-1
     )

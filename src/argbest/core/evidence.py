@@ -59,10 +59,11 @@ def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def
 
 
 @compiled
-def factorise(b, upper, inverse):  # type: ignore[no-untyped-def]
+def factorise(b, upper, inverse, least):  # type: ignore[no-untyped-def]
     """Replace ``b`` by its Cholesky factor, fill ``inverse`` with b⁻¹ and return log|b|.
 
-    ``upper`` receives the transposed inverse factor. All inner loops run along rows.
+    ``upper`` receives the transposed inverse factor. All inner loops run along rows. No pivot
+    can be below the smallest eigenvalue; where rounding makes one, ``least`` takes its place.
     """
     m = b.shape[0]
     log_determinant = 0.0
@@ -71,7 +72,7 @@ def factorise(b, upper, inverse):  # type: ignore[no-untyped-def]
             total = b[i, j]
             for k in range(j):
                 total -= b[i, k] * b[j, k]
-            b[i, j] = np.sqrt(total) if i == j else total / b[j, j]
+            b[i, j] = np.sqrt(max(total, least)) if i == j else total / b[j, j]
         log_determinant += 2.0 * np.log(b[i, i])
     for j in range(m):
         upper[j, j] = 1.0 / b[j, j]
@@ -165,7 +166,7 @@ def log_posterior(theta, code, data, rules, work, gradient):  # type: ignore[no-
     for i in range(m):
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
     _fill_kernel(theta, code, between, root, b, correlation, slope)
-    log_determinant = factorise(b, upper, inverse)
+    log_determinant = factorise(b, upper, inverse, 1.0)
     constant = _profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
     for i in range(m):

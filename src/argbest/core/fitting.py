@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array, IntArray
-from argbest.core.compilation import compile_ufunc
 from argbest.core.evidence import compiled, factorise, log_posterior, observed, workspace
 from argbest.core.kernels import KERNELS
 from argbest.core.priors import Hyperprior
@@ -39,21 +39,33 @@ def fit_map(
     The tally holds standardised outcomes [..., alternative, context]; ``noise`` [..., alternative, context]
     multiplies the noise parameter: 1 where it is learned, the known variances where that is fixed.
     """
-    search = _search()
-    outcome = search(
-        separation, tally.count.astype(float), tally.mean, tally.m2, noise, prior.rules, _code(kernel), starts
-    )
-    return Fit(*outcome)
+    return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts))
 
 
 def log_evidence(
     kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., d + 2]."""
-    value, gradient, constant = _evaluate()(
-        separation, tally.count.astype(float), tally.mean, tally.m2, noise, prior.rules, _code(kernel), theta
-    )
+    value, gradient, constant = _call(_evaluate(), kernel, separation, tally, noise, prior, theta)
     return value, gradient, constant
+
+
+def _call(
+    ufunc: Callable[..., Any],
+    kernel: str,
+    separation: Array,
+    tally: Tally,
+    noise: Array,
+    prior: Hyperprior,
+    points: Array,
+) -> tuple[Any, ...]:
+    """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
+    count = tally.count.astype(float)
+    with np.errstate(all="ignore"):
+        outputs: tuple[Any, ...] = ufunc(
+            separation, count, tally.mean, tally.m2, noise, prior.rules, _code(kernel), points
+        )
+    return outputs
 
 
 def _code(kernel: str) -> int:
@@ -75,7 +87,7 @@ def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-un
     for i in range(m):
         for j in range(m):
             reduced[i, j] = hessian[free[i], free[j]]
-    factorise(reduced, upper, inverse)
+    factorise(reduced, upper, inverse, 1e-300)
     gain = 0.0
     for i in range(m):
         for j in range(m):
@@ -168,6 +180,7 @@ def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta,
     data = observed(separation, count, mean, m2, noise)
     work = workspace(data[1].size)
     value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
+    theta[:] = np.nan
     point = np.empty(theta.size)
     for s in range(starts.shape[0]):
         if np.isnan(starts[s, 0]):

@@ -11,4 +11,4 @@ class Setting:
 
     weights: Array  # [context], sums to 1
     separation: Array  # [coordinate, context, context]: squared distances after scaling by the bounds
-    allowed: BoolArray  # [context]
+    allowed: BoolArray  # [..., context]

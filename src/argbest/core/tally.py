@@ -28,19 +28,28 @@ def empty(shape: tuple[int, ...]) -> Tally:
 
 
 def from_observations(
-    alternative: IntArray, context: IntArray, value: Array, shape: tuple[int, int]
+    where: tuple[AnyArray, ...],
+    mean: AnyArray,
+    shape: tuple[int, ...],
+    *,
+    n: AnyArray | int = 1,
+    m2: AnyArray | float = 0.0,
 ) -> Tally:
-    """Return the tally of a list of observations, in two passes so that nothing cancels."""
-    flat = np.ravel_multi_index((np.asarray(alternative), np.asarray(context)), shape)
-    value = np.asarray(value, float)
-    size = shape[0] * shape[1]
-    count = np.bincount(flat, minlength=size)
+    """Return the tally of a list of observations, in two passes so that nothing cancels.
+
+    ``where`` holds one index array per axis of ``shape`` [..., alternative, context]. An entry is a single
+    value, or the ``mean`` of ``n`` replications with the sum of squared deviations ``m2``.
+    """
+    flat = np.ravel_multi_index(tuple(np.asarray(index) for index in where), shape)
+    mean, size = np.asarray(mean, float), int(np.prod(shape))
+    weight, within = np.broadcast_to(n, mean.shape), np.broadcast_to(m2, mean.shape)
+    count = np.bincount(flat, weight, size)
     # Deviations from the first value of a cell keep the sums small when the values are large and close.
     origin = np.zeros(size)
-    origin[flat[::-1]] = value[::-1]
-    mean = origin + np.bincount(flat, value - origin[flat], size) / np.maximum(count, 1)
-    m2 = np.bincount(flat, (value - mean[flat]) ** 2, size).astype(float)  # whole numbers where empty
-    return Tally(count.reshape(shape), mean.reshape(shape), m2.reshape(shape))
+    origin[flat[::-1]] = mean[::-1]
+    average = origin + np.bincount(flat, weight * (mean - origin[flat]), size) / np.maximum(count, 1)
+    squares = np.bincount(flat, within + weight * (mean - average[flat]) ** 2, size).astype(float)
+    return Tally(count.astype(np.int64).reshape(shape), average.reshape(shape), squares.reshape(shape))
 
 
 def merge(a: Tally, b: Tally) -> Tally:
@@ -64,6 +73,11 @@ def add(
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
     return Tally(count, average, squares)
+
+
+def negated(tally: Tally) -> Tally:
+    """Return the tally of the same observations with the opposite sign."""
+    return Tally(tally.count, -tally.mean, tally.m2)
 
 
 def summarise(values: Array) -> tuple[int, float, float]:

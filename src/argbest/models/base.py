@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol, TypeVar
 
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -11,30 +11,22 @@ Params = TypeVar("Params")
 
 
 class Model(Protocol[Params]):
-    """A frozen description of a statistical model; all learned numbers live in ``Params``.
-
-    ``stale`` [..., alternative] marks alternatives whose data have changed; the others keep what they had.
-    """
+    """A frozen description of a statistical model; all learned numbers live in ``Params``."""
 
     def check(self, shape: tuple[int, int]) -> None:
         """Raise an InputError if the model cannot serve a table [alternative, context] of this shape."""
 
-    def fit(
-        self, tally: Tally, setting: Setting, params: Params | None = None, stale: BoolArray | None = None
-    ) -> Params:
-        """Return the hyper-parameters learned from the tally; earlier ``params`` are a warm start."""
+    def fit(self, tally: Tally, setting: Setting, params: Params | None = None) -> Params:
+        """Return the hyper-parameters learned from the tally.
 
-    def posterior(
-        self,
-        tally: Tally,
-        setting: Setting,
-        params: Params,
-        known: Any = None,
-        stale: BoolArray | None = None,
-    ) -> Belief:
+        ``params`` of an earlier fit are a warm start, and stand where nothing has changed since.
+        """
+
+    def posterior(self, tally: Tally, setting: Setting, params: Params, known: Any = None) -> Belief:
         """Return the belief about all cells given the data, hyper-parameters frozen.
 
-        ``known`` is an earlier belief of this model that is still right for all that is not stale.
+        ``known`` is the belief held before the fit that gave ``params``, all data taken in: it stands where
+        that fit changed nothing.
         """
 
     def predict(self, tally: Tally, setting: Setting, params: Params, separation: Array) -> Belief:

@@ -1,6 +1,6 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -25,11 +25,15 @@ class GPParams:
     noise: Array  # [..., alternative, context]: variance of one observation
     constant: Array  # [..., alternative]: prior mean of the reward
     theta: Array  # [..., alternative, coordinate + 2]: where the search ended, on standardised outcomes
-    searched: IntArray  # [..., alternative]: number of observations at the last full search
+    shift: Array  # [..., alternative]: of the standardisation
+    spread: Array  # [..., alternative]: of the standardisation
+    fitted: IntArray  # [..., alternative]: observations at the last fit
+    searched: IntArray  # [..., alternative]: observations at the last full search
     status: IntArray  # [..., alternative]: how the search ended
+    changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GP:
     """f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
 
@@ -48,12 +52,17 @@ class GP:
             raise unknown_name("kernel", self.kernel, kernels.KERNELS)
         priors.hyperprior(self.prior, 1)
         if self.noise_sd is not None:
-            sd = np.asarray(self.noise_sd, float)
+            try:
+                sd = np.array(self.noise_sd, float)
+            except (TypeError, ValueError):
+                sd = np.array(np.nan)
             if not (np.all(np.isfinite(sd)) and np.all(sd > 0)):
                 raise InputError(
                     f"noise_sd must be positive and finite, got {self.noise_sd!r}; "
                     "leave it out to learn the noise."
                 )
+            sd.flags.writeable = False
+            object.__setattr__(self, "noise_sd", sd)
 
     def check(self, shape: tuple[int, int]) -> None:
         """Raise an InputError if the known noise is a table of another shape."""
@@ -61,35 +70,35 @@ class GP:
         if given not in ((), shape):
             raise InputError(f"noise_sd has shape {given}, expected a number or a table {shape}.")
 
-    def fit(
-        self, tally: Tally, setting: Setting, params: GPParams | None = None, stale: BoolArray | None = None
-    ) -> GPParams:
-        """Return MAP hyper-parameters, searched from the preset's start or from ``params``."""
+    def fit(self, tally: Tally, setting: Setting, params: GPParams | None = None) -> GPParams:
+        """Return MAP hyper-parameters, searched from the preset's starts or from ``params``.
+
+        An alternative is searched again when it has new data, or when the spread it borrows has changed.
+        """
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
-        chosen = np.ones(tally.shape[:-1], bool) if params is None or stale is None else stale
         scale = scaling.standardisation(tally)
+        chosen = _changed(tally, scale, params)
         whole = scaling.standardise(tally, scale)
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
         scale = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         prior, noise = self._noise(tally.shape, setting, chosen, scale)
         starts, searched = _starts(prior, data, chosen, params)
         found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, starts)
-        if not np.all(np.isfinite(found.theta)):
-            raise FitError("the search for the GP's hyper-parameters diverged; are the observations extreme?")
-        fresh = _in_units(found, searched, noise, scale)
-        return _scattered(fresh, chosen, params)
+        if not np.all(np.isfinite(found.value)):
+            raise FitError(
+                "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
+                "Are all observations finite numbers of ordinary size?"
+            )
+        fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, scale)
+        kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
+        return _scattered(fresh, chosen, kept)
 
     def posterior(
-        self,
-        tally: Tally,
-        setting: Setting,
-        params: GPParams,
-        known: BlockBelief | None = None,
-        stale: BoolArray | None = None,
+        self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
     ) -> BlockBelief:
         """Return the exact posterior at the contexts."""
-        chosen = np.ones(tally.shape[:-1], bool) if known is None or stale is None else stale
+        chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
         data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
         noise, constant = params.noise[chosen], params.constant[chosen]
         prior = kernels.covariance(
@@ -121,25 +130,35 @@ class GP:
         return priors.with_known_noise(prior), known**2
 
 
+def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:
+    """Return [..., alternative] whether data or standardisation differ from those of the last fit."""
+    if params is None:
+        return np.ones(tally.shape[:-1], bool)
+    moved = (scale.shift != params.shift) | (scale.spread != params.spread)
+    return np.asarray(moved | (tally.count.sum(axis=-1) != params.fitted))
+
+
 def _starts(
     prior: priors.Hyperprior, data: Tally, chosen: BoolArray, params: GPParams | None
 ) -> tuple[Array, IntArray]:
     """Return where each search starts, [chosen, s, coordinate + 2], and the counts at its last full search.
 
     A full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
-    again whenever the data have grown by half, so that no poor optimum is kept for ever.
+    again whenever the data have grown by half or the last one did not converge: no poor optimum is kept.
     """
     n = data.count.sum(axis=-1)
     cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
     if params is None:
         return cold, n
     searched = params.searched[chosen]
-    full = n >= 1.5 * searched
+    full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
     presets = np.where(full[:, None, None], cold, np.nan)
     return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
 
 
-def _in_units(found: "Fit", searched: IntArray, noise: Array, scale: scaling.Scaling) -> GPParams:
+def _in_units(
+    found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: scaling.Scaling
+) -> GPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
     shift, spread = scale
     theta = found.theta
@@ -149,8 +168,12 @@ def _in_units(found: "Fit", searched: IntArray, noise: Array, scale: scaling.Sca
         noise=spread[..., None] ** 2 * np.exp(theta[..., -1:]) * noise,
         constant=shift + spread * found.constant,
         theta=theta,
+        shift=shift,
+        spread=spread,
+        fitted=fitted,
         searched=searched,
         status=found.status,
+        changed=np.ones(fitted.shape, bool),
     )
 
 

@@ -22,7 +22,7 @@ class Equal:
         """Return the pairs with the fewest replications, those under way included."""
 
         def decide(_: Belief, count: IntArray, lane: int) -> Decision:
-            allowed = np.broadcast_to(setting.allowed, count.shape)
+            allowed = np.broadcast_to(setting.allowed[..., None, :], count.shape)
             fewest = np.min(
                 count, axis=(-2, -1), keepdims=True, where=allowed, initial=np.iinfo(np.int64).max
             )

@@ -15,7 +15,10 @@ from argbest.policies.base import Draws, in_sequence, pick
 
 @dataclass(frozen=True)
 class GPCOCBA:
-    """Algorithm 1 of Cakmak, Gao and Zhou; ties at random; the context weights do not enter."""
+    """The pair where a false selection is likeliest to survive, or the best alternative beside it.
+
+    Algorithm 1 of Cakmak, Gao and Zhou; ties at random; the context weights do not enter.
+    """
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
@@ -25,7 +28,7 @@ class GPCOCBA:
         def decide(belief: Belief, count: IntArray, lane: int) -> Decision:
             selected = best(belief)
             rate = rates.zeta(belief, selected)
-            candidates = np.broadcast_to(setting.allowed, rate.shape).copy()
+            candidates = np.broadcast_to(setting.allowed[..., None, :], rate.shape).copy()
             candidates[of_each_context(selected)] = False
             lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=candidates, initial=np.inf)
             challenger = pick(candidates & (rate == lowest), draws, lane)

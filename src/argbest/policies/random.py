@@ -22,6 +22,6 @@ class Random:
         """Return pairs drawn uniformly from the allowed contexts."""
 
         def decide(_: Belief, count: IntArray, lane: int) -> Decision:
-            return pick(np.broadcast_to(setting.allowed, count.shape), draws, lane)
+            return pick(np.broadcast_to(setting.allowed[..., None, :], count.shape), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)

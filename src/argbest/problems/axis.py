@@ -204,7 +204,9 @@ def _of_sequence(kind: Kind, given: object) -> _Raw:
     """Return the labels or the columns of a sequence; what has no order of its own is refused."""
     refused = isinstance(given, str | bytes | Mapping | set | frozenset) or getattr(given, "ndim", 1) != 1
     if refused or not isinstance(given, Iterable):
-        raise InputError(f"got {given!r} as {kind}s. Give a list of labels, a list of dicts or a DataFrame.")
+        shape = getattr(given, "shape", None)
+        shown = repr(given) if shape is None else f"an array of shape {shape}"
+        raise InputError(f"got {shown} as {kind}s. Give a list of labels, a list of dicts or a DataFrame.")
     entries = list(given)
     if not any(isinstance(entry, Mapping) for entry in entries):
         return entries, {}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from argbest.checks import indifference_zone
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError, unknown_name
@@ -135,11 +136,7 @@ class Problem:
 
     def good(self, selected: IntArray, delta: float = 0.0) -> BoolArray:
         """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are."""
-        if not (np.isfinite(delta) and delta >= 0):
-            raise InputError(
-                f"got delta={delta!r}; expected a finite number, 0 or more, in units of the reward."
-            )
-        return self.opportunity_cost(selected) <= delta + self._tolerance
+        return self.opportunity_cost(selected) <= indifference_zone(delta) + self._tolerance
 
     def opportunity_cost(self, selected: IntArray) -> Array:
         """Return [..., context] how much worse the selected alternative is than the best."""
@@ -147,18 +144,25 @@ class Problem:
         return np.asarray(self._rewards.max(axis=0) - chosen)
 
     def tally(self, frame: pd.DataFrame) -> Tally:
-        """Return the tally, larger is better, of a frame with `value` and the columns of the two axes."""
+        """Return the tally of a frame with the columns of both `Axis.frame` and `value`, in the user's sign.
+
+        Rows that summarise several replications say so in the columns `n` and `variance`, as those of
+        `Study.observations` do.
+        """
         where = self.alternatives.locate(frame), self.contexts.locate(frame)
         if "value" not in frame.columns:
             raise InputError(f"got a frame with the columns {list(frame.columns)}. Add the column 'value'.")
-        numbers = pd.to_numeric(frame["value"], errors="coerce").to_numpy(float, na_value=np.nan)
-        bad = np.flatnonzero(~np.isfinite(numbers))
-        if bad.size:
-            raise InputError(
-                f"row {bad[0]} of the frame has value {frame['value'].iloc[bad[0]]!r}; an observation must "
-                "be a finite number. Drop the row or correct it."
-            )
-        return from_observations(*where, self.sign * numbers, self.shape)
+        value = _column(frame, "value")
+        n = _column(frame, "n") if "n" in frame.columns else np.ones(len(frame))
+        if np.any((n < 1) | (n != np.rint(n))):
+            raise InputError("the column 'n' counts replications; expected whole numbers from 1. Correct it.")
+        several = n > 1
+        variance = np.zeros(len(frame))
+        if several.any():
+            if "variance" not in frame.columns:
+                raise InputError("rows with n > 1 need the column 'variance' (of the sample). Add it.")
+            variance[several] = _column(frame[several], "variance")
+        return from_observations(where, value, self.shape, n=n, m2=variance * (n - 1))
 
     def summary(self) -> dict[str, Any]:
         """Return the problem as JSON-ready values, None where unknown; positions count from 0."""
@@ -216,6 +220,18 @@ class Problem:
                 f"0 to {self.n_alternatives - 1}, for each context (last axis {self.n_contexts}). Correct it."
             )
         return array
+
+
+def _column(frame: pd.DataFrame, name: str) -> Array:
+    """Return a column as finite numbers."""
+    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(float, na_value=np.nan)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise InputError(
+            f"row {bad[0]} of the frame has {name} {frame[name].iloc[bad[0]]!r}; an observation must be a "
+            "finite number. Drop the row or correct it."
+        )
+    return numbers
 
 
 def _function(simulate: Simulate | None) -> Simulate | None:

@@ -77,7 +77,7 @@ def policy_map(study: Study) -> PolicyMap:
     return PolicyMap(
         alternatives=alternatives,
         contexts=contexts,
-        probability=study.belief().best_probability()[np.ix_(alternatives.order, contexts.order)],
+        probability=study.certificate().best_probability[np.ix_(alternatives.order, contexts.order)],
         selected=_places(study.problem, alternatives, frame["selected"].tolist()),
         p_best=frame["p_best"].to_numpy(float),
     )

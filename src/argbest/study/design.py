@@ -6,9 +6,9 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from argbest.checks import whole
 from argbest.errors import InputError
 from argbest.problems.base import Problem
-from argbest.study.checks import whole
 
 Pair = tuple[int, int]
 

@@ -19,7 +19,7 @@ def select(
     weights: object = None,
     bounds: object = None,
     progress: bool | Progress = False,
-    stop: Stop | Callable[[Study], bool] | None = None,
+    stop: Stop | None = None,
     **options: Any,
 ) -> Study:
     """Return a finished study of ``budget`` simulations: ask it for its selection() and certificate().

@@ -1,19 +1,15 @@
-"""Stop rules: reasons to end a run before its budget."""
+"""Stop rules: reasons to end a run before its budget. A rule is any function of the study."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, TypeAlias
 
-from argbest.core.arrays import Array
-from argbest.core.belief import Belief, best
-from argbest.study.checks import finite, indifference_zone
+from argbest.checks import finite, indifference_zone
 
+if TYPE_CHECKING:
+    from argbest.study.study import Study
 
-@runtime_checkable
-class Stop(Protocol):
-    """A frozen rule that looks at the belief."""
-
-    def met(self, belief: Belief, weights: Array) -> bool:
-        """Return whether the run may end."""
+Stop: TypeAlias = Callable[["Study"], bool]
 
 
 @dataclass(frozen=True)
@@ -27,9 +23,9 @@ class ExpectedPCS:
         finite("the target probability", self.target, above=0, below=1)
         indifference_zone(self.delta)
 
-    def met(self, belief: Belief, weights: Array) -> bool:
+    def __call__(self, study: "Study") -> bool:
         """Return whether PCS_E has reached the target."""
-        return bool(belief.good_probability(best(belief), self.delta) @ weights >= self.target)
+        return bool(study.certificate(self.delta).pcs_e >= self.target)
 
 
 @dataclass(frozen=True)
@@ -43,9 +39,9 @@ class WorstPCS:
         finite("the target probability", self.target, above=0, below=1)
         indifference_zone(self.delta)
 
-    def met(self, belief: Belief, weights: Array) -> bool:  # noqa: ARG002
+    def __call__(self, study: "Study") -> bool:
         """Return whether PCS_M has reached the target."""
-        return bool(belief.good_probability(best(belief), self.delta).min() >= self.target)
+        return bool(study.certificate(self.delta).pcs_m >= self.target)
 
 
 @dataclass(frozen=True)
@@ -57,6 +53,6 @@ class OpportunityCost:
     def __post_init__(self) -> None:
         finite("the target opportunity cost", self.target, above=0)
 
-    def met(self, belief: Belief, weights: Array) -> bool:
+    def __call__(self, study: "Study") -> bool:
         """Return whether the expected opportunity cost is at most the target."""
-        return bool(belief.expected_loss(best(belief)) @ weights <= self.target)
+        return bool(study.certificate().eoc <= self.target)

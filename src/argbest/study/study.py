@@ -1,17 +1,19 @@
 """Study: the one stateful class. It asks for trials, is told their values, and answers per context."""
 
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from argbest import registry, streams
+from argbest.checks import flag, indifference_zone, whole
 from argbest.core import tally as tallies
+from argbest.core.arrays import Array
 from argbest.core.belief import Belief
-from argbest.core.certificate import Certificate, certify
+from argbest.core.certificate import Certificate
 from argbest.core.setting import Setting
 from argbest.errors import InputError, TrialError
 from argbest.models.base import Model
@@ -19,7 +21,6 @@ from argbest.policies.base import Policy
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.study import frames, runner
-from argbest.study.checks import indifference_zone, whole
 from argbest.study.design import design
 from argbest.study.learning import Knowledge, learn
 from argbest.study.progress import Progress
@@ -56,7 +57,7 @@ class Study:
         self.problem = problem
         self.seed = whole("seed", seed, at_least=0, below=2**64)
         self.refit_every = whole("refit_every", refit_every, at_least=1)
-        self.common_random_numbers = common_random_numbers
+        self.common_random_numbers = flag("common_random_numbers", common_random_numbers)
         self.policy, self.model = registry.choose(policy, model)
         self.model.check(problem.shape)
         self._name = uuid.uuid4().hex
@@ -89,8 +90,8 @@ class Study:
 
     @property
     def tally(self) -> tallies.Tally:
-        """The sufficient statistics of all observations; larger is better whatever the goal."""
-        return self._tally
+        """Count, mean and sum of squared deviations of every pair."""
+        return self._tally if self.problem.sign > 0 else tallies.negated(self._tally)
 
     def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
@@ -123,7 +124,7 @@ class Study:
         budget: int,
         *,
         progress: bool | Progress = False,
-        stop: Stop | Callable[["Study"], bool] | None = None,
+        stop: Stop | None = None,
     ) -> "Study":
         """Return the study, run until it holds ``budget`` observations in all or ``stop`` is met.
 
@@ -135,7 +136,7 @@ class Study:
 
     def selection(self) -> pd.DataFrame:
         """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss."""
-        return frames.of_selection(self.problem, self.problem.contexts, self.belief())
+        return frames.of_selection(self.problem, self.problem.contexts, self._belief())
 
     def allocation(self) -> pd.DataFrame:
         """Return one row per pair: how many replications it got, their mean and standard deviation."""
@@ -151,11 +152,8 @@ class Study:
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""
-        delta = indifference_zone(delta)
-        draws = max(64, min(CERTIFICATE_DRAWS, CERTIFICATE_NUMBERS // self._tally.count.size))
-        generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
-        normals = generator.standard_normal((draws, *self.problem.shape))
-        return certify(self.belief(), self.problem.weights, normals, delta)
+        zone = indifference_zone(delta)
+        return Certificate(self._belief(), self.problem.weights, self._normals, zone)
 
     def predict(self, contexts: object) -> pd.DataFrame:
         """Return the rows of `selection` for any contexts, simulated or not.
@@ -172,8 +170,8 @@ class Study:
         rows = self.problem.contexts.rows(contexts)
         return frames.of_probabilities(self.problem, rows, self._belief_at(rows))
 
-    def belief(self) -> Belief:
-        """Return the belief about all mean rewards (larger is better) given everything told so far.
+    def _belief(self) -> Belief:
+        """Return the belief (larger is better) given all that was told.
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
@@ -182,10 +180,16 @@ class Study:
         return self._learned().belief
 
     def _belief_at(self, rows: Axis) -> Belief:
-        self.belief()
+        self._belief()
         separation = self.problem.contexts.separation(self.problem.bounds, rows)
-        known = self._learned()
-        return self.model.predict(self._tally, self._setting, known.params, separation)
+        return self.model.predict(self._tally, self._setting, self._learned().params, separation)
+
+    @cached_property
+    def _normals(self) -> Array:
+        """The draws behind every certificate's joint probability, the same for all of them."""
+        draws = max(64, min(CERTIFICATE_DRAWS, CERTIFICATE_NUMBERS // self._tally.count.size))
+        generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
+        return generator.standard_normal((draws, *self.problem.shape))
 
     def _learned(self) -> Knowledge:
         if self._view is None or self._view.n_records != len(self._records):

@@ -56,8 +56,8 @@ def _build(body: Callable[..., None], signature: str, layout: str, *, cache: boo
 
 @functools.cache
 def _digest() -> str:
-    """Return a name for the present state of all sources of this room."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    """Return a name for the present state of all sources that may be compiled."""
+    sources = sorted((Path(__file__).parent / "core").glob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Checks of numbers that the user gives to a study."""
+"""Checks of numbers and switches that the user gives."""
 
 from numbers import Real
 
@@ -36,3 +36,10 @@ def indifference_zone(delta: object) -> float:
             f"got {delta!r}."
         )
     return float(delta)
+
+
+def flag(name: str, value: object) -> bool:
+    """Return the value if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
