@@ -44,3 +44,8 @@ def test_the_policy_shown_in_contributing_can_be_used() -> None:
     study = Study(registry.problem("branin"), policy=names["MostUncertain"](), initial=1).run(130)
     assert study.n_observations == 130
     assert len({trial.pair for trial in study.ask(5)}) == 5
+
+
+def test_no_page_holds_a_placeholder() -> None:
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        assert not re.search(r"^[A-Z]{4,}$|TODO|TBD|XXX", (ROOT / page).read_text("utf-8"), re.MULTILINE), page

@@ -68,7 +68,7 @@ def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, missed: int
 
 
 def test_a_search_on_the_dense_objective_by_differences_finds_nothing_better_nearby() -> None:
-    """Neither our evidence nor our gradient: the n×n density and the priors, from our optimum and beside it."""
+    """Neither our evidence nor our gradient: the n×n density and the priors, from beside our optimum."""
     rng = np.random.default_rng(30)
     for _ in range(15):
         data = oracles.random_data(rng, standardised=True)

@@ -40,7 +40,7 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
     with pytest.raises(
         SimulationError,
         match=rf"simulator failed on trial {call - 1} \(alternative .* with seed \d+: "
-        r"ZeroDivisionError: no servers\. The observations so far are kept; fix the simulator and call `run` again",
+        r"ZeroDivisionError: no servers\. The observations so far are kept; fix the simulator",
     ) as caught:
         study.run(40)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
