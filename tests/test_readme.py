@@ -48,4 +48,6 @@ def test_the_policy_shown_in_contributing_can_be_used() -> None:
 
 def test_no_page_holds_a_placeholder() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
-        assert not re.search(r"^[A-Z]{4,}$|TODO|TBD|XXX", (ROOT / page).read_text("utf-8"), re.MULTILINE), page
+        assert not re.search(r"^[A-Z]{4,}$|TODO|TBD|XXX", (ROOT / page).read_text("utf-8"), re.MULTILINE), (
+            page
+        )

@@ -113,6 +113,16 @@ def test_only_alternatives_with_new_data_are_refitted() -> None:
     np.testing.assert_allclose(partial.cov, whole.cov, rtol=1e-12, atol=1e-14)
 
 
+def test_a_fit_to_the_same_data_changes_nothing() -> None:
+    tally = observe(4)
+    params = GP().fit(tally, setting())
+    again = GP().fit(tally, setting(), params)
+    assert not again.changed.any()
+    np.testing.assert_array_equal(again.theta, params.theta)
+    belief = GP().posterior(tally, setting(), params)
+    np.testing.assert_array_equal(GP().posterior(tally, setting(), again, belief).cov, belief.cov)
+
+
 def test_an_alternative_that_borrows_its_spread_follows_the_study() -> None:
     """One alternative shows no spread of its own; when the others' grows, its noise and scale must too."""
     equal = [(0, c, 5.0) for c in range(6)]

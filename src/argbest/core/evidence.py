@@ -111,13 +111,19 @@ def _add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
-    """Fill B = I + D½ K D½ and the lower triangles of correlation and slope."""
-    m, d = between.shape[0], between.shape[2]
+def _precision(theta, d):  # type: ignore[no-untyped-def]
+    """Return 1/l² of every coordinate."""
     precision = np.empty(d)
     for g in range(d):
         precision[g] = np.exp(-2.0 * theta[g])
-    scale = np.exp(theta[d])
+    return precision
+
+
+@compiled
+def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
+    """Fill B = I + D½ K D½ and the lower triangles of correlation and slope."""
+    m, d = between.shape[0], between.shape[2]
+    precision, scale = _precision(theta, d), np.exp(theta[d])
     for i in range(m):
         for j in range(i + 1):
             r2 = 0.0
@@ -132,10 +138,7 @@ def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ig
 def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gradient):  # type: ignore[no-untyped-def]
     """Fill ½ αᵀK'α − ½ tr(A K') for every kernel parameter (the derivatives in logarithms)."""
     m, d = between.shape[0], between.shape[2]
-    precision = np.empty(d)
-    for g in range(d):
-        precision[g] = np.exp(-2.0 * theta[g])
-    scale = np.exp(theta[d])
+    precision, scale = _precision(theta, d), np.exp(theta[d])
     for i in range(m):
         for j in range(i + 1):
             pull = scale * (alpha[i] * alpha[j] - root[i] * inverse[i, j] * root[j])

@@ -1,5 +1,6 @@
 """Stop rules: reasons to end a run before its budget. A rule is any function of the study."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,8 +14,8 @@ Stop: TypeAlias = Callable[["Study"], bool]
 
 
 @dataclass(frozen=True)
-class ExpectedPCS:
-    """Stop when Σ_c w_c P(selected within δ of the best) reaches the target."""
+class _TargetPCS(ABC):
+    """A probability to reach, where within δ of the best counts as right."""
 
     target: float
     delta: float = 0.0
@@ -22,22 +23,22 @@ class ExpectedPCS:
     def __post_init__(self) -> None:
         finite("the target probability", self.target, above=0, below=1)
         indifference_zone(self.delta)
+
+    @abstractmethod
+    def __call__(self, study: "Study") -> bool:
+        """Return whether the target is reached."""
+
+
+class ExpectedPCS(_TargetPCS):
+    """Stop when Σ_c w_c P(selected within δ of the best) reaches the target."""
 
     def __call__(self, study: "Study") -> bool:
         """Return whether PCS_E has reached the target."""
         return bool(study.certificate(self.delta).pcs_e >= self.target)
 
 
-@dataclass(frozen=True)
-class WorstPCS:
+class WorstPCS(_TargetPCS):
     """Stop when min_c P(selected within δ of the best) reaches the target."""
-
-    target: float
-    delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        finite("the target probability", self.target, above=0, below=1)
-        indifference_zone(self.delta)
 
     def __call__(self, study: "Study") -> bool:
         """Return whether PCS_M has reached the target."""
