@@ -194,6 +194,13 @@ def test_changing_a_frame_or_a_trial_does_not_change_the_study() -> None:
     assert study.problem.alternatives.item(0) == STAFF[0]
 
 
+def test_a_study_says_what_it_is() -> None:
+    assert (
+        repr(Study(problem(), initial=1).run(20))
+        == "<Study of 'problem': 3 alternatives x 4 contexts, 20 observations>"
+    )
+
+
 def test_trials_can_be_kept_in_a_set_or_as_keys() -> None:
     study = Study(Problem(STAFF, DEMAND, queue))
     trials = study.ask(3)

@@ -78,6 +78,10 @@ class Study:
         self._knowledge: Knowledge | None = None
         self._view: Knowledge | None = None
 
+    def __repr__(self) -> str:
+        size = "{} alternatives x {} contexts".format(*self.problem.shape)
+        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} observations>"
+
     @property
     def n_observations(self) -> int:
         """Replications told so far."""
@@ -100,10 +104,14 @@ class Study:
         """
         n = whole("n", n, at_least=1)
         only = None if context is None else self.problem.contexts.index(context)
-        due = [pair for pair in self._queue if only is None or pair[1] == only][:n]
+        fitting = (
+            [i for i, pair in enumerate(self._queue) if pair[1] == only] if context is not None else None
+        )
+        taken = range(min(n, len(self._queue))) if fitting is None else fitting[:n]
+        due = [self._queue[i] for i in taken]
         chosen = due + (self._decide(n - len(due), due, only) if len(due) < n else [])
-        for pair in due:
-            self._queue.remove(pair)
+        for i in reversed(taken):
+            del self._queue[i]
         return [self._issue(k, c) for k, c in chosen]
 
     def tell(self, trial: Trial | int, value: Value) -> None:
