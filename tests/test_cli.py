@@ -196,7 +196,7 @@ def test_policies_are_listed_with_their_models() -> None:
         (("problems", "brannin", "--json"), "Did you mean 'branin'?"),
         (("problem",), "Did you mean 'problems'?"),
         (("problems", "--json"), "--json needs the NAME of a problem"),
-        (("demo", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("demo", "--seed", "-1"), "-1 is not in the range 0<=x"),
     ],
 )
 def test_misuse_exits_with_2_and_a_hint(arguments: tuple[str, ...], hint: str) -> None:

@@ -151,9 +151,7 @@ def test_data_that_nothing_fits_are_refused() -> None:
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])
 @pytest.mark.parametrize(("count", "noise_sd"), [(100, 1e-8), (10**5, 1e-6), (10**8, None), (1, 1e-8)])
-def test_data_of_any_precision_leave_no_number_behind(
-    kernel: str, count: int, noise_sd: float | None
-) -> None:
+def test_data_of_any_precision_give_finite_numbers(kernel: str, count: int, noise_sd: float | None) -> None:
     """Warnings are errors here, so rounding below the square root would show."""
     c = 10
     where = setting(np.linspace(0, 1, c)[:, None])
