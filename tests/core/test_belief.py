@@ -6,7 +6,7 @@ from oracles import dense, random_belief
 from argbest.core import belief as beliefs
 from argbest.core import conditioning
 from argbest.core import tally as tallies
-from argbest.core.belief import Belief, BlockBelief
+from argbest.core.belief import Belief, BlockBelief, CellBelief
 from argbest.core.decision import Decision
 
 
@@ -137,3 +137,27 @@ def test_a_singular_covariance_can_be_drawn_from() -> None:
     belief = BlockBelief(np.zeros((1, 2)), np.ones((1, 2, 2)), np.ones((1, 2)))
     draws = belief.draw(np.random.default_rng(26).standard_normal((100, 1, 2)))
     assert draws[:, 0, 0] == pytest.approx(draws[:, 0, 1], abs=1e-7)
+
+
+def test_independent_cells_are_a_block_belief_without_covariance() -> None:
+    rng = np.random.default_rng(27)
+    mean, var, noise = (
+        rng.standard_normal((2, 3, 4)),
+        rng.random((2, 3, 4)) + 0.1,
+        rng.random((2, 3, 4)) + 0.1,
+    )
+    cells = CellBelief(mean, var, noise)
+    block = BlockBelief(mean, var[..., None] * np.eye(4), noise)
+    decision = Decision(np.array([0, 2]), np.array([3, 1]))
+    chosen = beliefs.best(cells)
+    normals = rng.standard_normal((5, 2, 3, 4))
+    np.testing.assert_array_equal(cells.cov_with(decision), block.cov_with(decision))
+    np.testing.assert_array_equal(cells.difference_var(chosen), block.difference_var(chosen))
+    np.testing.assert_allclose(cells.draw(normals), block.draw(normals), rtol=1e-12)
+    for n in (0, 1, np.array([2, 5])):
+        after, expected = (
+            cells.update(decision, np.array([0.3, -0.9]), n),
+            block.update(decision, np.array([0.3, -0.9]), n),
+        )
+        np.testing.assert_allclose(after.mean, expected.mean, rtol=1e-12)
+        np.testing.assert_allclose(after.var, expected.var, rtol=1e-12)

@@ -1,5 +1,6 @@
 """Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
 
+from abc import ABC
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -8,7 +9,7 @@ import numpy as np
 
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.decision import Decision, at, leading, of_each_context
+from argbest.core.decision import Decision, at, cell, leading, of_each_context
 
 
 class Belief(Protocol):
@@ -75,8 +76,35 @@ def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Bel
     return belief.update(decision, at(belief.mean, decision), n)
 
 
+class _IndependentAlternatives(ABC):
+    """What follows from means and variances alone when alternatives are independent."""
+
+    def difference_var(self: Belief, reference: IntArray) -> Array:
+        """Return V_reference + V_k, and 0 for the reference itself."""
+        total = self.var + of_selected(self.var, reference)[..., None, :]
+        total[of_each_context(reference)] = 0.0
+        return total
+
+    def best_probability(self: Belief) -> Array:
+        """Return P(each is best) by quadrature."""
+        return certainty.best_probability(self.mean, np.sqrt(self.var))
+
+    def good_probability(self: Belief, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(selected is within delta of the best) by quadrature."""
+        return certainty.good_probability(self.mean, np.sqrt(self.var), selected, delta)
+
+    def expected_loss(self: Belief, selected: IntArray) -> Array:
+        """Return the expected opportunity cost by quadrature."""
+        return certainty.expected_loss(self.mean, np.sqrt(self.var), selected)
+
+    def lower_bound(self: Belief, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return Slepian's bound: with independent alternatives the differences are positively correlated."""
+        tau = np.sqrt(self.difference_var(selected))
+        return certainty.slepian_bound(gaps(self, selected) + delta, tau, selected)
+
+
 @dataclass(frozen=True)
-class BlockBelief:
+class BlockBelief(_IndependentAlternatives):
     """Independent alternatives, each with its own covariance over the contexts."""
 
     mean: Array  # [..., alternative, context]
@@ -95,13 +123,6 @@ class BlockBelief:
         column[self._block(decision)] = self._column(decision)
         return column
 
-    def difference_var(self, reference: IntArray) -> Array:
-        """Return V_reference + V_k, and 0 for the reference itself."""
-        var = self.var
-        total = var + of_selected(var, reference)[..., None, :]
-        total[of_each_context(reference)] = 0.0
-        return total
-
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
         """Return the rank-one update v(y − μ_c)/s, vvᵀ/s with v = S[:, c], s = S_cc + σ²/n; O(C²)."""
         index, column = self._block(decision), self._column(decision)
@@ -114,23 +135,6 @@ class BlockBelief:
         mean[index] += column * (surprise * weight)
         cov[index] -= (column * weight)[..., :, None] * column[..., None, :]  # in this order no overflow
         return BlockBelief(mean, cov, self.noise)
-
-    def best_probability(self) -> Array:
-        """Return P(each is best) by quadrature."""
-        return certainty.best_probability(self.mean, np.sqrt(self.var))
-
-    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return P(selected is within delta of the best) by quadrature."""
-        return certainty.good_probability(self.mean, np.sqrt(self.var), selected, delta)
-
-    def expected_loss(self, selected: IntArray) -> Array:
-        """Return the expected opportunity cost by quadrature."""
-        return certainty.expected_loss(self.mean, np.sqrt(self.var), selected)
-
-    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return Slepian's bound: with independent alternatives the differences are positively correlated."""
-        tau = np.sqrt(self.difference_var(selected))
-        return certainty.slepian_bound(gaps(self, selected) + delta, tau, selected)
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""
@@ -147,6 +151,37 @@ class BlockBelief:
         # The blocks are symmetric: a row does for a column, and needs no slice between the indices.
         row: Array = self.cov[(*self._block(decision), decision.context)]
         return row
+
+
+@dataclass(frozen=True)
+class CellBelief(_IndependentAlternatives):
+    """Independent cells: what is learned in one says nothing about any other."""
+
+    mean: Array  # [..., alternative, context]
+    var: Array  # [..., alternative, context]
+    noise: Array  # [..., alternative, context]
+
+    def cov_with(self, decision: Decision) -> Array:
+        """Return the variance of the decided cell there, and 0 everywhere else."""
+        covariance = np.zeros_like(self.mean)
+        where = cell(decision, self.mean.shape)
+        covariance[where] = self.var[where]
+        return covariance
+
+    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "CellBelief":
+        """Return the precision-weighted mean and variance of the decided cell, all else unchanged."""
+        where = cell(decision, self.mean.shape)
+        n = np.asarray(n, float)
+        total = n * self.var[where] + self.noise[where]
+        weight = np.divide(n, total, out=np.zeros_like(total), where=total > 0)
+        mean, var = self.mean.copy(), self.var.copy()
+        mean[where] += self.var[where] * weight * (np.asarray(value, float) - self.mean[where])
+        var[where] -= self.var[where] * weight * self.var[where]
+        return CellBelief(mean, np.maximum(var, 0.0), self.noise)
+
+    def draw(self, normals: Array) -> Array:
+        """Return μ + √V z for every cell."""
+        return self.mean + np.sqrt(self.var) * normals
 
 
 def _square_root(cov: Array) -> Array:

@@ -10,9 +10,10 @@ an answer does not depend on what else is in the batch.
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.normal import loss as normal_loss
 
 _REACH = 7.5  # Φ(-7.5) = 3e-14: what lies further from a mean, in standard deviations, is left out
 _WIDTH = 3.0  # widest panel, in standard deviations of an alternative it touches ...
@@ -162,7 +163,7 @@ def _row_loss(mean: Array, std: Array, chosen: IntArray) -> Array:
         return value
 
     above = _integral(integrand, _mesh(low, high, centre, scale), *mean.shape)
-    below = np.where(own_std == _POINT, low - own_mean, own_std * _linear_loss((own_mean - low) / own_std))
+    below = np.where(own_std == _POINT, low - own_mean, own_std * normal_loss((own_mean - low) / own_std))
     loss: Array = unit * (above + below)
     return loss
 
@@ -202,14 +203,6 @@ def _loss_features(
     low = np.maximum(vanishing, np.where(rivals, mean - _REACH * std, -np.inf)).max(axis=1)
     high = np.where(rivals, np.maximum(centre, mean) + 11 * std, low[:, None]).max(axis=1)
     return low, np.maximum(low, high), centre, scale
-
-
-def _linear_loss(v: Array) -> Array:
-    """Return h(v) = φ(v) - v Φ(-v) without cancellation for v > 0."""
-    density = np.exp(-0.5 * v * v) / np.sqrt(2 * np.pi)
-    mills = np.sqrt(np.pi / 2) * erfcx(np.maximum(v, 0.0) / np.sqrt(2))
-    loss: Array = np.where(v > 0, density * (1 - v * mills), density - v * ndtr(-v))
-    return loss
 
 
 def _kept_first(keep: BoolArray) -> IntArray:
