@@ -1,6 +1,5 @@
 """Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
 
-from abc import ABC
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -76,7 +75,7 @@ def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Bel
     return belief.update(decision, at(belief.mean, decision), n)
 
 
-class _IndependentAlternatives(ABC):
+class _IndependentAlternatives:
     """What follows from means and variances alone when alternatives are independent."""
 
     def difference_var(self: Belief, reference: IntArray) -> Array:
