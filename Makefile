@@ -30,6 +30,7 @@ format: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/decision.py
+	$(BIN)/python benchmarks/policies.py
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "argbest needs Python 3.11 or newer; install it or call 'make PYTHON=/path/to/python'." >&2; exit 1; }

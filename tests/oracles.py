@@ -150,7 +150,7 @@ class DenseBelief:
     def expected_loss(self, selected: IntArray) -> Array:
         return np.asarray(np.mean(self._regret(selected), axis=0))
 
-    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:  # noqa: ARG002
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
         return np.zeros(len(selected))
 
     def draw(self, normals: Array) -> Array:

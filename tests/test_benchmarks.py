@@ -2,18 +2,31 @@
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from argbest import registry
 
-def test_the_decision_benchmark_prints_a_row_per_size(capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path(__file__).resolve().parent.parent / "benchmarks" / "decision.py"
-    spec = importlib.util.spec_from_file_location("decision", path)
+
+def load(name: str) -> Any:
+    path = Path(__file__).resolve().parent.parent / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.main(["--rounds", "1", "--sizes", "2"])
+    return module
+
+
+def test_the_policy_benchmark_prints_a_row_per_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    load("policies").main(["--seconds", "0", "--sizes", "1", "--runs", "3"])
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows] == list(registry.POLICIES)
+
+
+def test_the_decision_benchmark_prints_a_row_per_size(capsys: pytest.CaptureFixture[str]) -> None:
+    load("decision").main(["--rounds", "1", "--sizes", "2"])
     header, *rows = capsys.readouterr().out.splitlines()
     assert "n=100,000" in header
     assert [row.split()[:3] for row in rows] == [["10", "x", "10"], ["20", "x", "40"]]

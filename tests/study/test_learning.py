@@ -23,11 +23,11 @@ class Only:
 
     def propose(
         self,
-        belief: Belief,  # noqa: ARG002
+        belief: Belief,
         tally: Tally,
         pending: IntArray,
-        setting: Setting,  # noqa: ARG002
-        draws: Draws,  # noqa: ARG002
+        setting: Setting,
+        draws: Draws,
         n: int = 1,
     ) -> Decision:
         row = (tally.count + pending)[self.alternative]

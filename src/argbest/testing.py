@@ -1,0 +1,228 @@
+"""Conformance suites: run them on your own policy or model.
+
+Each check raises an AssertionError that says what was expected. Nothing here needs pytest.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from argbest.core import conditioning, kernels
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import BlockBelief
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.streams import Draws, Purpose
+
+PERMUTATION, SHIFT, SCALE = "permutation", "shift", "scale"
+EVERY_INVARIANCE = frozenset({PERMUTATION, SHIFT, SCALE})
+
+
+@dataclass(frozen=True)
+class Situation:
+    """R studies at one moment: what a policy is shown."""
+
+    belief: BlockBelief  # [R, alternative, context]
+    tally: Tally
+    pending: IntArray
+    setting: Setting
+    draws: Draws
+
+    def one(self, run: int) -> "Situation":
+        """Return what a single one of them looks like alone."""
+        belief, tally = self.belief, self.tally
+        return Situation(
+            BlockBelief(belief.mean[run], belief.cov[run], belief.noise[run]),
+            Tally(tally.count[run], tally.mean[run], tally.m2[run]),
+            self.pending[run],
+            self.setting,
+            replace(self.draws, macroreplication=run),
+        )
+
+
+def situation(
+    *, runs: int = 5, shape: tuple[int, int] = (4, 3), seed: int = 0, pending: bool = False
+) -> Situation:
+    """Return random studies: two to nine replications of every pair, and the GP posterior they give."""
+    rng = np.random.default_rng(seed)
+    full = (runs, *shape)
+    tally = Tally(rng.integers(2, 10, full), rng.normal(0, 2, full), rng.random(full) + 0.5)
+    x = np.sort(rng.random(shape[1]))
+    separation = (x[:, None] - x)[None] ** 2
+    prior = kernels.covariance("matern52", separation, np.full((*full[:2], 1), 0.4), np.full(full[:2], 3.0))
+    noise = np.full(full, 1.0) + rng.random((*full[:2], 1))
+    mean, cov = conditioning.posterior(prior, np.zeros(full[:2]), noise, tally)
+    weights = rng.random(shape[1]) + 0.1
+    setting = Setting(weights / weights.sum(), separation, np.ones(shape[1], bool))
+    under_way = rng.integers(0, 2, full) if pending else np.zeros(full, np.int64)
+    draws = Draws(seed, Purpose.POLICY, np.arange(runs), 7)
+    return Situation(BlockBelief(mean, cov, noise), tally, under_way, setting, draws)
+
+
+def assert_valid_policy(
+    policy: Policy, *, shape: tuple[int, int] = (4, 3), invariances: Collection[str] = EVERY_INVARIANCE
+) -> None:
+    """Check a policy: valid pairs, batches, restricted contexts, determinism, R runs at once, invariances.
+
+    ``invariances`` names those that the policy claims: permuting alternatives and contexts permutes its
+    decisions, a constant added to all rewards or another unit changes nothing. A policy that draws at random
+    even without ties cannot claim the first.
+    """
+    for seed in range(6):
+        moment = situation(shape=shape, seed=seed, pending=seed % 2 == 1)
+        _check_form(policy, moment)
+        _check_contexts(policy, moment)
+        _check_runs(policy, moment)
+        if PERMUTATION in invariances:
+            _check_permutation(policy, moment)
+        if SHIFT in invariances:
+            _check_same(policy, moment, _moved(moment, 1.0, 100.0), "a constant is added to all rewards")
+        if SCALE in invariances:
+            for unit in (1e-9, 1e9):
+                _check_same(policy, moment, _moved(moment, unit, 0.0), f"the unit of rewards is {1 / unit:g}")
+    _check_ties(policy, shape)
+
+
+def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) -> None:
+    """Check a model: a usable belief, R studies at once, exact conditioning, freedom of unit and origin."""
+    rng = np.random.default_rng(1)
+    full = (3, *shape)
+    tally = Tally(rng.integers(2, 9, full), rng.normal(0, 2, full), rng.random(full) + 0.5)
+    x = np.linspace(0, 1, shape[1])
+    weights = np.full(shape[1], 1 / shape[1])
+    setting = Setting(weights, (x[:, None] - x)[None] ** 2, np.ones(shape[1], bool))
+    model.check(shape)
+    params = model.fit(tally, setting)
+    belief = model.posterior(tally, setting, params)
+    for name in ("mean", "var", "noise"):
+        values = getattr(belief, name)
+        assert values.shape == full, f"belief.{name} has shape {values.shape}, expected {full}"
+        assert np.all(np.isfinite(values)), f"belief.{name} holds numbers that are not finite"
+    assert np.all(belief.var >= 0), "belief.var holds negative variances"
+    for run in range(3):
+        single = Tally(tally.count[run], tally.mean[run], tally.m2[run])
+        alone = model.posterior(single, setting, model.fit(single, setting))
+        _assert_close(belief.mean[run], alone.mean, "a study among others must learn what it learns alone")
+    where, value = Decision(np.zeros(3, np.int64), np.ones(3, np.int64)), rng.normal(size=3)
+    after = model.posterior(tallies.add(tally, where, value), setting, params)
+    updated = belief.update(where, value)
+    _assert_close(updated.mean, after.mean, "update must equal the posterior under the same parameters")
+    _assert_close(updated.var, after.var, "update must equal the posterior under the same parameters")
+    moved = Tally(tally.count, 1e3 * tally.mean + 7.0, 1e6 * tally.m2)
+    other = model.posterior(moved, setting, model.fit(moved, setting))
+    _assert_close(
+        other.mean, 1e3 * belief.mean + 7.0, "another unit and origin must give the same belief", 1e-3
+    )
+
+
+def _propose(policy: Policy, moment: Situation, n: int = 1) -> Decision:
+    for array in (moment.belief.mean, moment.belief.cov, moment.tally.count, moment.pending):
+        array.flags.writeable = False
+    return policy.propose(moment.belief, moment.tally, moment.pending, moment.setting, moment.draws, n)
+
+
+def _check_form(policy: Policy, moment: Situation) -> None:
+    for n in (1, 3):
+        found = _propose(policy, moment, n)
+        runs, k, c = moment.tally.shape
+        for name, values, limit in (("alternative", found.alternative, k), ("context", found.context, c)):
+            assert np.shape(values) == (runs, n), (
+                f"propose(n={n}) gave {name} of shape {np.shape(values)}, expected {(runs, n)}"
+            )
+            inside = np.all((np.asarray(values) >= 0) & (np.asarray(values) < limit))
+            assert inside, f"propose gave {name} {values}, expected positions from 0 to {limit - 1}"
+        again = _propose(policy, moment, n)
+        same = np.array_equal(found.alternative, again.alternative) and np.array_equal(
+            found.context, again.context
+        )
+        assert same, "propose gave two answers to the same question; take random numbers from `draws` only"
+
+
+def _check_contexts(policy: Policy, moment: Situation) -> None:
+    n_contexts = moment.tally.shape[-1]
+    for c in range(n_contexts):
+        only = replace(moment, setting=replace(moment.setting, allowed=np.arange(n_contexts) == c))
+        found = _propose(policy, only, 3)
+        assert np.all(found.context == c), f"only context {c} was allowed, propose gave {found.context}"
+
+
+def _check_runs(policy: Policy, moment: Situation) -> None:
+    together = _propose(policy, moment, 2)
+    for run in range(len(moment.tally.count)):
+        alone = _propose(policy, moment.one(run), 2)
+        same = np.array_equal(together.alternative[run], alone.alternative) and np.array_equal(
+            together.context[run], alone.context
+        )
+        assert same, f"run {run} among others decides {_pairs(together, run)}, alone {_pairs(alone)}"
+
+
+def _check_permutation(policy: Policy, moment: Situation) -> None:
+    rng = np.random.default_rng(3)
+    _, k, c = moment.tally.shape
+    rows, columns = rng.permutation(k), rng.permutation(c)
+
+    def mix(table: Any) -> Any:
+        return table[:, rows][:, :, columns]
+
+    belief, tally = moment.belief, moment.tally
+    mixed = Situation(
+        BlockBelief(mix(belief.mean), mix(belief.cov)[..., columns], mix(belief.noise)),
+        Tally(mix(tally.count), mix(tally.mean), mix(tally.m2)),
+        mix(moment.pending),
+        Setting(
+            moment.setting.weights[columns],
+            moment.setting.separation[:, columns][:, :, columns],
+            moment.setting.allowed[columns],
+        ),
+        moment.draws,
+    )
+    plain, found = _propose(policy, moment), _propose(policy, mixed)
+    same = np.array_equal(plain.alternative, rows[found.alternative]) and np.array_equal(
+        plain.context, columns[found.context]
+    )
+    assert same, "permuting alternatives and contexts does not permute the decision"
+
+
+def _check_same(policy: Policy, moment: Situation, other: Situation, change: str) -> None:
+    plain, found = _propose(policy, moment), _propose(policy, other)
+    same = np.array_equal(plain.alternative, found.alternative) and np.array_equal(
+        plain.context, found.context
+    )
+    assert same, f"the decision changes when {change}"
+
+
+def _check_ties(policy: Policy, shape: tuple[int, int]) -> None:
+    """All pairs alike: any pair is right, but the same draws must give the same one."""
+    moment = situation(shape=shape)
+    full = moment.tally.shape
+    tally = Tally(np.full(full, 3), np.zeros(full), np.ones(full))
+    belief = BlockBelief(
+        np.zeros(full), np.broadcast_to(np.eye(full[-1]), (*full, full[-1])).copy(), np.ones(full)
+    )
+    _check_form(policy, replace(moment, belief=belief, tally=tally))
+    _check_runs(policy, replace(moment, belief=belief, tally=tally))
+
+
+def _moved(moment: Situation, unit: float, origin: float) -> Situation:
+    belief, tally = moment.belief, moment.tally
+    return replace(
+        moment,
+        belief=BlockBelief(unit * belief.mean + origin, unit**2 * belief.cov, unit**2 * belief.noise),
+        tally=Tally(tally.count, unit * tally.mean + origin, unit**2 * tally.m2),
+    )
+
+
+def _pairs(decision: Decision, run: int | None = None) -> list[tuple[int, int]]:
+    k, c = decision if run is None else (decision.alternative[run], decision.context[run])
+    return list(zip(np.asarray(k).tolist(), np.asarray(c).tolist(), strict=True))
+
+
+def _assert_close(ours: Array, theirs: Array, message: str, tolerance: float = 1e-8) -> None:
+    worst = float(np.max(np.abs(ours - theirs) / (np.abs(theirs) + np.std(theirs) + 1e-300)))
+    assert worst <= tolerance, f"{message} (off by {worst:.2g})"
