@@ -12,10 +12,13 @@ from argbest.core.belief import Belief, BlockBelief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.models.independent import Independent
 from argbest.policies.base import Draws, in_sequence, pick
 
-# These draw among positions, which a permutation moves.
+# These choose by position among equals, at random or the first, and a permutation moves positions.
+SHAPES = {"ocba": (4, 1)}  # a policy for one context
 CLAIMS = {
+    "dsco": testing.EVERY_INVARIANCE - {testing.PERMUTATION},
     "equal": testing.EVERY_INVARIANCE - {testing.PERMUTATION},
     "random": testing.EVERY_INVARIANCE - {testing.PERMUTATION},
 }
@@ -24,10 +27,13 @@ CLAIMS = {
 @pytest.mark.parametrize("name", registry.POLICIES)
 def test_every_shipped_policy_conforms(name: str) -> None:
     claims = CLAIMS.get(name, testing.EVERY_INVARIANCE)
-    testing.assert_valid_policy(registry.policy(name).make(), invariances=claims)
+    shape = SHAPES.get(name, (4, 3))
+    testing.assert_valid_policy(registry.policy(name).make(), shape=shape, invariances=claims)
 
 
-@pytest.mark.parametrize("model", [GP(), GP(kernel="rbf", prior="modern"), GP(prior="none")], ids=str)
+@pytest.mark.parametrize(
+    "model", [GP(), GP(kernel="rbf", prior="modern"), GP(prior="none"), Independent()], ids=str
+)
 def test_every_shipped_model_conforms(model: Any) -> None:
     testing.assert_valid_model(model)
 

@@ -6,9 +6,13 @@ from typing import Any, NamedTuple
 from argbest.errors import InputError, unknown_name
 from argbest.models.base import Model
 from argbest.models.gp import GP
+from argbest.models.independent import Independent
 from argbest.policies.base import Policy
+from argbest.policies.c_ocba import COCBA
+from argbest.policies.dsco import DSCO
 from argbest.policies.equal import Equal
 from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import OCBA
 from argbest.policies.random import Random
 from argbest.problems.base import Problem
 from argbest.problems.synthetic import branin
@@ -21,10 +25,13 @@ class PolicyEntry(NamedTuple):
     model: str
 
 
-MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP}
+MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP, "independent": Independent}
 
 POLICIES: dict[str, PolicyEntry] = {
     "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
+    "c-ocba": PolicyEntry(COCBA, "independent"),
+    "dsco": PolicyEntry(DSCO, "independent"),
+    "ocba": PolicyEntry(OCBA, "independent"),
     "equal": PolicyEntry(Equal, "gp"),
     "random": PolicyEntry(Random, "gp"),
 }

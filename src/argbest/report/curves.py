@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.errors import InputError
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.study.study import Study
@@ -84,7 +85,10 @@ def policy_map(study: Study) -> PolicyMap:
 
 
 def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
-    """Return the policy on an even grid over the bounds; None unless contexts have one numeric coordinate."""
+    """Return the policy on an even grid over the bounds.
+
+    None unless contexts have one numeric coordinate and the model can speak of contexts never simulated.
+    """
     problem = study.problem
     name = coordinate(problem)
     if name is None:
@@ -92,7 +96,10 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     alternatives = side(problem.alternatives)
     grid = np.linspace(*problem.bounds[name], points)
     rows = [{name: x} for x in grid.tolist()] if problem.contexts.columns else grid.tolist()
-    predicted = study.predict(rows)
+    try:
+        predicted = study.predict(rows)
+    except InputError:
+        return None
     return PolicyCurve(
         at=np.sort(np.array(problem.contexts.coordinates[name], float)),
         grid=grid,

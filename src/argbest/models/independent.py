@@ -1,0 +1,70 @@
+"""Every pair by itself: sample mean and variance, nothing borrowed from any other pair."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest.core.arrays import Array
+from argbest.core.belief import CellBelief
+from argbest.core.moments import sample_variance
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+
+
+@dataclass(frozen=True)
+class IndependentParams:
+    """What is learned: the sample variances, in the squared unit of the rewards."""
+
+    noise: Array  # [..., alternative, context]: variance of one observation
+
+
+@dataclass(frozen=True)
+class Independent:
+    """F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent: the model of C-OCBA and DSCO.
+
+    Needs two observations of every pair. Here every observation moves a hyper-parameter, v, and learning
+    costs no more than conditioning: refit at every sample (``refit_every=1``). Between refits v is frozen,
+    while means and counts go on.
+    """
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Return nothing: a table of any shape will do."""
+
+    def fit(
+        self,
+        tally: Tally,
+        setting: Setting,  # noqa: ARG002
+        params: IndependentParams | None = None,  # noqa: ARG002
+    ) -> IndependentParams:
+        """Return the sample variances; see `sample_variance` for those that come out as zero."""
+        return IndependentParams(sample_variance(tally))
+
+    def posterior(
+        self,
+        tally: Tally,
+        setting: Setting,  # noqa: ARG002
+        params: IndependentParams,
+        known: CellBelief | None = None,  # noqa: ARG002
+    ) -> CellBelief:
+        """Return N(Ȳ, v/N) per pair; so cheap that ``known`` saves nothing."""
+        return CellBelief(tally.mean, params.noise / tally.count, params.noise)
+
+    def predict(
+        self, tally: Tally, setting: Setting, params: IndependentParams, separation: Array
+    ) -> CellBelief:
+        """Return the belief at contexts that are known ones; of any other this model can say nothing."""
+        same = np.all(separation == 0, axis=0)
+        strange = ~same.any(axis=-1)
+        if strange.any():
+            raise InputError(
+                f"context {int(np.argmax(strange))} of those asked for (by position) is none of the "
+                "simulated contexts, and the independent model learns nothing of one context from another. "
+                "Ask for simulated contexts, or use a model that joins them, such as 'gp'."
+            )
+        belief, which = self.posterior(tally, setting, params), np.argmax(same, axis=-1)
+        mean, var, noise = (
+            np.moveaxis(values[..., which], -1, 0)[..., None]
+            for values in (belief.mean, belief.var, belief.noise)
+        )
+        return CellBelief(mean, var, noise)

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision
+from argbest.core.moments import sample_variance
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.models.independent import Independent, IndependentParams
+
+MODEL = Independent()
+CONTEXTS = np.array([[0.0, 0.0], [0.5, 1.0], [1.0, 1.0]])
+
+
+def separation(rows: Array) -> Array:
+    return np.moveaxis((rows[:, None] - CONTEXTS) ** 2, -1, 0)
+
+
+SETTING = Setting(np.full(3, 1 / 3), separation(CONTEXTS), np.ones(3, bool))
+
+
+def observed(values: Array) -> Tally:
+    """The tally of replications [..., alternative, context, replication]."""
+    mean = values.mean(axis=-1)
+    count = np.full(mean.shape, values.shape[-1], np.int64)
+    return Tally(count, mean, ((values - mean[..., None]) ** 2).sum(axis=-1))
+
+
+def ragged(rng: np.random.Generator, lead: tuple[int, ...] = ()) -> Tally:
+    """A tally of 2 to 5 replications per pair."""
+    shape = (*lead, 2, 3)
+    count = rng.integers(2, 6, shape)
+    return Tally(count, rng.standard_normal(shape), rng.chisquare(count - 1))
+
+
+def test_the_belief_is_the_sample_mean_with_its_standard_error() -> None:
+    rng = np.random.default_rng(0)
+    replications = rng.normal(3.0, 2.0, (2, 3, 7))
+    tally = observed(replications)
+    params = MODEL.fit(tally, SETTING)
+    belief = MODEL.posterior(tally, SETTING, params)
+    for k, c in np.ndindex(2, 3):
+        v = np.var(replications[k, c], ddof=1)
+        assert belief.mean[k, c] == pytest.approx(np.mean(replications[k, c]))
+        assert belief.noise[k, c] == pytest.approx(v)
+        assert belief.var[k, c] == pytest.approx(v / 7)
+    MODEL.check((2, 3))
+
+
+def test_a_small_case_by_eye() -> None:
+    tally = observed(np.array([[[1.0, 3.0], [0.0, 4.0]], [[5.0, 6.0], [2.0, 2.5]]]))
+    np.testing.assert_allclose(sample_variance(tally), [[2.0, 8.0], [0.5, 0.125]])
+
+
+@pytest.mark.parametrize("earlier", [None, IndependentParams(np.ones((2, 3)))])
+def test_every_fit_starts_afresh(earlier: IndependentParams | None) -> None:
+    tally = ragged(np.random.default_rng(1))
+    np.testing.assert_array_equal(MODEL.fit(tally, SETTING, earlier).noise, sample_variance(tally))
+
+
+def test_between_refits_conditioning_and_updating_agree() -> None:
+    rng = np.random.default_rng(2)
+    tally = ragged(rng)
+    params = MODEL.fit(tally, SETTING)
+    belief: Belief = MODEL.posterior(tally, SETTING, params)
+    for _ in range(20):
+        where = Decision(np.array(rng.integers(2)), np.array(rng.integers(3)))
+        value, n = np.array(rng.standard_normal()), int(rng.integers(1, 4))
+        tally, belief = tallies.add(tally, where, value, n=n), belief.update(where, value, n)
+    direct = MODEL.posterior(tally, SETTING, params, known=None)
+    np.testing.assert_allclose(belief.mean, direct.mean, atol=1e-12)
+    np.testing.assert_allclose(belief.var, direct.var, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "pair"), [(0, (1, 0)), (1, (0, 2))])
+def test_fewer_than_two_observations_of_a_pair_are_refused(count: int, pair: tuple[int, int]) -> None:
+    tally = ragged(np.random.default_rng(3))
+    tally.count[pair] = count
+    message = (
+        rf"alternative {pair[0]} and context {pair[1]} \(by position\) has {count} obs.*initial=2 or more"
+    )
+    with pytest.raises(InputError, match=message):
+        MODEL.fit(tally, SETTING)
+
+
+def test_among_many_studies_the_run_is_named_and_the_first_pair() -> None:
+    tally = ragged(np.random.default_rng(3), (4,))
+    tally.count[2, 0, 1] = tally.count[2, 1, 1] = tally.count[3] = 1
+    with pytest.raises(InputError, match=r"alternative 0 and context 1 \(by position\) of run \(2,\) has 1"):
+        MODEL.fit(tally, SETTING)
+
+
+def test_many_studies_at_once_equal_single_ones() -> None:
+    many = ragged(np.random.default_rng(4), (5, 2))
+    belief = MODEL.posterior(many, SETTING, MODEL.fit(many, SETTING))
+    places = separation(CONTEXTS[[2, 0]])
+    there = MODEL.predict(many, SETTING, MODEL.fit(many, SETTING), places)
+    assert there.mean.shape == there.var.shape == there.noise.shape == (2, 5, 2, 2, 1)
+    for i in np.ndindex(5, 2):
+        one = Tally(many.count[i], many.mean[i], many.m2[i])
+        params = MODEL.fit(one, SETTING)
+        alone, alone_there = (
+            MODEL.posterior(one, SETTING, params),
+            MODEL.predict(one, SETTING, params, places),
+        )
+        np.testing.assert_array_equal(belief.mean[i], alone.mean)
+        np.testing.assert_allclose(belief.var[i], alone.var, rtol=1e-14)
+        np.testing.assert_allclose(there.var[:, *i], alone_there.var, rtol=1e-14)
+
+
+def test_a_pair_without_spread_gets_a_trace_of_the_pooled_variance() -> None:
+    tally = observed(np.array([[[1.0, 3.0], [0.0, 4.0]], [[5.0, 5.0], [2.0, 2.0]]]))
+    pooled = (2.0 + 8.0) / 4
+    np.testing.assert_allclose(sample_variance(tally), [[2.0, 8.0], [1e-2 * pooled, 1e-2 * pooled]])
+
+
+def test_a_study_without_noise_gets_a_trace_of_the_range_of_its_means() -> None:
+    tally = Tally(np.full((2, 2), 3), np.array([[1.0, 5.0], [2.0, 2.0]]), np.zeros((2, 2)))
+    np.testing.assert_allclose(sample_variance(tally), 1e-24 * 16.0)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-170])
+def test_a_study_whose_observations_all_agree_has_unit_variance(scale: float) -> None:
+    """Also where all differences are so small that their squares vanish."""
+    tally = Tally(np.full((2, 2), 3), np.array([[0.0, 1.0], [2.0, 3.0]]) * scale, np.zeros((2, 2)))
+    np.testing.assert_array_equal(sample_variance(tally), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("noisy", [0, 1, 4])
+@pytest.mark.parametrize(("shift", "unit"), [(100.0, 1.0), (0.0, 1e-6), (0.0, 1e6)])
+def test_variances_ignore_shifts_and_follow_the_unit(noisy: int, shift: float, unit: float) -> None:
+    rng = np.random.default_rng(5)
+    tally = Tally(np.full((2, 2), 3), rng.standard_normal((2, 2)), np.zeros((2, 2)))
+    tally.m2.flat[:noisy] = rng.random(noisy)
+    moved = Tally(tally.count, (tally.mean + shift) * unit, tally.m2 * unit**2)
+    np.testing.assert_allclose(sample_variance(moved), sample_variance(tally) * unit**2, rtol=1e-9)
+
+
+def test_known_contexts_are_predicted_and_others_refused() -> None:
+    tally = ragged(np.random.default_rng(6))
+    params = MODEL.fit(tally, SETTING)
+    belief = MODEL.posterior(tally, SETTING, params)
+    found = MODEL.predict(tally, SETTING, params, separation(CONTEXTS[[2, 0, 2]]))
+    for x, c in enumerate([2, 0, 2]):
+        np.testing.assert_array_equal(found.mean[x, :, 0], belief.mean[:, c])
+        np.testing.assert_array_equal(found.var[x, :, 0], belief.var[:, c])
+        np.testing.assert_array_equal(found.noise[x, :, 0], belief.noise[:, c])
+    # The second shares a coordinate with one known context and the other coordinate with another.
+    mixed = separation(np.array([[0.5, 1.0], [0.5, 0.0]]))
+    with pytest.raises(InputError, match=r"context 1 of those asked for .*learns nothing.*'gp'"):
+        MODEL.predict(tally, SETTING, params, mixed)

@@ -1,0 +1,192 @@
+import numpy as np
+import pytest
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import CellBelief
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.policies.dsco import DSCO, look_ahead
+from argbest.streams import Draws, Purpose
+
+
+def smallest_rate(mean: Array, v: Array, count: IntArray) -> float:
+    n_alternatives, n_contexts = mean.shape
+    lowest = np.inf
+    for c in range(n_contexts):
+        b = int(np.argmax(mean[:, c]))
+        for k in range(n_alternatives):
+            if k != b:
+                spread = v[b, c] / count[b, c] + v[k, c] / count[k, c]
+                lowest = min(lowest, (mean[b, c] - mean[k, c]) ** 2 / spread)
+    return lowest
+
+
+def values(mean: Array, v: Array, count: IntArray) -> Array:
+    """Li, Lam, Liang and Peng's value of every pair: add one sample, recompute everything."""
+    out = np.empty(mean.shape)
+    for k, c in np.ndindex(*mean.shape):
+        more = count.copy()
+        more[k, c] += 1
+        out[k, c] = smallest_rate(mean, v, more)
+    return out
+
+
+def dsco(mean: Array, v: Array, count: IntArray) -> tuple[int, int]:
+    """The first pair of the largest value, alternative by alternative."""
+    k, c = divmod(int(np.argmax(values(mean, v, count))), mean.shape[1])
+    return k, c
+
+
+def a_tally(rng: np.random.Generator, shape: tuple[int, ...]) -> Tally:
+    count = rng.integers(2, 12, shape)
+    return Tally(count, rng.standard_normal(shape), rng.chisquare(count - 1) * rng.choice([0.3, 1, 3], shape))
+
+
+def variance(tally: Tally) -> Array:
+    return np.asarray(tally.m2 / (tally.count - 1))
+
+
+def propose(
+    tally: Tally, n: int = 1, pending: IntArray | None = None, allowed: BoolArray | None = None
+) -> Decision:
+    n_contexts = tally.shape[-1]
+    everywhere = np.ones(n_contexts, bool) if allowed is None else allowed
+    setting = Setting(np.full(n_contexts, 1 / n_contexts), np.zeros((1, n_contexts, n_contexts)), everywhere)
+    # A belief that says the opposite of the data: this policy must not look at it.
+    belief = CellBelief(-tally.mean, np.ones(tally.shape), np.ones(tally.shape))
+    draws = Draws(0, Purpose.POLICY, np.zeros(tally.shape[:-2], int))
+    return DSCO().propose(
+        belief, tally, np.zeros_like(tally.count) if pending is None else pending, setting, draws, n
+    )
+
+
+def pairs(decision: Decision) -> list[tuple[int, int]]:
+    return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (2, 5), (6, 1), (5, 4), (3, 7)])
+def test_it_takes_the_decisions_of_the_paper_in_loops(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        tally = a_tally(rng, shape)
+        value, _ = look_ahead(tally.mean, variance(tally), tally.count, np.ones(shape[1], bool))
+        np.testing.assert_allclose(value, values(tally.mean, variance(tally), tally.count), rtol=1e-12)
+        assert pairs(propose(tally)) == [dsco(tally.mean, variance(tally), tally.count)]
+
+
+def test_a_small_case_by_eye() -> None:
+    # Rates now: gap 3 gives 9 / (1/3 + 1/3), gap 1 gives 1 / (1/2 + 1/3), which is the smaller one.
+    # One more of the best there gives 1 / (1/3 + 1/3); of its rival, 1 / (1/2 + 1/4).
+    mean, count = np.array([[3.0, 1.0], [0.0, 0.0]]), np.array([[3, 2], [3, 3]])
+    value, rate = look_ahead(mean, np.ones((2, 2)), count, np.ones(2, bool))
+    np.testing.assert_allclose(rate, [[np.inf, np.inf], [13.5, 1.2]])
+    np.testing.assert_allclose(value, [[1.2, 1.5], [1.2, 4 / 3]])
+    assert pairs(propose(Tally(count, mean, count - 1.0))) == [(0, 1)]
+
+
+def test_ties_go_to_the_first_pair_alternative_by_alternative() -> None:
+    # Context 1 is critical, context 0 close behind: more of either alternative at 1 is worth the rate at 0.
+    mean, count = np.array([[1.0, 0.0], [0.0, 0.99]]), np.full((2, 2), 2)
+    value, _ = look_ahead(mean, np.ones((2, 2)), count, np.ones(2, bool))
+    assert value[0, 1] == value[1, 1] == 1.0
+    assert pairs(propose(Tally(count, mean, count - 1.0))) == [(0, 1)]
+
+
+def test_pairs_that_cannot_break_a_tie_are_passed_over() -> None:
+    # A tie at the top of context 1: no sample changes the smallest rate, 0, and the literal rule would ask
+    # for (0, 0) for ever.
+    mean, count = np.array([[5.0, 0.0], [0.0, 2.0], [1.0, 2.0]]), np.full((3, 2), 2)
+    assert dsco(mean, np.ones((3, 2)), count) == (0, 0)
+    assert pairs(propose(Tally(count, mean, count - 1.0))) == [(1, 1)]
+    # Two contexts with equal smallest rates: again no single sample helps, a pair of either is taken.
+    mean = np.array([[5.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
+    count = np.full((2, 3), 2)
+    assert dsco(mean, np.ones((2, 3)), count) == (0, 0)
+    assert pairs(propose(Tally(count, mean, count - 1.0), 2)) == [(0, 1), (0, 2)]
+
+
+def test_a_batch_counts_its_earlier_decisions_and_what_is_pending() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        tally = a_tally(rng, (4, 5))
+        pending = rng.integers(0, 3, (4, 5))
+        count = tally.count + pending
+        batch = pairs(propose(tally, 6, pending))
+        for k, c in batch:
+            assert (k, c) == dsco(tally.mean, variance(tally), count)  # means and variances as they were
+            count[k, c] += 1
+
+
+def test_many_studies_at_once_equal_single_ones() -> None:
+    rng = np.random.default_rng(3)
+    tally = a_tally(rng, (5, 10, 3, 4))
+    tally = Tally(tally.count, np.round(tally.mean), tally.m2)  # whole numbers on purpose: ties at the top
+    pending = rng.integers(0, 2, tally.shape)
+    allowed = rng.random((5, 10, 4)) < 0.5
+    allowed[..., 2] = True
+    many = propose(tally, 3, pending, allowed)
+    assert many.alternative.shape == (5, 10, 3)
+    for i in np.ndindex(5, 10):
+        one = propose(Tally(tally.count[i], tally.mean[i], tally.m2[i]), 3, pending[i], allowed[i])
+        assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
+
+
+def test_contexts_that_may_not_be_simulated_do_not_enter() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        tally = a_tally(rng, (3, 5))
+        allowed = rng.permutation([True, True, True, False, False])
+        part = Tally(tally.count[:, allowed], tally.mean[:, allowed], tally.m2[:, allowed])
+        [(k, c)] = pairs(propose(part))
+        assert pairs(propose(tally, allowed=allowed)) == [(k, int(np.flatnonzero(allowed)[c]))]
+
+
+def test_permuting_alternatives_and_contexts_permutes_the_decision_up_to_ties() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        tally = a_tally(rng, (4, 5))
+        rows, columns = rng.permutation(4), rng.permutation(5)
+        mixed = np.ix_(rows, columns)
+        [(i, j)] = pairs(propose(Tally(tally.count[mixed], tally.mean[mixed], tally.m2[mixed])))
+        [pair] = pairs(propose(tally))
+        value = values(tally.mean, variance(tally), tally.count)
+        assert value[rows[i], columns[j]] == pytest.approx(value[pair], rel=1e-12)
+        if np.sum(value == value.max()) == 1:
+            assert (rows[i], columns[j]) == pair
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**30])
+def test_shift_and_unit_change_nothing(unit: float) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        tally = a_tally(rng, (4, 5))
+        # Steps of 2⁻²⁰ keep the shift exact: values are often equal, and must remain so.
+        tally = Tally(tally.count, np.round(tally.mean * 2**20) / 2**20, tally.m2)
+        moved = Tally(tally.count, (tally.mean + 3.0) * unit, tally.m2 * unit**2)
+        assert pairs(propose(moved, 3)) == pairs(propose(tally, 3))
+
+
+@pytest.mark.parametrize("noisy", [0, 1, 5])
+def test_pairs_without_spread_leave_decisions_defined(noisy: int) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(30):
+        tally = a_tally(rng, (3, 4))
+        tally.m2.flat[rng.permutation(12)[noisy:]] = 0.0
+        pooled = tally.m2.sum() / (tally.count - 1).sum()
+        floor = 1e-2 * pooled if noisy else (1e-12 * np.ptp(tally.mean)) ** 2
+        expected = dsco(tally.mean, np.maximum(variance(tally), floor), tally.count)
+        assert pairs(propose(tally)) == [expected]
+
+
+def test_when_all_observations_agree_the_first_pair_is_taken() -> None:
+    tally = Tally(np.full((3, 2), 2), np.full((3, 2), 7.0), np.zeros((3, 2)))
+    assert pairs(propose(tally, 2)) == [(0, 0), (0, 0)]
+
+
+def test_fewer_than_two_observations_of_a_pair_are_refused() -> None:
+    tally = a_tally(np.random.default_rng(9), (3, 4))
+    tally.count[1, 2] = 1
+    with pytest.raises(InputError, match=r"alternative 1 and context 2 .*has 1 obs.*initial=2"):
+        propose(tally, pending=np.full((3, 4), 5))  # trials under way have no variance yet

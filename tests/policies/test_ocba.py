@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import CellBelief
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.policies.ocba import OCBA, ocba_ratios
+from argbest.streams import Draws, Purpose
+
+TEXTBOOK = (0.44614, 0.33472, 0.12604, 0.05334, 0.03976)
+
+
+def ratios(mean: Array, var: Array) -> Array:
+    """Chen's ratios in loops: every rival against the first of them, then the best, then to sum 1."""
+    b = int(np.argmax(mean))
+    rivals = [i for i in range(len(mean)) if i != b]
+    j = rivals[0]
+    share = np.empty(len(mean))
+    for i in rivals:
+        share[i] = (np.sqrt(var[i]) / (mean[b] - mean[i])) ** 2 / (np.sqrt(var[j]) / (mean[b] - mean[j])) ** 2
+    share[b] = np.sqrt(var[b]) * np.sqrt(sum(share[i] ** 2 / var[i] for i in rivals))
+    return np.asarray(share / share.sum())
+
+
+def ocba(mean: Array, var: Array, count: IntArray) -> tuple[int, int]:
+    share = ratios(mean[:, 0], var[:, 0])
+    deficit = [(count.sum() + 1) * share[k] - count[k, 0] for k in range(len(mean))]
+    return int(np.argmax(deficit)), 0
+
+
+def a_tally(rng: np.random.Generator, shape: tuple[int, ...]) -> Tally:
+    count = rng.integers(2, 12, shape)
+    return Tally(count, rng.standard_normal(shape), rng.chisquare(count - 1) * rng.choice([0.3, 1, 3], shape))
+
+
+def variance(tally: Tally) -> Array:
+    return np.asarray(tally.m2 / (tally.count - 1))
+
+
+def propose(tally: Tally, n: int = 1, pending: IntArray | None = None) -> Decision:
+    n_contexts = tally.shape[-1]
+    everywhere = np.ones(n_contexts, bool)
+    setting = Setting(np.full(n_contexts, 1 / n_contexts), np.zeros((1, n_contexts, n_contexts)), everywhere)
+    # A belief that says the opposite of the data: this policy must not look at it.
+    belief = CellBelief(-tally.mean, np.ones(tally.shape), np.ones(tally.shape))
+    draws = Draws(0, Purpose.POLICY, np.zeros(tally.shape[:-2], int))
+    return OCBA().propose(
+        belief, tally, np.zeros_like(tally.count) if pending is None else pending, setting, draws, n
+    )
+
+
+def pairs(decision: Decision) -> list[tuple[int, int]]:
+    return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+
+
+def test_the_ratios_of_the_textbook_case() -> None:
+    mean, var = np.array([1.2, 2.1, 3.4, 4.87, 6.05]), np.array([3.3, 2.0, 4.5, 5.3, 6.9])
+    np.testing.assert_allclose(ocba_ratios(-mean, var), TEXTBOOK, atol=6e-6)  # smaller is better there
+
+
+def test_the_ratios_are_those_of_the_literature_in_loops() -> None:
+    rng = np.random.default_rng(0)
+    mean, var = rng.standard_normal((50, 2, 6)), rng.random((50, 2, 6)) + 0.01
+    found = ocba_ratios(mean, var)
+    for i in np.ndindex(50, 2):
+        np.testing.assert_allclose(found[i], ratios(mean[i], var[i]), rtol=1e-12)
+    np.testing.assert_allclose(ocba_ratios(mean, np.array(1.0))[3, 1], ratios(mean[3, 1], np.ones(6)))
+
+
+def test_two_alternatives_share_by_their_standard_deviations() -> None:
+    np.testing.assert_allclose(ocba_ratios(np.array([0.0, 1.0]), np.array([9.0, 1.0])), [0.75, 0.25])
+
+
+def test_alternatives_tied_with_the_best_share_what_it_leaves() -> None:
+    mean, var = np.array([1.0, 1.0, 0.0, 1.0]), np.array([1.0, 4.0, 1.0, 2.0])
+    found = ocba_ratios(mean, var)
+    near = ratios(mean + np.array([1e-6, 0.0, 0.0, 0.0]), var)
+    np.testing.assert_allclose(found, near, atol=1e-9)
+    np.testing.assert_allclose(found[1] / found[3], 2.0)
+    assert found[2] == 0.0
+    np.testing.assert_allclose(ocba_ratios(np.zeros(2), np.ones(2)), 0.5)
+
+
+@pytest.mark.parametrize(("mean", "var"), [([1.0, 2.0], [1.0, 0.0]), ([1.0], [1.0])])
+def test_ratios_need_two_alternatives_with_noise(mean: list[float], var: list[float]) -> None:
+    with pytest.raises(InputError, match="two alternatives or more and positive variances"):
+        ocba_ratios(np.array(mean), np.array(var))
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_it_takes_the_alternative_that_lags_most(k: int) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        tally = a_tally(rng, (k, 1))
+        assert pairs(propose(tally)) == [ocba(tally.mean, variance(tally), tally.count)]
+
+
+def test_allocations_approach_the_ratios() -> None:
+    mean, var = np.array([[0.0], [1.0], [0.5]]), np.array([[1.0], [2.0], [4.0]])
+    count = np.full((3, 1), 2)
+    batch = propose(Tally(count, mean, var * (count - 1)), 1000)
+    spent = np.bincount(batch.alternative, minlength=3) + 2
+    np.testing.assert_allclose(spent / 1006, ocba_ratios(mean[:, 0], var[:, 0]), atol=2e-3)
+
+
+def test_a_batch_counts_its_earlier_decisions_and_what_is_pending() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        tally = a_tally(rng, (4, 1))
+        pending = rng.integers(0, 3, (4, 1))
+        count = tally.count + pending
+        for k, c in pairs(propose(tally, 6, pending)):
+            assert (k, c) == ocba(tally.mean, variance(tally), count)  # means and variances as they were
+            count[k, c] += 1
+
+
+def test_many_studies_at_once_equal_single_ones() -> None:
+    rng = np.random.default_rng(3)
+    tally = a_tally(rng, (5, 10, 4, 1))
+    tally = Tally(tally.count, np.round(tally.mean), tally.m2)  # whole numbers on purpose: ties at the top
+    pending = rng.integers(0, 2, tally.shape)
+    many = propose(tally, 3, pending)
+    assert many.alternative.shape == many.context.shape == (5, 10, 3)
+    for i in np.ndindex(5, 10):
+        one = propose(Tally(tally.count[i], tally.mean[i], tally.m2[i]), 3, pending[i])
+        assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_order_shift_and_unit_change_nothing(unit: float) -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        tally = a_tally(rng, (5, 1))
+        order = rng.permutation(5)
+        moved = Tally(tally.count[order], (tally.mean[order] + 3.0) * unit, tally.m2[order] * unit**2)
+        assert [(order[k], c) for k, c in pairs(propose(moved, 3))] == pairs(propose(tally, 3))
+
+
+@pytest.mark.parametrize("noisy", [0, 1, 3])
+def test_alternatives_without_spread_leave_decisions_defined(noisy: int) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        tally = a_tally(rng, (4, 1))
+        tally.m2.flat[rng.permutation(4)[noisy:]] = 0.0
+        pooled = tally.m2.sum() / (tally.count - 1).sum()
+        floor = 1e-2 * pooled if noisy else (1e-12 * np.ptp(tally.mean)) ** 2
+        assert pairs(propose(tally)) == [ocba(tally.mean, np.maximum(variance(tally), floor), tally.count)]
+    agreeing = Tally(np.full((3, 1), 2), np.full((3, 1), 7.0), np.zeros((3, 1)))
+    assert sorted(pairs(propose(agreeing, 4))) == [(0, 0), (0, 0), (1, 0), (2, 0)]
+
+
+def test_more_than_one_context_is_refused() -> None:
+    with pytest.raises(InputError, match=r"single context, the problem has 2\. Use c-ocba"):
+        propose(a_tally(np.random.default_rng(6), (3, 2)))
+
+
+def test_fewer_than_two_observations_are_refused() -> None:
+    tally = a_tally(np.random.default_rng(7), (3, 1))
+    tally.count[1, 0] = 1
+    with pytest.raises(InputError, match=r"alternative 1 and context 0 .*has 1 obs.*initial=2"):
+        propose(tally, pending=np.full((3, 1), 5))
