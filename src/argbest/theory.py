@@ -1,0 +1,233 @@
+"""Theory as tools: optimal allocations, rates and PCS of a known problem; contention and forecast of a study.
+
+An allocation is a table [alternative, context] of shares or counts, or a frame with the column ``share`` such
+as `optimal_allocation(problem).allocation` or `Study.allocation()`; it is scaled to sum to 1. An indifference
+zone ``delta`` widens gaps below it to delta in rates and allocations, and makes selections within delta of
+the best count as right.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from argbest import streams
+from argbest.checks import finite, indifference_zone, whole
+from argbest.core import allocation as core
+from argbest.core.allocation import Convergence
+from argbest.core.arrays import Array, BoolArray
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision
+from argbest.errors import InputError
+from argbest.problems.base import Problem
+from argbest.study.study import Study
+
+__all__ = [
+    "PCS",
+    "Convergence",
+    "StaticOptimum",
+    "contention",
+    "convergence",
+    "expected_pcs",
+    "forecast",
+    "optimal_allocation",
+    "rate_function",
+]
+
+_NUMBERS = 1 << 21  # in one temporary array of a forecast, 16 MB
+_ROUNDING = 1e-12  # of a sum of probabilities
+
+
+class StaticOptimum(NamedTuple):
+    """The allocation of the largest rate, and that rate."""
+
+    allocation: pd.DataFrame  # a row per pair: its share of all samples
+    rate: float  # η*: P(false selection) falls as exp(−n η*/2)
+
+
+@dataclass(frozen=True)
+class PCS:
+    """The probability of correct selection that n samples buy."""
+
+    pcs_e: float  # Σ_c w_c PCS(c)
+    pcs_m: float  # min_c PCS(c)
+    contexts: pd.DataFrame  # a row per context: its PCS
+
+
+def optimal_allocation(problem: Problem, *, delta: float = 0.0) -> StaticOptimum:
+    """Return the share of every pair under the best static allocation p*, and its rate η*.
+
+    p* maximises min η of `rate_function` (Gao, Du and Chen, 2019; Theorem 1 of Cakmak, Gao and Zhou). A small
+    gap is dear, some 4σ²/gap² samples for each unit of rate, so the closest context may take nearly all.
+    Contexts whose best alternatives are tied are refused unless ``delta`` sets these apart.
+    """
+    share, rate = core.optimal_allocation(*_apart(problem, delta))
+    frame = _pairs(problem)
+    frame["share"] = share.ravel()
+    return StaticOptimum(frame, float(rate))
+
+
+def rate_function(problem: Problem, allocation: object, *, delta: float = 0.0) -> pd.DataFrame:
+    """Return one row per pair with its share and its rate η, infinite for the best of each context.
+
+    η(k, c) = (F_b − F_k)² / (σ_b²/p_b + σ_k²/p_k). With n samples the false selection of k in c has a
+    probability that falls as exp(−n η/2); the least η tells (Theorem 1, Cakmak, Gao and Zhou).
+    """
+    truth, noise = _known(problem)
+    share = _shares(problem, allocation)
+    frame = _pairs(problem)
+    frame["share"] = share.ravel()
+    frame["rate"] = core.rate_function(core.separated(truth, indifference_zone(delta)), noise, share).ravel()
+    return frame
+
+
+def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float = 0.0) -> PCS:
+    """Return PCS_E, PCS_M and PCS per context when n samples are allotted so and the best mean is selected.
+
+    PCS(c) = P(the largest of independent N(F_k, σ_k²/(n p_k)) is right), by quadrature; all tied for the best
+    are right. Counts may be fractional. A pair without samples may come out as anything: it is above a
+    sampled one with probability 1/2.
+    """
+    truth, noise = _known(problem)
+    if not isinstance(n, Real) or isinstance(n, bool) or not 0 <= n < np.inf:
+        raise InputError(f"n must be a finite number of samples, 0 or more, got {n!r}.")
+    chance = core.selection_probability(truth, noise, _shares(problem, allocation), n)
+    pcs = np.where(_right(problem, delta), chance, 0.0).sum(axis=0)
+    frame = problem.contexts.frame()
+    frame["pcs"] = pcs
+    return PCS(float(pcs @ problem.weights), float(pcs.min()), frame)
+
+
+def convergence(problem: Problem, allocation: object, *, delta: float = 0.0) -> Convergence:
+    """Return how far an allocation is from p*: balance, spreads of η, largest difference, efficiency.
+
+    The residuals of Theorem "optimal rate" of Cakmak, Gao and Zhou, which go to 0 under GP-C-OCBA with an
+    independent prior, and min η/η*, which goes to 1.
+    """
+    return core.balance(*_apart(problem, delta), _shares(problem, allocation))
+
+
+def contention(study: Study, *, level: float = 0.95) -> pd.DataFrame:
+    """Return one row per context: the fewest alternatives whose probabilities of being best reach ``level``.
+
+    ``contenders`` holds their labels, likeliest first, ``size`` their number, ``probability`` the sum.
+    """
+    level = finite("level", level, above=0, below=1)
+    chance = study.certificate().best_probability
+    order = np.argsort(-chance, axis=0, kind="stable")
+    reached = np.cumsum(np.take_along_axis(chance, order, axis=0), axis=0)
+    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=0), len(chance))
+    labels = study.problem.alternatives.labels
+    frame = study.problem.contexts.frame()
+    frame["contenders"] = [tuple(labels[k] for k in order[:m, c]) for c, m in enumerate(size)]
+    frame["size"] = size
+    frame["probability"] = np.minimum(reached[size - 1, np.arange(len(size))], 1.0)
+    return frame
+
+
+def forecast(
+    study: Study, samples: int | Sequence[int], *, draws: int = 200, delta: float = 0.0
+) -> pd.DataFrame:
+    """Return one row per number of further samples: mean, p5 and p95 of the PCS_E that they would buy.
+
+    Each of the draws θ from the current belief N(μ, S) is taken for the truth and gets its own optimal static
+    allocation p*(θ) of m samples. The alternative selected then is that of the largest posterior mean, and
+    PCS(c | θ) = P(argmax_k μ'_k(c) = argmax_k θ_k(c)) is exact: with D = diag(m p*_k/σ_k²), P = (S_k⁻¹ + D)⁻¹
+    and A = P D the μ'_k are independent N(μ_k + A (θ_k − μ_k), A D⁻¹ Aᵀ). Mean and percentiles are over θ.
+
+    With 0 samples the mean is the certificate's PCS_E, but for the draws. It is optimistic in that p* knows
+    each draw and the hyper-parameters stay. It is pessimistic in that p* is made for the smallest gap of a
+    draw alone (a ``delta`` helps), and in that what samples of one alternative say of others is left out.
+    """
+    several = [samples] if isinstance(samples, int | np.integer) else list(samples)
+    further = [whole("samples", m, at_least=0) for m in several]
+    draws, zone = whole("draws", draws, at_least=1), indifference_zone(delta)
+    certificate = study.certificate()
+    belief = certificate.belief
+    cov = _blocks(belief)
+    generator = streams.generator(study.seed, streams.Purpose.CERTIFICATE)
+    truths = belief.draw(generator.standard_normal((draws, *study.problem.shape)))
+    pcs_e = np.empty((len(further), draws))
+    step = max(1, _NUMBERS // cov.size)
+    for part in (slice(start, start + step) for start in range(0, draws, step)):
+        truth = truths[part]
+        share, _ = core.optimal_allocation(core.separated(truth, zone), belief.noise)
+        for row, m in enumerate(further):
+            pcs = core.expected_pcs(
+                truth, belief.noise, share, m, delta=zone, prior_mean=belief.mean, prior_cov=cov
+            )
+            pcs_e[row, part] = pcs @ certificate.weights
+    low, high = np.percentile(pcs_e, [5, 95], axis=1)
+    return pd.DataFrame({"samples": further, "mean": pcs_e.mean(axis=1), "p5": low, "p95": high})
+
+
+def _blocks(belief: Belief) -> Array:
+    """Return the covariance of every alternative's cells with each other, [alternative, context, context]."""
+    n_alternatives, n_contexts = belief.mean.shape
+    cov = np.empty((n_alternatives, n_contexts, n_contexts))
+    for k, c in np.ndindex(n_alternatives, n_contexts):
+        cov[k, c] = belief.cov_with(Decision(np.array(k), np.array(c)))[k]
+    return cov
+
+
+def _known(problem: Problem) -> tuple[Array, Array]:
+    """Return the truth, larger being better, and the variance of an observation."""
+    if problem.truth is None or problem.noise_sd is None:
+        missing = "truth" if problem.truth is None else "noise_sd"
+        raise InputError(
+            f"the theory of problem {problem.name!r} needs its true means and its noise; {missing} is not "
+            "known. Give Problem(..., truth=[alternative][context], noise_sd=number or table)."
+        )
+    return problem.sign * problem.truth, problem.noise_sd**2
+
+
+def _apart(problem: Problem, delta: float) -> tuple[Array, Array]:
+    """Return truth and noise, the best set apart by delta; ties are refused by their labels."""
+    truth, noise = _known(problem)
+    zone = indifference_zone(delta)
+    for c, tied in enumerate(problem.ties):
+        if len(tied) > 1 and not zone:
+            labels = [problem.alternatives.labels[k] for k in tied]
+            raise InputError(
+                f"the alternatives {labels} are tied for the best in context {problem.contexts.labels[c]!r}, "
+                "so no allocation has a positive rate. Give delta, the smallest difference that matters."
+            )
+    return core.separated(truth, zone), noise
+
+
+def _right(problem: Problem, delta: float) -> BoolArray:
+    """Return [alternative, context] whether selecting it is right."""
+    every = np.arange(problem.n_alternatives)[:, None] + np.zeros(problem.n_contexts, np.int64)
+    return problem.good(every, delta)
+
+
+def _shares(problem: Problem, allocation: object) -> Array:
+    """Return the allocation as a table that sums to 1."""
+    given: Any = allocation.allocation if isinstance(allocation, StaticOptimum) else allocation
+    if isinstance(given, pd.DataFrame):
+        where = problem.alternatives.locate(given), problem.contexts.locate(given)
+        if "share" not in given.columns:
+            raise InputError(f"got a frame with the columns {list(given.columns)}. Add the column 'share'.")
+        table = np.zeros(problem.shape)
+        np.add.at(table, where, given["share"].to_numpy(float))
+    else:
+        table = np.asarray(given)
+        if table.dtype.kind not in "iuf" or table.shape != problem.shape:
+            raise InputError(
+                f"got an allocation of shape {table.shape} and type {table.dtype}; expected numbers of shape "
+                f"{problem.shape} (alternatives x contexts), or a frame with the column 'share'."
+            )
+    if not (np.isfinite(table).all() and (table >= 0).all() and table.sum() > 0):
+        raise InputError(
+            "an allocation holds finite shares or counts, none negative and some positive. Correct it."
+        )
+    return np.asarray(table / table.sum())
+
+
+def _pairs(problem: Problem) -> pd.DataFrame:
+    """Return a row per pair, in the order of a table's cells."""
+    k, c = np.indices(problem.shape).reshape(2, -1)
+    return pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
