@@ -121,6 +121,10 @@ class DenseBelief:
     def var(self) -> Array:
         return np.asarray(np.diag(self.cov).reshape(self.mean.shape))
 
+    @property
+    def own_cov(self) -> None:
+        return None
+
     def cov_with(self, decision: Decision) -> Array:
         return self.cov[:, self._flat(decision)].reshape(self.mean.shape)
 

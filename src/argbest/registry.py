@@ -1,5 +1,6 @@
 """Names of everything that ships: one literal table per kind."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,10 +11,14 @@ from argbest.models.independent import Independent
 from argbest.policies.base import Policy
 from argbest.policies.c_ocba import COCBA
 from argbest.policies.dsco import DSCO
+from argbest.policies.dvr import DVR, DVRM
 from argbest.policies.equal import Equal
 from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ikg import IKG
+from argbest.policies.levi import LEVI
 from argbest.policies.ocba import OCBA
 from argbest.policies.random import Random
+from argbest.policies.top_two import TopTwo
 from argbest.problems.base import Problem
 from argbest.problems.synthetic import branin
 
@@ -29,6 +34,12 @@ MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP, "independent": Independ
 
 POLICIES: dict[str, PolicyEntry] = {
     "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
+    "ikg": PolicyEntry(IKG, "gp"),
+    "ikg-noise-free": PolicyEntry(lambda: IKG(lookahead=math.inf), "gp"),
+    "levi": PolicyEntry(LEVI, "gp"),
+    "dvr": PolicyEntry(DVR, "gp"),
+    "dvr-m": PolicyEntry(DVRM, "gp"),
+    "top-two": PolicyEntry(TopTwo, "gp"),
     "c-ocba": PolicyEntry(COCBA, "independent"),
     "dsco": PolicyEntry(DSCO, "independent"),
     "ocba": PolicyEntry(OCBA, "independent"),

@@ -19,7 +19,7 @@ from argbest.policies.gp_c_ocba import GPCOCBA
         ),
         ({"policy": "GP_C_OCBA"}, "Did you mean 'gp-c-ocba'?"),
         ({"policy": "eqal"}, "Did you mean 'equal'?"),
-        ({"policy": "zzz"}, "unknown policy 'zzz'; known are equal, "),
+        ({"policy": "zzz"}, "unknown policy 'zzz'; known are c-ocba, dsco, "),
         ({"policy": None}, "policy=None is neither a registered name nor an object"),
         ({"policy": 3}, "policy=3 is neither a registered name nor an object that can `propose`"),
         ({"policy": GPCOCBA}, "is neither a registered name nor an object"),

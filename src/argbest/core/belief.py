@@ -29,6 +29,13 @@ class Belief(Protocol):
     def noise(self) -> Array:
         """Variance of one observation."""
 
+    @property
+    def own_cov(self) -> Array | None:
+        """Cov(f_k(c), f_k(c')), [..., alternative, context, context'], or None if alternatives covary.
+
+        Where contexts are independent too the last axis has length 1: a cell is related to itself alone.
+        """
+
     def cov_with(self, decision: Decision) -> Array:
         """Return the covariance of every cell with the decided one: what a sample there teaches."""
 
@@ -116,6 +123,11 @@ class BlockBelief(_IndependentAlternatives):
         diagonal: Array = np.einsum("...cc->...c", self.cov)
         return np.maximum(diagonal, 0.0)
 
+    @property
+    def own_cov(self) -> Array:
+        """The blocks themselves."""
+        return self.cov
+
     def cov_with(self, decision: Decision) -> Array:
         """Return the decided column of its block, and 0 for all other alternatives."""
         column = np.zeros_like(self.mean)
@@ -159,6 +171,11 @@ class CellBelief(_IndependentAlternatives):
     mean: Array  # [..., alternative, context]
     var: Array  # [..., alternative, context]
     noise: Array  # [..., alternative, context]
+
+    @property
+    def own_cov(self) -> Array:
+        """The variances, with a last axis of length 1."""
+        return self.var[..., None]
 
     def cov_with(self, decision: Decision) -> Array:
         """Return the variance of the decided cell there, and 0 everywhere else."""

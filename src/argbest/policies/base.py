@@ -69,3 +69,10 @@ def pick(candidates: BoolArray, draws: Draws, lane: int) -> Decision:
         rank = np.minimum((draws.uniform(lane) * number).astype(np.int64), number - 1)
         index = np.argmax(np.cumsum(flat, axis=-1) > rank[..., None], axis=-1)
     return Decision(index // n_contexts, index % n_contexts)
+
+
+def largest(score: Array, candidates: BoolArray) -> BoolArray:
+    """Return which candidates have the largest score, [..., alternative, context]."""
+    top = np.max(score, axis=(-2, -1), keepdims=True, where=candidates, initial=-np.inf)
+    marked: BoolArray = candidates & (score == top)
+    return marked

@@ -1,0 +1,150 @@
+"""The knowledge gradient in logarithms, and how far a sample of one pair moves every other mean.
+
+A sample of (k, c) moves the mean of (j, c′) by s Z with Z ~ N(0, 1) and slope s = Cov(f_j(c′), f_k(c)) /
+√(V_kc + σ²). Its value at c′ is KG(k, c; c′) = E[max_j (μ_jc′ + s_jc′ Z)] − max_j μ_jc′. Such values fall as
+exp(−v²/2) in the gap over the slope, so only their logarithms keep an order in the tail.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from argbest.core.arrays import Array
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision, of_each_context
+from argbest.core.normal import log_loss
+
+_FARTHEST = 1e150  # of a gap over a slope: its square is still a number
+_BLOCK = 2**15  # entries worked on at once: a quarter of a megabyte per temporary, to stay in the cache
+
+
+def log_sum(terms: Array, axis: int | tuple[int, ...] = -1) -> Array:
+    """Return log Σ exp(terms) along the axis, −∞ where every term is."""
+    largest = np.max(terms, axis=axis, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        total: Array = np.log(np.sum(np.exp(terms - largest), axis=axis, keepdims=True)) + largest
+    return np.squeeze(total, axis=axis)
+
+
+def blocks(n_rows: int, row_size: int) -> Iterator[slice]:
+    """Return slices that cover the rows, each of few enough to keep temporaries small."""
+    step = max(1, _BLOCK // max(1, row_size))
+    return (slice(i, i + step) for i in range(0, n_rows, step))
+
+
+def gap_to_rival(mean: Array) -> Array:
+    """Return |μ_kc − max_{j≠k} μ_jc|, infinite for a single alternative, [..., alternative, context]."""
+    first = of_each_context(np.argmax(mean, axis=-2))
+    others = mean.copy()
+    others[first] = -np.inf
+    gap = mean[first][..., None, :] - mean
+    gap[first] = mean[first] - others.max(axis=-2)
+    return gap
+
+
+def standardised(gap: Array, slope: Array) -> Array:
+    """Return gap / |slope|, capped where its square would overflow; the cap also where the slope is 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio: Array = np.abs(np.divide(gap, slope))
+    return np.fmin(ratio, _FARTHEST)  # fmin: 0 / 0 is the cap too
+
+
+def log_kg(gap: Array, slope: Array) -> Array:
+    """Return log E[(|s| Z − gap)⁺] = log |s| + log h(gap / |s|) for gaps ≥ 0, −∞ where s = 0.
+
+    The knowledge gradient of one line that moves among others that stay, gap being the distance to the best
+    of those: the same whether it lies above or below (Frazier, Powell and Dayanik 2008).
+    """
+    with np.errstate(divide="ignore"):
+        size: Array = np.log(np.abs(slope))
+    return size + log_loss(standardised(gap, slope))
+
+
+def log_kg_independent(mean: Array, slope: Array) -> Array:
+    """Return log KG(k, c; c′) [..., alternative, context, context′] for independent alternatives.
+
+    ``slope`` of that shape is s̃_k(c′, c). A sample of k moves only k, so KG = s h(d/s) exactly, with
+    d = |μ_kc′ − max_{j≠k} μ_jc′|.
+    """
+    return log_kg(gap_to_rival(mean)[..., None, :], slope)
+
+
+def envelope_kg(intercept: Array, slope: Array) -> Array:
+    """Return log(E[max_j (a_j + s_j Z)] − max_j a_j) for lines on the last axis, [...].
+
+    With slopes s_(1) < ... < s_(q) of the upper envelope and its break points z_i the value is
+    Σ_i (s_(i+1) − s_(i)) h(|z_i|) (Frazier, Powell and Dayanik 2009, centred). From the line that is highest
+    at z = 0 the envelope is walked to the right and, mirrored, to the left: all terms are positive.
+    """
+    intercept, slope = np.broadcast_arrays(intercept, slope)
+    lines = intercept.shape[-1]
+    a, s = intercept.reshape(-1, lines), slope.reshape(-1, lines)
+    value = np.empty(len(a))
+    for rows in blocks(len(a), lines):
+        value[rows] = np.logaddexp(_walk(a[rows], s[rows]), _walk(a[rows], -s[rows]))
+    return value.reshape(intercept.shape[:-1])
+
+
+def _walk(a: Array, s: Array) -> Array:
+    """Return log Σ (rise in slope) h(z) over the break points z ≥ 0, [row] from [row, line].
+
+    Each step goes to the steeper line that is met first, so it costs O(lines) and there are as many steps as
+    lines on the envelope, which are few. Of several lines highest at z = 0 the first given is the start, to
+    the right as to the left, so that the break between them is passed once.
+    """
+    # The steepest first: where several lines are met at once, argmin goes straight to the last of them.
+    start, order = np.argmax(a, axis=-1, keepdims=True), np.argsort(-s, axis=-1)
+    a, s = np.take_along_axis(a, order, -1), np.take_along_axis(s, order, -1)
+    total, rows, line = np.full(len(a), -np.inf), np.arange(len(a)), np.argmax(order == start, axis=-1)
+    while rows.size:
+        here = (np.arange(len(a)), line)
+        rise, drop = s - s[here][:, None], a[here][:, None] - a
+        met = np.full_like(a, np.inf)
+        with np.errstate(over="ignore"):
+            np.divide(drop, rise, out=met, where=rise > 0)
+        line = np.argmin(met, axis=-1)
+        next_ = (np.arange(len(a)), line)
+        goes_on = np.isfinite(met[next_])
+        z = np.clip(met[next_][goes_on], 0.0, _FARTHEST)
+        rows, line = rows[goes_on], line[goes_on]
+        total[rows] = np.logaddexp(total[rows], np.log(rise[next_][goes_on]) + log_loss(z))
+        a, s = a[goes_on], s[goes_on]
+    return total
+
+
+def precision_root(belief: Belief, lookahead: float = 1.0) -> Array:
+    """Return 1/√(V + σ²/lookahead), 0 where a sample teaches nothing, [..., alternative, context].
+
+    The factor that turns a covariance with a pair into the slope of a sample there, the sample being the mean
+    of ``lookahead`` replications.
+    """
+    total = belief.var + belief.noise / lookahead
+    root: Array = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
+    return root
+
+
+def log_kg_here(belief: Belief) -> Array:
+    """Return log KG(k, c; c): what a sample is worth in its own context, [..., alternative, context]."""
+    root = precision_root(belief)
+    if belief.own_cov is not None:
+        return log_kg(gap_to_rival(belief.mean), belief.var * root)
+    lines, values = np.swapaxes(belief.mean, -1, -2), []
+    for k in range(belief.mean.shape[-2]):
+        here = np.einsum("...cjc->...cj", columns(belief, k))
+        values.append(envelope_kg(lines, here * root[..., k, :, None]))
+    return np.stack(values, axis=-2)
+
+
+def beside(values: Array, cov: Array) -> Array:
+    """Return values [..., context′] placed to broadcast with ``own_cov`` [..., context, context′]."""
+    return values[..., :, None] if cov.shape[-1] == 1 else values[..., None, :]
+
+
+def columns(belief: Belief, alternative: int) -> Array:
+    """Return Cov(f_k(c), f_j(c′)) for one alternative k, [..., context, alternative, context′]."""
+    lead, n_contexts = belief.mean.shape[:-2], belief.mean.shape[-1]
+    each = [
+        belief.cov_with(Decision(np.full(lead, alternative), np.full(lead, c))) for c in range(n_contexts)
+    ]
+    return np.stack(each, axis=-3)

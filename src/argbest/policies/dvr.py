@@ -1,0 +1,141 @@
+"""DVR and DVR-M: sample where most variance is removed from the differences that may be ties."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from argbest.checks import finite
+from argbest.core import knowledge_gradient as kg
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import Belief, best, gaps
+from argbest.core.decision import Decision, of_each_context
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.policies.base import Draws, in_sequence, largest, pick
+
+
+@dataclass(frozen=True)
+class DVR:
+    """The pair that removes most variance from the differences to the best, each by its density of a tie.
+
+    Density-weighted variance reduction: with f_b − f_k ~ N(d, τ²) in context c′, z = d/τ and g_kc′ = φ(z)/τ²,
+    a(j, c) = Σ_c′ w_c′ Σ_{k≠b} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² / (V_jc + σ²). If alternatives are
+    independent that is Σ_c′ w_c′ G_jc′ S_j(c′, c)² / (V_jc + σ²), with G = g for j ≠ b and Σ_k g_k for j = b.
+    In logarithms; ties at random.
+    """
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the pairs with the largest weighted reduction of variance."""
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(setting.weights)
+
+        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
+            selected = best(belief)
+            score = log_reduction(belief, selected, log_tie_density(belief, selected) + log_weights)
+            candidates = np.broadcast_to(setting.allowed[..., None, :], score.shape)
+            return pick(largest(score, candidates), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DVRM:
+    """DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
+
+    PFS(c) = min(1, Σ_{k≠b} Φ(−z_kc)) bounds the probability of a false selection; the larger the power, the
+    more the worst context counts.
+    """
+
+    power: float = 3.0
+
+    def __post_init__(self) -> None:
+        finite("power", self.power, above=0.0)
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the pairs with the largest reduction of variance where a false selection is likely."""
+
+        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
+            selected = best(belief)
+            log_weights = self.power * log_false_selection(belief, selected)
+            log_density = log_tie_density(belief, selected) + log_weights[..., None, :]
+            score = log_reduction(belief, selected, log_density)
+            candidates = np.broadcast_to(setting.allowed[..., None, :], score.shape)
+            return pick(largest(score, candidates), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+
+def log_tie_density(belief: Belief, selected: IntArray) -> Array:
+    """Return log(φ(z)/τ²) up to a constant, −∞ for the best and where τ = 0, [..., alternative, context]."""
+    z, spread = _standardised_gaps(belief, selected)
+    with np.errstate(over="ignore"):
+        density: Array = -0.5 * z * z - np.log(spread, out=np.zeros_like(spread), where=spread > 0)
+    return density
+
+
+def log_false_selection(belief: Belief, selected: IntArray) -> Array:
+    """Return log min(1, Σ_{k≠b} Φ(−z_k)), Bonferroni's bound of the false selection, [..., context].
+
+    A difference that is known has nothing left to learn and does not count.
+    """
+    z, _ = _standardised_gaps(belief, selected)
+    return np.minimum(0.0, kg.log_sum(log_ndtr(-z), axis=-2))
+
+
+def _standardised_gaps(belief: Belief, selected: IntArray) -> tuple[Array, Array]:
+    """Return z = d/τ, infinite for the best and where τ = 0, and τ²."""
+    spread = belief.difference_var(selected)
+    z = np.full_like(spread, np.inf)
+    with np.errstate(over="ignore"):
+        np.divide(gaps(belief, selected), np.sqrt(np.maximum(spread, 0.0)), out=z, where=spread > 0)
+    z[of_each_context(selected)] = np.inf
+    return z, spread
+
+
+def log_reduction(belief: Belief, selected: IntArray, log_density: Array) -> Array:
+    """Return log Σ_{k, c′} density_kc′ (reduction of Var(f_b − f_k)(c′) by a sample of each pair).
+
+    ``log_density`` is −∞ for the best of each context; both are [..., alternative, context].
+    """
+    cov = belief.own_cov
+    if cov is None:
+        total = _correlated(belief, selected, log_density)
+    else:
+        total = _independent(cov, selected, log_density)
+    with np.errstate(divide="ignore"):
+        return total + 2.0 * np.log(kg.precision_root(belief))
+
+
+def _independent(cov: Array, selected: IntArray, log_density: Array) -> Array:
+    """Return log Σ_c′ G_jc′ S_j(c′, c)²: the best is part of all differences, any other of its own alone."""
+    share = log_density.copy()
+    share[of_each_context(selected)] = kg.log_sum(log_density, axis=-2)
+    n_contexts, width = cov.shape[-2:]
+    flat, share = cov.reshape(-1, n_contexts, width), share.reshape(-1, n_contexts)
+    total = np.empty(share.shape)
+    for rows in kg.blocks(len(flat), n_contexts * width):
+        terms = _log_square(flat[rows])
+        terms += kg.beside(share[rows], flat)
+        total[rows] = kg.log_sum(terms)
+    return total.reshape(log_density.shape)
+
+
+def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array:
+    """Return log Σ_{k, c′} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))², one alternative j after the other."""
+    values = []
+    for j in range(log_density.shape[-2]):
+        column = kg.columns(belief, j)  # [..., context, alternative, context′]
+        of_best = np.take_along_axis(column, selected[..., None, None, :], axis=-2)
+        values.append(kg.log_sum(_log_square(of_best - column) + log_density[..., None, :, :], axis=(-2, -1)))
+    return np.stack(values, axis=-2)
+
+
+def _log_square(values: Array) -> Array:
+    """Return log x², −∞ at 0."""
+    with np.errstate(divide="ignore"):
+        return 2.0 * np.log(np.abs(values))

@@ -1,0 +1,154 @@
+"""IKG: sample where the integrated knowledge gradient, the gain expected over all contexts, is largest."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from argbest.core import knowledge_gradient as kg
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.policies.base import Draws, in_sequence, largest, pick
+
+_LOG_4_OVER_ROOT_2PI = np.log(4.0) - 0.5 * np.log(2.0 * np.pi)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IKG:
+    """The pair whose sample is expected to raise the weighted mean of the best rewards most.
+
+    IKG(k, c) = Σ_c′ w_c′ KG(k, c; c′) (Ding, Hong, Shen and Zhang 2022), exact for finitely many contexts, in
+    logarithms; ties at random. ``lookahead`` is the number of replications looked ahead, noise σ²/lookahead;
+    ``math.inf`` is the noise-free look-ahead behind the published curves of Cakmak, Gao and Zhou.
+    """
+
+    lookahead: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.lookahead, Real) or isinstance(self.lookahead, bool) or not self.lookahead > 0:
+            raise InputError(
+                f"lookahead must be a number of replications above 0, or math.inf, got {self.lookahead!r}."
+            )
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the pairs with the largest integrated knowledge gradient."""
+
+        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
+            candidates = np.broadcast_to(setting.allowed[..., None, :], belief.mean.shape)
+            score = log_ikg(belief, setting.weights, candidates, lookahead=self.lookahead)
+            return pick(largest(score, candidates), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+
+def log_ikg(belief: Belief, weights: Array, candidates: BoolArray, *, lookahead: float = 1.0) -> Array:
+    """Return log IKG where it is largest among the candidates, [..., alternative, context].
+
+    Elsewhere it is the value as well, or −∞ if an upper bound showed that it is not the largest.
+    """
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)
+    root = kg.precision_root(belief, lookahead)
+    cov = belief.own_cov
+    if cov is None:
+        return np.where(candidates, _correlated(belief, root, log_weights), -np.inf)
+    return _independent(_pairs(belief, cov, root, log_weights), candidates)
+
+
+def _correlated(belief: Belief, root: Array, log_weights: Array) -> Array:
+    """Return log IKG of every pair from the upper envelope of all alternatives in each context."""
+    lines = np.swapaxes(belief.mean, -1, -2)[..., None, :, :]  # [..., 1, context′, alternative]
+    values = []
+    for k in range(belief.mean.shape[-2]):
+        slope = np.swapaxes(kg.columns(belief, k) * root[..., k, :, None, None], -1, -2)
+        values.append(kg.log_sum(kg.envelope_kg(lines, slope) + log_weights))
+    return np.stack(values, axis=-2)
+
+
+class _Pairs(NamedTuple):
+    """What IKG needs of independent alternatives; all broadcast to [run · alternative, context, context′]."""
+
+    cov: Array
+    root: Array
+    gap: Array
+    log_weights: Array
+
+    def at(self, row: IntArray, context: IntArray) -> "_Pairs":
+        """Return the listed pairs, [pair, context′]."""
+        return _Pairs(*(np.broadcast_to(a, self.cov.shape)[row, context] for a in self))
+
+
+def _pairs(belief: Belief, cov: Array, root: Array, log_weights: Array) -> _Pairs:
+    n_contexts = belief.mean.shape[-1]
+    cov = cov.reshape(-1, n_contexts, cov.shape[-1])
+    # A context without weight adds nothing; its call, however close, must not loosen the bound.
+    gap = np.where(np.isfinite(log_weights), kg.gap_to_rival(belief.mean), np.inf).reshape(-1, n_contexts)
+    return _Pairs(
+        cov, root.reshape(-1, n_contexts, 1), kg.beside(gap, cov), kg.beside(log_weights, cov)[None]
+    )
+
+
+def _independent(pairs: _Pairs, candidates: BoolArray) -> Array:
+    """Return log IKG by the closed form, O(K C²), of the pairs that its upper bound does not rule out.
+
+    The bound costs a quarter of the value. Per run, the pair with the largest bound is worked out first, then
+    those whose bound reaches its value.
+    """
+    n_contexts, n_pairs = candidates.shape[-1], candidates.shape[-2] * candidates.shape[-1]
+    bound = np.where(candidates.reshape(-1, n_pairs), _bound(pairs).reshape(-1, n_pairs), -np.inf)
+    value = np.full(bound.shape, -np.inf)
+
+    def work_out(run: IntArray, pair: IntArray) -> None:
+        row, context = np.divmod(run * n_pairs + pair, n_contexts)
+        value[run, pair] = _value(pairs, row, context)
+
+    runs, first = np.arange(len(bound)), np.argmax(bound, axis=-1)
+    work_out(runs, first)
+    attained = value[runs, first]
+    bound[runs, first] = -np.inf
+    slack = 1e-9 * np.maximum(1.0, np.abs(attained))  # far above the rounding of either
+    work_out(*np.nonzero((bound > -np.inf) & (bound >= (attained - slack)[:, None])))
+    return value.reshape(candidates.shape)
+
+
+def _value(pairs: _Pairs, row: IntArray, context: IntArray) -> Array:
+    """Return log Σ_c′ w_c′ s h(d/s) of the listed pairs, [pair]."""
+    value = np.empty(len(row))
+    for some in kg.blocks(len(row), pairs.cov.shape[-1]):
+        own = pairs.at(row[some], context[some])
+        value[some] = kg.log_sum(kg.log_kg(own.gap, own.cov * own.root) + own.log_weights)
+    return value
+
+
+def _bound(pairs: _Pairs) -> Array:
+    """Return an upper bound of log IKG, at most 0.11 above it, [run · alternative, context].
+
+    h(v) = φ(v) (1 − v m(v)) ≤ φ(v) (2 / (v + √(v² + 4)))² by Birnbaum's lower bound of Mills' ratio m (1942).
+    Unlike h it takes only operations that NumPy vectorises.
+    """
+    weights = np.exp(pairs.log_weights)
+    n_rows, n_contexts, width = pairs.cov.shape
+    bound = np.empty((n_rows, n_contexts))
+    for rows in kg.blocks(n_rows, n_contexts * width):
+        slope = np.abs(pairs.cov[rows])
+        slope *= pairs.root[rows]
+        v = kg.standardised(pairs.gap[rows], slope)
+        exponent = v * v
+        v += np.sqrt(exponent + 4.0)
+        slope *= weights
+        slope /= np.square(v, out=v)
+        exponent *= -0.5
+        shift = exponent.max(axis=-1, keepdims=True)
+        exponent -= shift
+        np.maximum(exponent, -200.0, out=exponent)  # still a bound; underflow would be ten times slower
+        total = np.einsum("rcx,rcx->rc", slope, np.exp(exponent, out=exponent))
+        with np.errstate(divide="ignore"):
+            bound[rows] = np.log(total) + (shift[..., 0] + _LOG_4_OVER_ROOT_2PI)
+    return bound

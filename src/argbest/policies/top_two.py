@@ -1,0 +1,123 @@
+"""Top-two Thompson sampling: let two draws from the belief disagree, and sample one side of the dispute."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from argbest.checks import finite
+from argbest.core import rates
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, gaps
+from argbest.core.decision import Decision, leading, of_each_context
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.policies.base import Draws, in_sequence, pick
+
+_REDRAWS = 8
+_TINIEST = 2.0**-54  # half of the smallest uniform number that is not 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopTwo:
+    """The leader or the challenger of a context over which two draws of all rewards disagree.
+
+    One joint draw from the belief gives the leader of every context. The rewards are drawn again, up to eight
+    times, until in some context another alternative leads; of those contexts one is chosen in proportion to
+    the weights, its leader is sampled with probability ``beta`` and else its new leader, the challenger: the
+    rule of Russo (2020), where an answer is the best alternative of every context. If no redraw disagrees,
+    leader I and challenger are the pair with the smallest cost (μ_I − μ_k)₊² / Var(f_I − f_k), as in T3C
+    (Shang et al. 2020). Only contexts that are allowed and have weight count; if none has, all allowed ones.
+    """
+
+    beta: float = 0.5
+
+    def __post_init__(self) -> None:
+        finite("beta", self.beta, above=0.0, below=1.0)
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the leaders or challengers of n disputes."""
+        weights = _counted(setting)
+
+        def decide(belief: Belief, _: IntArray, position: int) -> Decision:
+            size = belief.mean.shape[-2] * belief.mean.shape[-1]
+            lane = position * (2 + (1 + _REDRAWS) * size)  # every decision of a batch has its own lanes
+            leader, challenger, disputed = _dispute(belief, weights > 0, draws, lane + 2)
+            context = _in_proportion(np.where(disputed, weights, 0.0), draws.uniform(lane + 1))
+            rival = _of(context, challenger)
+            settled = disputed.any(axis=-1)
+            if not np.all(settled):
+                closest = _closest(belief, leader, weights > 0, draws, lane + 1)
+                context = np.where(settled, context, closest.context)
+                rival = np.where(settled, rival, closest.alternative)
+            prefer_leader = draws.uniform(lane) < self.beta
+            return Decision(np.where(prefer_leader, _of(context, leader), rival), context)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+
+def _counted(setting: Setting) -> Array:
+    """Return the weights of the contexts that may be chosen, [..., context]."""
+    allowed = np.where(setting.allowed, setting.weights, 0.0)
+    weights: Array = np.where(allowed.any(axis=-1, keepdims=True), allowed, setting.allowed)
+    return weights
+
+
+def _dispute(
+    belief: Belief, counted: BoolArray, draws: Draws, lane: int
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return the leaders, those of the first redraw that differs, and where they do, each [..., context].
+
+    The redraws after the first are made only if some run needs them; a run's answer is the same either way.
+    """
+    leader, challenger = _leaders(belief, draws, lane, 0, 2)
+    disputed = (leader != challenger) & counted
+    if not np.all(disputed.any(axis=-1)):
+        for again in _leaders(belief, draws, lane, 2, 1 + _REDRAWS):
+            waiting = ~disputed.any(axis=-1, keepdims=True)
+            challenger = np.where(waiting, again, challenger)
+            disputed = np.where(waiting, (leader != again) & counted, disputed)
+    return leader, challenger, disputed
+
+
+def _leaders(belief: Belief, draws: Draws, lane: int, start: int, stop: int) -> IntArray:
+    """Return the best alternatives in draws ``start`` to ``stop`` of all rewards, [draw, ..., context]."""
+    shape = belief.mean.shape[-2:]
+    size = shape[0] * shape[1]
+    uniform = np.stack(
+        [
+            np.broadcast_to(draws.uniform(lane + i), belief.mean.shape[:-2])
+            for i in range(start * size, stop * size)
+        ]
+    )
+    normals = ndtri(np.maximum(uniform, _TINIEST)).reshape(stop - start, size, *belief.mean.shape[:-2])
+    rewards = belief.draw(np.moveaxis(normals, 1, -1).reshape(stop - start, *belief.mean.shape))
+    leaders: IntArray = np.argmax(rewards, axis=-2)
+    return leaders
+
+
+def _closest(belief: Belief, leader: IntArray, counted: BoolArray, draws: Draws, lane: int) -> Decision:
+    """Return the rival that is cheapest to mistake for the leader of its context; ties at random."""
+    cost = rates.zeta(belief, leader)
+    cost[(gaps(belief, leader) <= 0) & np.isfinite(cost)] = 0.0
+    candidates = np.broadcast_to(counted[..., None, :], cost.shape).copy()
+    candidates[of_each_context(leader)] = False
+    lowest = np.min(cost, axis=(-2, -1), keepdims=True, where=candidates, initial=np.inf)
+    return pick(candidates & (cost == lowest), draws, lane)
+
+
+def _of(context: IntArray, selected: IntArray) -> IntArray:
+    """Return the alternative selected in the context, [...] from [..., context]."""
+    alternative: IntArray = selected[(*leading(context.shape), context)]
+    return alternative
+
+
+def _in_proportion(share: Array, uniform: Array) -> IntArray:
+    """Return a context with probability proportional to its share, [...]; any if all shares are 0."""
+    cumulated = np.cumsum(share, axis=-1)
+    total = cumulated[..., -1]
+    threshold = np.minimum(uniform * total, np.nextafter(total, 0.0))
+    context: IntArray = np.argmax(cumulated > threshold[..., None], axis=-1)
+    return context
