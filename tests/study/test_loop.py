@@ -1,6 +1,7 @@
 """The loop: asking and telling by hand is what `run` does, reproducibly, and looking changes nothing."""
 
 import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,13 @@ from study.conftest import (
 )
 
 from argbest import RandomContexts, Study, Trial
+from argbest.core.arrays import IntArray
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.policies.base import Draws
+from argbest.policies.equal import Equal
 
 POLICIES = ("gp-c-ocba", "equal", "random")
 POLICY = pytest.mark.parametrize("policy", POLICIES)
@@ -214,3 +222,31 @@ def test_the_certificate_is_reproducible_and_in_line_with_the_selection() -> Non
     )
     assert float(one.p_all) <= float(one.pcs_m) + 3 * float(one.p_all_se)
     assert float(study.certificate(delta=1.0).pcs_e) > float(one.pcs_e)
+
+
+@dataclass(frozen=True)
+class Begins:
+    """Equal allocation that notes how many observations there were when it was told to begin."""
+
+    at: int = 0
+
+    def begin(self, setting: Setting, tally: Tally) -> "Begins":
+        assert len(setting.weights) == tally.shape[-1]
+        return replace(self, at=int(tally.count.sum()))
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        return Equal().propose(belief, tally, pending, setting, draws, n)
+
+
+def test_a_policy_with_a_second_stage_begins_once_when_the_initial_design_is_in() -> None:
+    study = Study(problem(), policy=Begins(), initial=1).run(30)
+    assert study.policy == Begins(at=12)
+    early = Study(problem(), policy=Begins(), initial=1)
+    trials = early.ask(14)  # two beyond the design, decided while all of it is under way
+    assert early.policy == Begins()
+    for trial in trials:
+        early.tell(trial, 1.0 + trial.id)
+    early.ask()
+    assert early.policy == Begins(at=14)

@@ -20,7 +20,11 @@ class Draws(Protocol):
 
 
 class Policy(Protocol):
-    """A frozen description of a rule that says which pairs to simulate next."""
+    """A frozen description of a rule that says which pairs to simulate next.
+
+    A policy that fixes something once the initial design is in, as two-stage procedures do, also has a method
+    ``begin(setting, tally)`` that returns the policy to go on with.
+    """
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1

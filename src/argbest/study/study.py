@@ -75,6 +75,7 @@ class Study:
         self._tally = tallies.empty(problem.shape)
         self._asked = np.zeros(problem.shape, np.int64)
         self._pending = np.zeros(problem.shape, np.int64)
+        self._begun = False
         self._knowledge: Knowledge | None = None
         self._view: Knowledge | None = None
 
@@ -214,6 +215,7 @@ class Study:
 
     def _decide(self, n: int, due: list[tuple[int, int]], only: int | None) -> list[tuple[int, int]]:
         self._knowledge = self._learned()
+        self._begin()
         pending = self._pending.copy()
         np.add.at(pending, tuple(np.array(due, np.int64).reshape(-1, 2).T), 1)
         setting = self._setting
@@ -222,6 +224,12 @@ class Study:
         draws = streams.Draws(self.seed, streams.Purpose.POLICY, step=len(self._trials))
         decision = self.policy.propose(self._knowledge.belief, self._tally, pending, setting, draws, n)
         return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+
+    def _begin(self) -> None:
+        """Let a policy that asks for it fix what it wants to fix when the initial design is in."""
+        begin = getattr(self.policy, "begin", None)
+        if begin is not None and not self._begun and not self._queue and not self._pending.any():
+            self.policy, self._begun = begin(self._setting, self._tally), True
 
     def _issue(self, k: int, c: int) -> Trial:
         trial = Trial(
