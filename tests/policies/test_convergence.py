@@ -1,5 +1,7 @@
 """Theorem "optimal rate": with an independent diffuse prior GP-C-OCBA's allocation converges to p*."""
 
+import itertools
+
 import numpy as np
 
 from argbest.core import tally as tallies
@@ -45,11 +47,11 @@ def test_the_allocation_converges_to_the_optimal_one_and_every_pair_keeps_being_
     unbalance = np.array([np.median(np.abs(state.balance)) for state in states])
     efficiency = np.array([np.median(state.efficiency) for state in states])
     for n, d, b, e in zip(CHECKPOINTS, distance, unbalance, efficiency, strict=True):
-        print(f"n = {n}: max |p − p*| {d:.3f}, balance residual {b:.3f}, min η/η* {e:.3f}")
+        print(f"n = {n}: max |p - p*| {d:.3f}, balance residual {b:.3f}, min η/η* {e:.3f}")
     assert np.all(np.diff(distance) < 0)
     assert np.all(np.diff(unbalance) < 0)
     assert distance[-1] < 0.02
     assert efficiency[-1] > 0.9
     # Consistency: however seldom, every pair of every run is sampled again and again.
-    for before, after in zip(kept[1:-1], kept[2:], strict=True):
+    for before, after in itertools.pairwise(kept[1:]):
         assert np.all(after > before)
