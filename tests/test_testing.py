@@ -18,6 +18,7 @@ from argbest.policies.base import Draws, in_sequence, pick
 # These choose by position among equals, at random or the first, and a permutation moves positions.
 SHAPES = {"ocba": (4, 1)}  # a policy for one context
 CLAIMS = {
+    "ts": testing.EVERY_INVARIANCE - {testing.PERMUTATION},
     "top-two": testing.EVERY_INVARIANCE - {testing.PERMUTATION},
     "dsco": testing.EVERY_INVARIANCE - {testing.PERMUTATION},
     "equal": testing.EVERY_INVARIANCE - {testing.PERMUTATION},

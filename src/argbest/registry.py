@@ -8,6 +8,7 @@ from argbest.errors import InputError, unknown_name
 from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
+from argbest.models.linear import Linear
 from argbest.policies.base import Policy
 from argbest.policies.c_ocba import COCBA
 from argbest.policies.dsco import DSCO
@@ -19,6 +20,7 @@ from argbest.policies.levi import LEVI
 from argbest.policies.ocba import OCBA
 from argbest.policies.random import Random
 from argbest.policies.top_two import TopTwo
+from argbest.policies.two_stage import TS, TSPlus
 from argbest.problems.base import Problem
 from argbest.problems.synthetic import branin
 
@@ -30,7 +32,7 @@ class PolicyEntry(NamedTuple):
     model: str
 
 
-MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP, "independent": Independent}
+MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP, "independent": Independent, "linear": Linear}
 
 POLICIES: dict[str, PolicyEntry] = {
     "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
@@ -42,6 +44,8 @@ POLICIES: dict[str, PolicyEntry] = {
     "top-two": PolicyEntry(TopTwo, "gp"),
     "c-ocba": PolicyEntry(COCBA, "independent"),
     "dsco": PolicyEntry(DSCO, "independent"),
+    "ts": PolicyEntry(TS, "linear"),
+    "ts-plus": PolicyEntry(TSPlus, "linear"),
     "ocba": PolicyEntry(OCBA, "independent"),
     "equal": PolicyEntry(Equal, "gp"),
     "random": PolicyEntry(Random, "gp"),

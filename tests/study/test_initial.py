@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from study.conftest import SHAPE, answer, problem, where
 
-from argbest import EveryPair, InputError, Problem, RandomContexts, Study
+from argbest import EveryPair, ExtremeContexts, InputError, Problem, RandomContexts, Study, registry
 
 ALL = [(k, c) for k in range(3) for c in range(4)]
 
@@ -179,3 +179,15 @@ def test_what_is_no_initial_design_is_refused(initial: Any, message: str) -> Non
 def test_the_number_of_random_contexts_is_a_positive_whole_number(number: Any) -> None:
     with pytest.raises(InputError, match="number must be a whole number ≥ 1, got "):
         RandomContexts(number)
+
+
+def test_stage_one_of_two_stage_policies_visits_the_extreme_contexts() -> None:
+    study = Study(registry.problem("branin"), policy="ts-plus", initial=ExtremeContexts(3)).run(100)
+    counts = study.tally.count
+    x = np.array(study.problem.contexts.columns["x2"], float)
+    ends = {int(x.argmin()), int(x.argmax())}
+    assert set(np.flatnonzero(counts.any(axis=0)).tolist()) == ends
+    assert counts[:, sorted(ends)].min() >= 3
+    assert len(study.selection()) == 10
+    with pytest.raises(InputError, match="replications must be a whole number ≥ 2"):
+        ExtremeContexts(1)

@@ -7,6 +7,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from argbest.checks import whole
+from argbest.core import two_stage
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 
@@ -60,6 +61,25 @@ class RandomContexts:
 
 
 @dataclass(frozen=True)
+class ExtremeContexts:
+    """Every alternative at the extreme contexts, ``replications`` times each: stage one of TS and TS+.
+
+    These are the two ends of one coordinate, or the corners of several, snapped to existing contexts.
+    """
+
+    replications: int
+
+    def __post_init__(self) -> None:
+        whole("replications", self.replications, at_least=2)
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
+        """Return all alternatives at all extreme contexts once, then again, as often as asked."""
+        x = two_stage.coordinates(problem.contexts.separation(problem.bounds))
+        extremes = two_stage.extreme_design(x).tolist()
+        return [(k, c) for k in range(problem.n_alternatives) for c in extremes] * self.replications
+
+
+@dataclass(frozen=True)
 class Pairs:
     """The user's own list of (alternative, context), each simulated as often as it is named."""
 
@@ -87,5 +107,5 @@ def design(given: object) -> Design:
 
 _EXPECTED = (
     "initial={!r} is no initial design; give a number of replications of every pair, RandomContexts(m), "
-    "or a list of (alternative, context)."
+    "ExtremeContexts(r), or a list of (alternative, context)."
 )

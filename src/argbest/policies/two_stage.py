@@ -1,0 +1,199 @@
+"""TS and TS+: the two-stage procedures for linear models, with a fixed budget or a fixed confidence."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.core.two_stage import (
+    Law,
+    constant_h,
+    coordinates,
+    extreme_design,
+    leverage,
+    pointwise_law,
+    pooled_law,
+    residuals,
+)
+from argbest.errors import InputError
+from argbest.policies.base import Draws, in_sequence, largest, pick
+
+
+@dataclass(frozen=True)
+class _TwoStage:
+    """What TS and TS+ share: shares of the budget in proportion to variances of the first stage.
+
+    Only the contexts nearest to the corners of the context set (`extreme_design`) are simulated, and only
+    their observations count. Use the `Linear` model, which carries what is learned there to all contexts.
+    """
+
+    shares: Array | None = None  # [..., alternative, context], sum to 1; None: by the tally at each decision
+
+    def begin(self, setting: Setting, tally: Tally) -> Self:
+        """Return the policy with its shares fixed by the first stage: q = S² / ΣS², 0 off the design.
+
+        Equal shares where no observation of the first stage varies.
+        """
+        return replace(self, shares=_proportions(self.variances(setting, tally), _geometry(setting)[1]))
+
+    def variances(self, setting: Setting, tally: Tally) -> Array:
+        """Return S² of every design pair, 0 for all others, [..., alternative, context]."""
+        raise NotImplementedError
+
+    def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:
+        """Return the law of νS²/σ² for the constant h."""
+        raise NotImplementedError
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the design pairs farthest below their share, trials under way included; ties at random.
+
+        The largest n q − N among the allowed design pairs, n the observations at design contexts with the one
+        to come. The paper's N(n) = max(current, round(n q)) after n in all asks for the same pairs, those
+        with N < n q, but rounds each by itself so that the total only nears n; here it is n. If no design
+        context is allowed: the alternative farthest below its total share over all contexts, at the allowed
+        context nearest to a design context.
+        """
+        x, design = _geometry(setting)
+        shares = self.shares
+        if shares is None:
+            shares = _proportions(self.variances(setting, tally), design)
+        allowed = np.broadcast_to(setting.allowed, (*tally.shape[:-2], tally.shape[-1]))
+        away = ((x[:, None] - x[design]) ** 2).sum(axis=-1).min(axis=-1)
+        nearest = np.arange(len(design)) == np.argmin(np.where(allowed, away, np.inf), axis=-1)[..., None]
+        usual = np.any(allowed & design, axis=-1, keepdims=True)
+        contexts = np.where(usual, allowed & design, nearest)[..., None, :]
+
+        def decide(_: Belief, count: IntArray, lane: int) -> Decision:
+            overall = _deficit(shares.sum(axis=-1, keepdims=True), count.sum(axis=-1, keepdims=True))
+            score = np.where(usual[..., None], _deficit(shares, count * design), overall)
+            return pick(largest(score, np.broadcast_to(contexts, count.shape)), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+
+@dataclass(frozen=True)
+class TS(_TwoStage):
+    """TS of Shen, Hong and Zhang (2021): one variance per alternative, the same at all design contexts.
+
+    S_i² = Σ(Y − zᵀβ_i)² / (n0·m − p) over the design contexts, q_ij = S_i² / ΣS², equal over j. Call `begin`
+    after the first stage to fix the shares; else they follow the tally. An alternative needs an observation
+    at each of the m design contexts, and more in all than the p = d + 1 coefficients.
+    """
+
+    def variances(self, setting: Setting, tally: Tally) -> Array:
+        """Return the residual variance of each alternative at its design pairs."""
+        x, design = _geometry(setting)
+        _require(tally, design, 1)
+        squares, freedom = residuals(x, tally, np.broadcast_to(design, tally.shape))
+        if np.any(freedom < 1):
+            raise InputError(
+                f"TS needs more than {x.shape[-1] + 1} observations of every alternative at the design "
+                f"contexts {np.flatnonzero(design).tolist()} (by position) to estimate its variance; an "
+                "alternative has fewer. Take two or more at each of them first."
+            )
+        return (squares / freedom)[..., None] * design
+
+    def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:
+        """Return χ² with n0·m − p degrees of freedom."""
+        return pooled_law(n0, n_points, n_coefficients)
+
+
+@dataclass(frozen=True)
+class TSPlus(_TwoStage):
+    """TS+ of Shen, Hong and Zhang (2021): a variance of its own for every design pair.
+
+    S_ij² = W_ij / (N_ij − 1), q_ij = S_ij² / ΣS². Call `begin` after the first stage to fix the shares; else
+    they follow the tally. Needs two observations of every design pair.
+    """
+
+    def variances(self, setting: Setting, tally: Tally) -> Array:
+        """Return the sample variance of every design pair."""
+        _, design = _geometry(setting)
+        _require(tally, design, 2)
+        return np.where(design, tally.m2 / np.maximum(tally.count - 1, 1), 0.0)
+
+    def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:  # noqa: ARG002
+        """Return the least of m χ² with n0 − 1 degrees of freedom."""
+        return pointwise_law(n0, n_points)
+
+
+def second_stage(
+    tally: Tally, setting: Setting, procedure: TS | TSPlus, *, delta: float, alpha: float = 0.05
+) -> IntArray:
+    """Return the total replications of each pair for PCS_E ≥ 1 − alpha, 0 off the design.
+
+    N = max(⌈h² S²/δ²⌉, n0) at every design context (Shen, Hong and Zhang 2021), [..., alternative, context],
+    from a first stage of n0 replications of every design pair. Then the alternative with the largest
+    prediction is the best with that probability or more (the equation of h takes the comparisons with the
+    best for independent, which bounds PCS from below), where it leads by ``delta`` or more and rewards are
+    linear and normal; for TS: with one variance per alternative. PCS_E is over ``setting.weights``; for the
+    worst context replace them by `worst_context`.
+    """
+    if not 0 < delta < np.inf:
+        raise InputError(
+            f"delta={delta}; expected a positive number: the smallest lead that matters, in units of reward."
+        )
+    x, design = _geometry(setting)
+    _require(tally, design, 1)
+    counts = tally.count[..., design]
+    n0 = int(counts.flat[0])
+    if np.any(counts != n0):
+        raise InputError(
+            f"design pairs have from {counts.min()} to {counts.max()} observations; the first stage needs "
+            "the same number of each. Hand in the tally as it was after the first stage."
+        )
+    variances = procedure.variances(setting, tally)
+    law = procedure.law(n0, int(design.sum()), x.shape[-1] + 1)
+    h = constant_h(tally.shape[-2], x[design], x, law, weights=setting.weights, alpha=alpha)
+    total = np.maximum(np.ceil(variances * (h / delta) ** 2), n0).astype(np.int64)
+    return total * design
+
+
+def worst_context(setting: Setting) -> Array:
+    """Return weights that put all on the context with the least certain prediction, for PCS_M."""
+    x, design = _geometry(setting)
+    worst = np.argmax(leverage(x[design], x))
+    return np.where(np.arange(len(x)) == worst, 1.0, 0.0)
+
+
+def _geometry(setting: Setting) -> tuple[Array, BoolArray]:
+    """Return the contexts' coordinates [context, d], and which belong to the extreme design [context]."""
+    x = coordinates(setting.separation)
+    marked = np.zeros(len(x), bool)
+    marked[extreme_design(x)] = True
+    return x, marked
+
+
+def _deficit(shares: Array, count: IntArray) -> Array:
+    """Return how many observations each pair lacks to its share of all with the one to come."""
+    total: IntArray = count.sum(axis=(-2, -1), keepdims=True) + 1
+    return np.asarray(shares * total - count)
+
+
+def _proportions(variances: Array, design: BoolArray) -> Array:
+    """Return S² / ΣS² per study, equal over the design pairs where all are 0."""
+    most = variances.max(axis=(-2, -1), keepdims=True)
+    # Over the largest first: a sum of tiny variances must not underflow, nor one of huge ones overflow.
+    relative = np.divide(variances, most, out=np.zeros_like(variances), where=most > 0)
+    relative = np.where(most > 0, relative, np.where(design, 1.0, 0.0))
+    return np.asarray(relative / relative.sum(axis=(-2, -1), keepdims=True))
+
+
+def _require(tally: Tally, design: BoolArray, least: int) -> None:
+    """Raise an InputError if a design pair has fewer than the least number of observations."""
+    short = (tally.count < least) & design
+    if np.any(short):
+        *run, k, c = np.argwhere(short)[0].tolist()
+        where = f" of run {tuple(run)}" if run else ""
+        raise InputError(
+            f"the pair of alternative {k} and design context {c} (by position){where} has "
+            f"{tally.count[*run, k, c]} observation(s); the first stage needs {least} or more of each "
+            f"alternative at contexts {np.flatnonzero(design).tolist()}. Simulate those first."
+        )
