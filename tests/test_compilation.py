@@ -52,7 +52,7 @@ def test_processes_that_compile_at_the_same_time_do_not_mix_their_files(tmp_path
     assert finish(second) == [value, *notices]
     assert notices == ["compiling"]
     assert finish(start(EVALUATE, tmp_path)) == [value]  # loaded, so nothing to announce
-    [kept] = tmp_path.glob("*/argbest-*-_evaluate_body")
+    [kept] = tmp_path.glob("*/argbest-*-argbest.core.fitting._evaluate_body")
     assert kept.is_dir()
 
 

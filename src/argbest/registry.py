@@ -9,6 +9,7 @@ from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
 from argbest.models.linear import Linear
+from argbest.models.shared_gp import SharedGP
 from argbest.policies.base import Policy
 from argbest.policies.c_ocba import COCBA
 from argbest.policies.dsco import DSCO
@@ -32,7 +33,12 @@ class PolicyEntry(NamedTuple):
     model: str
 
 
-MODELS: dict[str, Callable[[], Model[Any]]] = {"gp": GP, "independent": Independent, "linear": Linear}
+MODELS: dict[str, Callable[[], Model[Any]]] = {
+    "gp": GP,
+    "shared-gp": SharedGP,
+    "independent": Independent,
+    "linear": Linear,
+}
 
 POLICIES: dict[str, PolicyEntry] = {
     "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),

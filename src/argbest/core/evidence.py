@@ -21,7 +21,7 @@ _RBF, _MATERN12, _MATERN32, _ = range(4)
 
 
 @compiled
-def _correlate(code, r2):  # type: ignore[no-untyped-def]
+def correlate(code, r2):  # type: ignore[no-untyped-def]
     """Return (correlation, slope) of the kernel with this code."""
     if code == _RBF:
         return _rbf(r2), _rbf_slope(r2)
@@ -92,7 +92,7 @@ def factorise(b, upper, inverse, least):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
+def add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
     """Add the priors' derivatives in log θ to the gradient and return Σ log p(θ), constants dropped."""
     value = 0.0
     for i in range(theta.size):
@@ -111,7 +111,7 @@ def _add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _precision(theta, d):  # type: ignore[no-untyped-def]
+def inverse_squares(theta, d):  # type: ignore[no-untyped-def]
     """Return 1/l² of every coordinate."""
     precision = np.empty(d)
     for g in range(d):
@@ -123,13 +123,13 @@ def _precision(theta, d):  # type: ignore[no-untyped-def]
 def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
     """Fill B = I + D½ K D½ and the lower triangles of correlation and slope."""
     m, d = between.shape[0], between.shape[2]
-    precision, scale = _precision(theta, d), np.exp(theta[d])
+    precision, scale = inverse_squares(theta, d), np.exp(theta[d])
     for i in range(m):
         for j in range(i + 1):
             r2 = 0.0
             for g in range(d):
                 r2 += between[i, j, g] * precision[g]
-            correlation[i, j], slope[i, j] = _correlate(code, r2)
+            correlation[i, j], slope[i, j] = correlate(code, r2)
             b[i, j] = root[i] * root[j] * scale * correlation[i, j]
         b[i, i] += 1.0
 
@@ -138,7 +138,7 @@ def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ig
 def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gradient):  # type: ignore[no-untyped-def]
     """Fill ½ αᵀK'α − ½ tr(A K') for every kernel parameter (the derivatives in logarithms)."""
     m, d = between.shape[0], between.shape[2]
-    precision, scale = _precision(theta, d), np.exp(theta[d])
+    precision, scale = inverse_squares(theta, d), np.exp(theta[d])
     for i in range(m):
         for j in range(i + 1):
             pull = scale * (alpha[i] * alpha[j] - root[i] * inverse[i, j] * root[j])
@@ -160,7 +160,7 @@ def log_posterior(theta, code, data, rules, work, gradient):  # type: ignore[no-
     d, m, n = between.shape[2], count.size, totals[0]
     for i in range(d + 2):
         gradient[i] = 0.0
-    prior = _add_log_prior(theta, rules, gradient)
+    prior = add_log_prior(theta, rules, gradient)
     if m == 0:
         return prior, 0.0
     variance = np.exp(theta[d + 1])

@@ -63,17 +63,18 @@ def _call(
     count = tally.count.astype(float)
     with np.errstate(all="ignore"):
         outputs: tuple[Any, ...] = ufunc(
-            separation, count, tally.mean, tally.m2, noise, prior.rules, _code(kernel), points
+            separation, count, tally.mean, tally.m2, noise, prior.rules, kernel_code(kernel), points
         )
     return outputs
 
 
-def _code(kernel: str) -> int:
+def kernel_code(kernel: str) -> int:
+    """Return the number by which compiled code knows a kernel."""
     return list(KERNELS).index(kernel)
 
 
 @compiled
-def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
+def direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
     """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
     p = theta.size
     free = np.empty(p, np.int64)
@@ -97,7 +98,7 @@ def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-un
 
 
 @compiled
-def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
+def bend(hessian, move, change):  # type: ignore[no-untyped-def]
     """Update the Hessian of −f by BFGS, damped after Powell so that it stays positive definite."""
     p = move.size
     product = np.zeros(p)
@@ -153,7 +154,7 @@ def _maximise(theta, code, data, rules, work):  # type: ignore[no-untyped-def]
     hessian = np.eye(p)
     hessian[p - 1, p - 1] += 0.5 * (data[4][0] - data[1].size)
     for _ in range(MAX_STEPS):
-        gain = _direction(hessian, gradient, low, high, theta, step)
+        gain = direction(hessian, gradient, low, high, theta, step)
         if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
             return value, constant, CONVERGED
         reached, new_constant, found = _line_search(
@@ -166,7 +167,7 @@ def _maximise(theta, code, data, rules, work):  # type: ignore[no-untyped-def]
             theta[i] = trial[i]
             trial[i] = gradient[i] - trial_gradient[i]
             gradient[i] = trial_gradient[i]
-        _bend(hessian, step, trial)
+        bend(hessian, step, trial)
         value, constant = reached, new_constant
     return value, constant, STEP_LIMIT
 

@@ -1,0 +1,193 @@
+"""A trend that all alternatives share, plus a deviation of each: for alternatives that are mere names."""
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from argbest.core import kernels, priors, scaling, trend_belief
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.priors import GAMMA, Hyperprior
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.core.trend_belief import TrendBelief
+from argbest.errors import FitError, unknown_name
+
+if TYPE_CHECKING:
+    from argbest.core.fitting import Fit
+
+
+@dataclass(frozen=True)
+class SharedGPParams:
+    """Hyper-parameters of a study, in the units of the rewards; leading axes [...]."""
+
+    trend_lengthscale: Array  # [..., coordinate], contexts scaled by their bounds
+    trend_scale: Array  # [...]: prior variance of the trend
+    lengthscale: Array  # [..., coordinate]: of the deviations
+    scale: Array  # [...]: prior variance of the deviations' varying part
+    offset: Array  # [...]: prior variance of the deviations' constant part
+    noise: Array  # [...]: variance of one observation
+    constant: Array  # [...]: prior mean of the trend
+    theta: Array  # [..., 2 coordinates + 4]: where the search ended, on standardised outcomes
+    shift: Array  # [...]: of the standardisation
+    spread: Array  # [...]: of the standardisation
+    fitted: IntArray  # [..., alternative, context]: observations at the last fit
+    searched: IntArray  # [...]: observations at the last full search
+    status: IntArray  # [...]: how the search ended
+    changed: BoolArray  # [...]: whether the last fit was of this study
+
+
+@dataclass(frozen=True)
+class SharedGP:
+    """f_k = g + δ_k, g ~ GP(m, κ_g), δ_k ~ GP(0, κ_δ + offset) independent, one noise level.
+
+    MAP hyper-parameters on outcomes standardised over the whole study. ``kernel`` is rbf, matern12, matern32
+    or matern52.
+    """
+
+    kernel: str = "matern52"
+
+    def __post_init__(self) -> None:
+        if self.kernel not in kernels.KERNELS:
+            raise unknown_name("kernel", self.kernel, kernels.KERNELS)
+
+    def check(self, shape: tuple[int, int]) -> None:
+        """Accept a table of any shape."""
+
+    def fit(self, tally: Tally, setting: Setting, params: SharedGPParams | None = None) -> SharedGPParams:
+        """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
+
+        A study is searched again when it has new data.
+        """
+        from argbest.core import trend  # imports Numba, so not before it is needed
+
+        scale = _standardisation(tally)
+        chosen = _changed(tally, scale, params)
+        whole = scaling.standardise(tally, scale)
+        data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
+        prior = hyperprior(len(setting.separation))
+        starts, searched = _starts(prior, data, chosen, params)
+        found = trend.fit_map(self.kernel, setting.separation, data, prior, starts)
+        if not np.all(np.isfinite(found.value)):
+            raise FitError(
+                "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
+                "Are all observations finite numbers of ordinary size?"
+            )
+        shift, spread = scale.shift[..., 0][chosen], scale.spread[..., 0][chosen]
+        fresh = _in_units(found, data.count, searched, shift, spread)
+        kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
+        return _scattered(fresh, chosen, kept)
+
+    def posterior(
+        self, tally: Tally, setting: Setting, params: SharedGPParams, known: TrendBelief | None = None
+    ) -> TrendBelief:
+        """Return the exact posterior at the contexts."""
+        chosen = np.ones(tally.shape[:-2], bool) if known is None else params.changed
+        data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
+        trend, deviation = (each[chosen] for each in self._covariances(setting.separation, params))
+        belief = trend_belief.condition(trend, deviation, params.constant[chosen], params.noise[chosen], data)
+        return _scattered(belief, chosen, known)
+
+    def predict(
+        self, tally: Tally, setting: Setting, params: SharedGPParams, separation: Array
+    ) -> TrendBelief:
+        """Return the exact posterior at new contexts, correlated across alternatives."""
+        prior = self._covariances(setting.separation, params)
+        trend, deviation = (np.moveaxis(each, -2, 0) for each in self._covariances(separation, params))
+        return trend_belief.predict(prior, (trend, deviation), params.constant, params.noise, tally)
+
+    def _covariances(self, separation: Array, params: SharedGPParams) -> tuple[Array, Array]:
+        """Return K_g and K_d, offset included, [..., X, C]."""
+        trend = kernels.covariance(self.kernel, separation, params.trend_lengthscale, params.trend_scale)
+        own = kernels.covariance(self.kernel, separation, params.lengthscale, params.scale)
+        return trend, own + params.offset[..., None, None]
+
+
+def hyperprior(d: int) -> Hyperprior:
+    """Return the priors on standardised outcomes: the paper's on lengths and noise, exponential on scales.
+
+    The exponential densities are weak: they only keep a scale that the data do not need from wandering.
+    """
+    length = [GAMMA, 3.0, 6.0, *np.log(priors.LENGTH_RANGE)]
+    scale = [GAMMA, 1.0, 0.1, *np.log(priors.SCALE_RANGE)]
+    noise = [GAMMA, 1.1, 0.05, *np.log(priors.NOISE_RANGE)]
+    # In turn: a bit of everything, mostly trend, mostly deviations.
+    starts = [
+        [*[0.5] * d, 0.5, *[0.5] * d, 0.3, 0.2, 0.3],
+        [*[1.0] * d, 1.0, *[0.5] * d, 0.05, 0.05, 0.01],
+        [*[0.5] * d, 0.05, *[0.3] * d, 1.0, 0.3, 0.01],
+    ]
+    rules = [*[length] * d, scale, *[length] * d, scale, scale, noise]
+    return Hyperprior(np.array(rules), np.log(starts))
+
+
+def _standardisation(tally: Tally) -> scaling.Scaling:
+    """Return mean and standard deviation of all observations of a study, [..., 1]."""
+    flat = (*tally.shape[:-2], 1, tally.shape[-2] * tally.shape[-1])
+    return scaling.standardisation(
+        Tally(tally.count.reshape(flat), tally.mean.reshape(flat), tally.m2.reshape(flat))
+    )
+
+
+def _changed(tally: Tally, scale: scaling.Scaling, params: SharedGPParams | None) -> BoolArray:
+    """Return [...] whether data or standardisation differ from those of the last fit."""
+    if params is None:
+        return np.ones(tally.shape[:-2], bool)
+    moved = (scale.shift[..., 0] != params.shift) | (scale.spread[..., 0] != params.spread)
+    return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
+
+
+def _starts(
+    prior: Hyperprior, data: Tally, chosen: BoolArray, params: SharedGPParams | None
+) -> tuple[Array, IntArray]:
+    """Return where each search starts, [chosen, s, parameter], and the counts at its last full search.
+
+    As in `argbest.models.gp`: on from the last optimum, and in full again whenever the data have grown by
+    half or the last search did not converge.
+    """
+    n = data.count.sum(axis=(-2, -1))
+    cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
+    if params is None:
+        return cold, n
+    searched = params.searched[chosen]
+    full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
+    presets = np.where(full[:, None, None], cold, np.nan)
+    return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
+
+
+def _in_units(
+    found: "Fit", fitted: IntArray, searched: IntArray, shift: Array, spread: Array
+) -> SharedGPParams:
+    """Return the parameters found on standardised outcomes in the units of the rewards."""
+    value, d = np.exp(found.theta), found.theta.shape[-1] // 2 - 2
+    return SharedGPParams(
+        trend_lengthscale=value[..., :d],
+        trend_scale=spread**2 * value[..., d],
+        lengthscale=value[..., d + 1 : 2 * d + 1],
+        scale=spread**2 * value[..., -3],
+        offset=spread**2 * value[..., -2],
+        noise=spread**2 * value[..., -1],
+        constant=shift + spread * found.constant,
+        theta=found.theta,
+        shift=shift,
+        spread=spread,
+        fitted=fitted,
+        searched=searched,
+        status=found.status,
+        changed=np.ones(shift.shape, bool),
+    )
+
+
+T = TypeVar("T", SharedGPParams, TrendBelief)
+
+
+def _scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
+    """Return ``fresh``, whose arrays are [chosen, ...], put in the chosen places, with ``old`` elsewhere."""
+    merged = {}
+    for field in fields(fresh):
+        part: AnyArray = getattr(fresh, field.name)
+        shape = (*chosen.shape, *part.shape[1:])
+        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
+        whole[chosen] = part
+        merged[field.name] = whole
+    return type(fresh)(**merged)
