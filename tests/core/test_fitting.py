@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 
 from argbest.core import fitting, priors
 from argbest.core.arrays import Array
+from argbest.core.search import CONVERGED
 from argbest.core.tally import Tally
 
 DATA_SETS = 200
@@ -56,7 +57,7 @@ def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, missed: int
         data = oracles.random_data(rng, standardised=True)
         prior = priors.hyperprior(preset, data.x.shape[1])
         found = search(data, prior)
-        assert found.status == fitting.CONVERGED
+        assert found.status == CONVERGED
         margins.append(float(found.value) - independent_optimum(data, prior, rng))
     ours, theirs = (np.array(margins) > 1e-6).sum(), (np.array(margins) < -1e-6).sum()
     level = DATA_SETS - ours - theirs

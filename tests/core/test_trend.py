@@ -6,9 +6,10 @@ import numpy as np
 import oracles
 import pytest
 
-from argbest.core import fitting, priors, trend
+from argbest.core import priors, trend
 from argbest.core.arrays import Array, IntArray
 from argbest.core.kernels import KERNELS
+from argbest.core.search import CONVERGED
 from argbest.core.tally import Tally, empty, from_observations
 from argbest.models.shared_gp import hyperprior
 
@@ -134,7 +135,7 @@ def test_the_search_ends_where_the_gradient_vanishes_or_a_bound_holds() -> None:
         one = case(rng)
         prior = hyperprior(one.x.shape[1])
         found = trend.fit_map("matern52", one.separation, one.tally, prior, prior.starts)
-        assert found.status == fitting.CONVERGED
+        assert found.status == CONVERGED
         value, gradient, _ = trend.log_evidence("matern52", one.separation, one.tally, prior, found.theta)
         assert value == pytest.approx(float(found.value), abs=1e-9)
         inside = (found.theta > prior.rules[:, 3]) & (found.theta < prior.rules[:, 4])

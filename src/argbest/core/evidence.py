@@ -33,10 +33,23 @@ def correlate(code, r2):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _workspace(m):  # type: ignore[no-untyped-def]
+    """Return the scratch arrays of ``log_posterior`` for m observed contexts."""
+    return (
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((m, m)),
+        np.empty((2, m)),
+    )
+
+
+@compiled
 def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
     """Return the data of the contexts that hold observations: only those enter the evidence.
 
-    The last entry is (n, Σ W_c/noise_c, Σ N_c log noise_c).
+    The last but one entry is (n, Σ W_c/noise_c, Σ N_c log noise_c), the last is scratch space.
     """
     d, m = separation.shape[0], 0
     kept = np.empty(count.size, np.int64)
@@ -55,7 +68,7 @@ def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def
         for j in range(m):
             for g in range(d):
                 between[i, j, g] = separation[g, c, kept[j]]
-    return between, counts, means, noises, totals
+    return between, counts, means, noises, totals, _workspace(m)
 
 
 @compiled
@@ -150,13 +163,13 @@ def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gra
 
 
 @compiled
-def log_posterior(theta, code, data, rules, work, gradient):  # type: ignore[no-untyped-def]
+def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
     """Return (log evidence + log prior, constant mean) and fill the gradient in the log parameters.
 
     −½ [n log 2πσ² + Σ N_c log noise_c + log|B| + W/σ² + rᵀA r], the mean profiled out: m = 1ᵀAȲ / 1ᵀA1.
     The noise variance of context c is exp(θ_last) · noise_c.
     """
-    between, count, mean, noise, totals = data
+    between, count, mean, noise, totals, work = data
     d, m, n = between.shape[2], count.size, totals[0]
     for i in range(d + 2):
         gradient[i] = 0.0
@@ -198,16 +211,3 @@ def _profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
         above += weight * root[i] * mean[i]
         below += weight * root[i]
     return above / below
-
-
-@compiled
-def workspace(m):  # type: ignore[no-untyped-def]
-    """Return the scratch arrays of ``log_posterior`` for m observed contexts."""
-    return (
-        np.empty((m, m)),
-        np.empty((m, m)),
-        np.empty((m, m)),
-        np.empty((m, m)),
-        np.empty((m, m)),
-        np.empty((2, m)),
-    )

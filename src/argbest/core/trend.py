@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from argbest.compilation import compile_ufunc
-from argbest.core import fitting
 from argbest.core.arrays import Array
-from argbest.core.evidence import compiled
-from argbest.core.fitting import LONGEST_STEP, MAX_STEPS, TOLERANCE, Fit, bend, direction, kernel_code
+from argbest.core.fitting import Fit, kernel_code
 from argbest.core.priors import Hyperprior
+from argbest.core.search import MAX_STEPS, STALLED, search_for
 from argbest.core.tally import Tally
 from argbest.core.trend_evidence import log_posterior, prepare
 
@@ -48,52 +47,7 @@ def _climb(
     return outputs
 
 
-@compiled
-def _line_search(theta, step, value, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
-    """Fill the first point along the step that improves enough; return (value, constant, found)."""
-    longest = 0.0
-    for i in range(step.size):
-        longest = max(longest, abs(step[i]))
-    length = min(1.0, LONGEST_STEP / longest)
-    for _ in range(40):
-        promise = 0.0
-        for i in range(step.size):
-            trial[i] = min(max(theta[i] + length * step[i], rules[i, 3]), rules[i, 4])
-            promise += gradient[i] * (trial[i] - theta[i])
-        reached, constant = log_posterior(trial, code, data, rules, trial_gradient)
-        if reached >= value + 1e-4 * promise:
-            return reached, constant, True
-        length *= 0.3
-    return value, 0.0, False
-
-
-@compiled
-def _maximise(theta, code, data, rules, steps, gradient):  # type: ignore[no-untyped-def]
-    """Move ``theta`` to a maximum inside its bounds, as `fitting` does; return (value, constant, status)."""
-    p, low, high = theta.size, rules[:, 3], rules[:, 4]
-    trial, trial_gradient, step = np.empty(p), np.empty(p), np.empty(p)
-    for i in range(p):
-        theta[i] = min(max(theta[i], low[i]), high[i])
-    value, constant = log_posterior(theta, code, data, rules, gradient)
-    hessian = np.eye(p)
-    hessian[p - 1, p - 1] += 0.5 * (data[3] - data[5])
-    for _ in range(steps):
-        gain = direction(hessian, gradient, low, high, theta, step)
-        if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
-            return value, constant, fitting.CONVERGED
-        reached, new_constant, found = _line_search(
-            theta, step, value, gradient, code, data, rules, trial, trial_gradient
-        )
-        if not found:
-            return value, constant, fitting.STALLED
-        for i in range(p):
-            step[i] = trial[i] - theta[i]
-            theta[i] = trial[i]
-            trial[i] = gradient[i] - trial_gradient[i]
-            gradient[i] = trial_gradient[i]
-        bend(hessian, step, trial)
-        value, constant = reached, new_constant
-    return value, constant, fitting.STEP_LIMIT
+_maximise = search_for(log_posterior)
 
 
 def _search_body(  # type: ignore[no-untyped-def]
@@ -101,7 +55,7 @@ def _search_body(  # type: ignore[no-untyped-def]
 ):
     """Fill the best of the points reached from the starts in so many steps, and the gradient there."""
     data = prepare(separation, count, mean, m2)
-    value[0], constant[0], status[0] = -np.inf, np.nan, fitting.STALLED
+    value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
     slopes = np.empty(theta.size)
     for i in range(theta.size):
         theta[i], gradient[i] = np.nan, np.nan
@@ -109,7 +63,9 @@ def _search_body(  # type: ignore[no-untyped-def]
         if np.isnan(starts[s, 0]):
             continue
         point = starts[s].copy()
-        reached, mean_there, ended = _maximise(point, code, data, rules.copy(), steps, slopes)
+        reached, mean_there, ended = _maximise(
+            point, code, data, rules.copy(), data[3] - data[5], steps, slopes
+        )
         if reached > value[0]:
             value[0], constant[0], status[0] = reached, mean_there, ended
             for i in range(theta.size):

@@ -1,16 +1,17 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from argbest.core import conditioning, kernels, priors, scaling
-from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import FitError, InputError, unknown_name
+from argbest.models.base import scattered
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -92,7 +93,7 @@ class GP:
             )
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, scale)
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
-        return _scattered(fresh, chosen, kept)
+        return scattered(fresh, chosen, kept)
 
     def posterior(
         self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
@@ -105,7 +106,7 @@ class GP:
             self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
         )
         mean, cov = conditioning.posterior(prior, constant, noise, data)
-        return _scattered(BlockBelief(mean, cov, noise), chosen, known)
+        return scattered(BlockBelief(mean, cov, noise), chosen, known)
 
     def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
         """Return the exact posterior at new contexts; their noise is the alternative's average."""
@@ -175,18 +176,3 @@ def _in_units(
         status=found.status,
         changed=np.ones(fitted.shape, bool),
     )
-
-
-T = TypeVar("T", GPParams, BlockBelief)
-
-
-def _scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
-    """Return ``fresh``, whose arrays are [chosen, ...], put in the chosen places, with ``old`` elsewhere."""
-    merged = {}
-    for field in fields(fresh):
-        part: AnyArray = getattr(fresh, field.name)
-        shape = (*chosen.shape, *part.shape[1:])
-        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
-        whole[chosen] = part
-        merged[field.name] = whole
-    return type(fresh)(**merged)

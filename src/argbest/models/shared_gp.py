@@ -1,17 +1,18 @@
 """A trend that all alternatives share, plus a deviation of each: for alternatives that are mere names."""
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from argbest.core import kernels, priors, scaling, trend_belief
-from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.priors import GAMMA, Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.core.trend_belief import TrendBelief
 from argbest.errors import FitError, unknown_name
+from argbest.models.base import scattered
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -76,7 +77,7 @@ class SharedGP:
         shift, spread = scale.shift[..., 0][chosen], scale.spread[..., 0][chosen]
         fresh = _in_units(found, data.count, searched, shift, spread)
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
-        return _scattered(fresh, chosen, kept)
+        return scattered(fresh, chosen, kept)
 
     def posterior(
         self, tally: Tally, setting: Setting, params: SharedGPParams, known: TrendBelief | None = None
@@ -86,7 +87,7 @@ class SharedGP:
         data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
         trend, deviation = (each[chosen] for each in self._covariances(setting.separation, params))
         belief = trend_belief.condition(trend, deviation, params.constant[chosen], params.noise[chosen], data)
-        return _scattered(belief, chosen, known)
+        return scattered(belief, chosen, known)
 
     def predict(
         self, tally: Tally, setting: Setting, params: SharedGPParams, separation: Array
@@ -176,18 +177,3 @@ def _in_units(
         status=found.status,
         changed=np.ones(shift.shape, bool),
     )
-
-
-T = TypeVar("T", SharedGPParams, TrendBelief)
-
-
-def _scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
-    """Return ``fresh``, whose arrays are [chosen, ...], put in the chosen places, with ``old`` elsewhere."""
-    merged = {}
-    for field in fields(fresh):
-        part: AnyArray = getattr(fresh, field.name)
-        shape = (*chosen.shape, *part.shape[1:])
-        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
-        whole[chosen] = part
-        merged[field.name] = whole
-    return type(fresh)(**merged)

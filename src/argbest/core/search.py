@@ -1,0 +1,121 @@
+"""A bounded quasi-Newton search, compiled for any objective; parameters are logarithms.
+
+Importing this module imports Numba.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from argbest.core.evidence import compiled, factorise
+
+CONVERGED, STEP_LIMIT, STALLED = 0, 1, 2
+MAX_STEPS = 200
+TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
+LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
+
+
+def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compiled search for a maximum of ``log_posterior(theta, code, data, rules, gradient)``.
+
+    The objective returns (value, constant) and fills the gradient. The search
+    ``(theta, code, data, rules, spare, steps, gradient)`` moves ``theta`` to a maximum inside the bounds of
+    ``rules``, fills the gradient there and returns (value, constant, status). ``spare`` is the number of
+    replications beyond the first of each cell: they fix the noise, and the first Hessian knows that.
+    """
+
+    @compiled
+    def line_search(theta, step, value, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
+        """Fill the first point along the step that improves enough; return (value, constant, found)."""
+        longest = 0.0
+        for i in range(step.size):
+            longest = max(longest, abs(step[i]))
+        length = min(1.0, LONGEST_STEP / longest)
+        for _ in range(40):
+            promise = 0.0
+            for i in range(step.size):
+                trial[i] = min(max(theta[i] + length * step[i], rules[i, 3]), rules[i, 4])
+                promise += gradient[i] * (trial[i] - theta[i])
+            reached, constant = log_posterior(trial, code, data, rules, trial_gradient)
+            if reached >= value + 1e-4 * promise:
+                return reached, constant, True
+            length *= 0.3
+        return value, 0.0, False
+
+    @compiled
+    def maximise(theta, code, data, rules, spare, steps, gradient):  # type: ignore[no-untyped-def]
+        p, low, high = theta.size, rules[:, 3], rules[:, 4]
+        trial, trial_gradient, step = np.empty(p), np.empty(p), np.empty(p)
+        for i in range(p):
+            theta[i] = min(max(theta[i], low[i]), high[i])
+        value, constant = log_posterior(theta, code, data, rules, gradient)
+        hessian = np.eye(p)
+        hessian[p - 1, p - 1] += 0.5 * spare
+        for _ in range(steps):
+            gain = _direction(hessian, gradient, low, high, theta, step)
+            if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
+                return value, constant, CONVERGED
+            reached, new_constant, found = line_search(
+                theta, step, value, gradient, code, data, rules, trial, trial_gradient
+            )
+            if not found:
+                return value, constant, STALLED
+            for i in range(p):
+                step[i] = trial[i] - theta[i]
+                theta[i] = trial[i]
+                trial[i] = gradient[i] - trial_gradient[i]
+                gradient[i] = trial_gradient[i]
+            _bend(hessian, step, trial)
+            value, constant = reached, new_constant
+        return value, constant, STEP_LIMIT
+
+    compiled_search: Callable[..., Any] = maximise
+    return compiled_search
+
+
+@compiled
+def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
+    """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
+    p = theta.size
+    free = np.empty(p, np.int64)
+    m = 0
+    for i in range(p):
+        step[i] = 0.0
+        if not ((theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)):
+            free[m] = i
+            m += 1
+    reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
+    for i in range(m):
+        for j in range(m):
+            reduced[i, j] = hessian[free[i], free[j]]
+    factorise(reduced, upper, inverse, 1e-300)
+    gain = 0.0
+    for i in range(m):
+        for j in range(m):
+            step[free[i]] += inverse[i, j] * gradient[free[j]]
+        gain += step[free[i]] * gradient[free[i]]
+    return gain
+
+
+@compiled
+def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
+    """Update the Hessian of −f by BFGS, damped after Powell so that it stays positive definite."""
+    p = move.size
+    product = np.zeros(p)
+    for i in range(p):
+        for j in range(p):
+            product[i] += hessian[i, j] * move[j]
+    curvature, agreement = 0.0, 0.0
+    for i in range(p):
+        curvature += move[i] * product[i]
+        agreement += move[i] * change[i]
+    if curvature <= 0.0:
+        return
+    blend = 1.0 if agreement >= 0.2 * curvature else 0.8 * curvature / (curvature - agreement)
+    agreement = blend * agreement + (1.0 - blend) * curvature
+    for i in range(p):
+        change[i] = blend * change[i] + (1.0 - blend) * product[i]
+    for i in range(p):
+        for j in range(p):
+            hessian[i, j] += change[i] * change[j] / agreement - product[i] * product[j] / curvature
