@@ -1,14 +1,14 @@
+from functools import partial
+
 import numpy as np
 import pytest
+from by_tally import a_tally, pairs, propose_by, variance
 
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import CellBelief
+from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.dsco import DSCO, look_ahead
-from argbest.streams import Draws, Purpose
 
 
 def smallest_rate(mean: Array, v: Array, count: IntArray) -> float:
@@ -39,31 +39,7 @@ def dsco(mean: Array, v: Array, count: IntArray) -> tuple[int, int]:
     return k, c
 
 
-def a_tally(rng: np.random.Generator, shape: tuple[int, ...]) -> Tally:
-    count = rng.integers(2, 12, shape)
-    return Tally(count, rng.standard_normal(shape), rng.chisquare(count - 1) * rng.choice([0.3, 1, 3], shape))
-
-
-def variance(tally: Tally) -> Array:
-    return np.asarray(tally.m2 / (tally.count - 1))
-
-
-def propose(
-    tally: Tally, n: int = 1, pending: IntArray | None = None, allowed: BoolArray | None = None
-) -> Decision:
-    n_contexts = tally.shape[-1]
-    everywhere = np.ones(n_contexts, bool) if allowed is None else allowed
-    setting = Setting(np.full(n_contexts, 1 / n_contexts), np.zeros((1, n_contexts, n_contexts)), everywhere)
-    # A belief that says the opposite of the data: this policy must not look at it.
-    belief = CellBelief(-tally.mean, np.ones(tally.shape), np.ones(tally.shape))
-    draws = Draws(0, Purpose.POLICY, np.zeros(tally.shape[:-2], int))
-    return DSCO().propose(
-        belief, tally, np.zeros_like(tally.count) if pending is None else pending, setting, draws, n
-    )
-
-
-def pairs(decision: Decision) -> list[tuple[int, int]]:
-    return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+propose = partial(propose_by, DSCO())
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (2, 5), (6, 1), (5, 4), (3, 7)])
