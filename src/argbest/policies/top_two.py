@@ -92,7 +92,8 @@ def _leaders(belief: Belief, draws: Draws, lane: int, start: int, stop: int) -> 
             for i in range(start * size, stop * size)
         ]
     )
-    normals = ndtri(np.maximum(uniform, _TINIEST)).reshape(stop - start, size, *belief.mean.shape[:-2])
+    normals: Array = np.asarray(ndtri(np.maximum(uniform, _TINIEST)), float)
+    normals = normals.reshape(stop - start, size, *belief.mean.shape[:-2])
     rewards = belief.draw(np.moveaxis(normals, 1, -1).reshape(stop - start, *belief.mean.shape))
     leaders: IntArray = np.argmax(rewards, axis=-2)
     return leaders
