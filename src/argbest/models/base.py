@@ -1,11 +1,8 @@
 """The model protocol: learning is dear and rare, conditioning is cheap and exact."""
 
-from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
-from argbest.core.arrays import AnyArray, Array, BoolArray
+from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -37,18 +34,3 @@ class Model(Protocol[Params]):
 
         ``separation`` [coordinate, X, context] holds the squared scaled distances to the known contexts.
         """
-
-
-T = TypeVar("T")
-
-
-def scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
-    """Return ``fresh``, a dataclass of arrays [chosen, ...], put in the chosen places, ``old`` elsewhere."""
-    merged = {}
-    for field in fields(fresh):  # type: ignore[arg-type]
-        part: AnyArray = getattr(fresh, field.name)
-        shape = (*chosen.shape, *part.shape[1:])
-        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
-        whole[chosen] = part
-        merged[field.name] = whole
-    return type(fresh)(**merged)

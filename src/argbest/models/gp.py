@@ -10,8 +10,8 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import FitError, InputError, unknown_name
-from argbest.models.base import scattered
+from argbest.errors import InputError, unknown_name
+from argbest.models.refitting import check_fit, scattered, starts
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -84,13 +84,9 @@ class GP:
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
         scale = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         prior, noise = self._noise(tally.shape, setting, chosen, scale)
-        starts, searched = _starts(prior, data, chosen, params)
-        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, starts)
-        if not np.all(np.isfinite(found.value)):
-            raise FitError(
-                "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
-                "Are all observations finite numbers of ordinary size?"
-            )
+        points, searched = starts(prior, data.count.sum(axis=-1), chosen, params)
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, points)
+        check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, scale)
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
         return scattered(fresh, chosen, kept)
@@ -137,24 +133,6 @@ def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> B
         return np.ones(tally.shape[:-1], bool)
     moved = (scale.shift != params.shift) | (scale.spread != params.spread)
     return np.asarray(moved | (tally.count.sum(axis=-1) != params.fitted))
-
-
-def _starts(
-    prior: priors.Hyperprior, data: Tally, chosen: BoolArray, params: GPParams | None
-) -> tuple[Array, IntArray]:
-    """Return where each search starts, [chosen, s, coordinate + 2], and the counts at its last full search.
-
-    A full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
-    again whenever the data have grown by half or the last one did not converge: no poor optimum is kept.
-    """
-    n = data.count.sum(axis=-1)
-    cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
-    if params is None:
-        return cold, n
-    searched = params.searched[chosen]
-    full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
-    presets = np.where(full[:, None, None], cold, np.nan)
-    return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
 
 
 def _in_units(

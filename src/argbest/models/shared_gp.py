@@ -11,8 +11,8 @@ from argbest.core.priors import GAMMA, Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.core.trend_belief import TrendBelief
-from argbest.errors import FitError, unknown_name
-from argbest.models.base import scattered
+from argbest.errors import unknown_name
+from argbest.models.refitting import check_fit, scattered, starts
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -67,13 +67,9 @@ class SharedGP:
         whole = scaling.standardise(tally, scale)
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
         prior = hyperprior(len(setting.separation))
-        starts, searched = _starts(prior, data, chosen, params)
-        found = trend.fit_map(self.kernel, setting.separation, data, prior, starts)
-        if not np.all(np.isfinite(found.value)):
-            raise FitError(
-                "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
-                "Are all observations finite numbers of ordinary size?"
-            )
+        points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
+        found = trend.fit_map(self.kernel, setting.separation, data, prior, points)
+        check_fit(found)
         shift, spread = scale.shift[..., 0][chosen], scale.spread[..., 0][chosen]
         fresh = _in_units(found, data.count, searched, shift, spread)
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
@@ -136,24 +132,6 @@ def _changed(tally: Tally, scale: scaling.Scaling, params: SharedGPParams | None
         return np.ones(tally.shape[:-2], bool)
     moved = (scale.shift[..., 0] != params.shift) | (scale.spread[..., 0] != params.spread)
     return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
-
-
-def _starts(
-    prior: Hyperprior, data: Tally, chosen: BoolArray, params: SharedGPParams | None
-) -> tuple[Array, IntArray]:
-    """Return where each search starts, [chosen, s, parameter], and the counts at its last full search.
-
-    As in `argbest.models.gp`: on from the last optimum, and in full again whenever the data have grown by
-    half or the last search did not converge.
-    """
-    n = data.count.sum(axis=(-2, -1))
-    cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
-    if params is None:
-        return cold, n
-    searched = params.searched[chosen]
-    full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
-    presets = np.where(full[:, None, None], cold, np.nan)
-    return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
 
 
 def _in_units(

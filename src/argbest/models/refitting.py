@@ -1,0 +1,70 @@
+"""What models with searched hyper-parameters share: where a search starts, and what its end replaces."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.priors import Hyperprior
+from argbest.errors import FitError
+
+if TYPE_CHECKING:
+    from argbest.core.fitting import Fit
+
+T = TypeVar("T")
+
+
+class Searched(Protocol):
+    """Parameters that remember their search."""
+
+    @property
+    def theta(self) -> Array:
+        """Where the search ended, [..., parameter]."""
+
+    @property
+    def searched(self) -> IntArray:
+        """Observations at the last full search, [...]."""
+
+    @property
+    def status(self) -> IntArray:
+        """How the search ended, [...]."""
+
+
+def starts(
+    prior: Hyperprior, n: IntArray, chosen: BoolArray, params: Searched | None
+) -> tuple[Array, IntArray]:
+    """Return where each search starts, [chosen, s, parameter], and the counts at its last full search.
+
+    A full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
+    again whenever the ``n`` [chosen] observations have grown by half or the last one did not converge: no
+    poor optimum is kept.
+    """
+    cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
+    if params is None:
+        return cold, n
+    searched = params.searched[chosen]
+    full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
+    presets = np.where(full[:, None, None], cold, np.nan)
+    return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
+
+
+def check_fit(found: "Fit") -> None:
+    """Raise a FitError if some search found no point with a finite likelihood."""
+    if not np.all(np.isfinite(found.value)):
+        raise FitError(
+            "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
+            "Are all observations finite numbers of ordinary size?"
+        )
+
+
+def scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
+    """Return ``fresh``, a dataclass of arrays [chosen, ...], put in the chosen places, ``old`` elsewhere."""
+    merged = {}
+    for field in fields(fresh):  # type: ignore[arg-type]
+        part: AnyArray = getattr(fresh, field.name)
+        shape = (*chosen.shape, *part.shape[1:])
+        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
+        whole[chosen] = part
+        merged[field.name] = whole
+    return type(fresh)(**merged)
