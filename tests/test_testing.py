@@ -137,8 +137,8 @@ class Overconfident:
 
     inner: GP = field(default_factory=GP)
 
-    def check(self, shape: tuple[int, int]) -> None:
-        self.inner.check(shape)
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
+        self.inner.check(shape, setting)
 
     def fit(self, tally: Tally, setting: Setting, params: Any = None) -> Any:
         return self.inner.fit(tally, setting, params)

@@ -96,8 +96,10 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
     tally = Tally(rng.integers(2, 9, full), rng.normal(0, 2, full), rng.random(full) + 0.5)
     x = np.linspace(0, 1, shape[1])
     weights = np.full(shape[1], 1 / shape[1])
-    setting = Setting(weights, (x[:, None] - x)[None] ** 2, np.ones(shape[1], bool))
-    model.check(shape)
+    place = np.linspace(0.0, 1.0, shape[0])
+    between = (place[:, None] - place)[None] ** 2
+    setting = Setting(weights, (x[:, None] - x)[None] ** 2, np.ones(shape[1], bool), between)
+    model.check(shape, setting)
     params = model.fit(tally, setting)
     belief = model.posterior(tally, setting, params)
     for name in ("mean", "var", "noise"):

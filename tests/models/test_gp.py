@@ -260,4 +260,4 @@ def test_options_are_checked() -> None:
     with pytest.raises(
         InputError, match=r"noise_sd has shape \(2, 2\), expected a number or a table \(3, 6\)"
     ):
-        GP(noise_sd=np.ones((2, 2))).check(TRUTH.shape)
+        GP(noise_sd=np.ones((2, 2))).check(TRUTH.shape, setting())

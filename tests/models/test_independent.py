@@ -47,7 +47,7 @@ def test_the_belief_is_the_sample_mean_with_its_standard_error() -> None:
         assert belief.mean[k, c] == pytest.approx(np.mean(replications[k, c]))
         assert belief.noise[k, c] == pytest.approx(v)
         assert belief.var[k, c] == pytest.approx(v / 7)
-    MODEL.check((2, 3))
+    MODEL.check((2, 3), SETTING)
 
 
 def test_a_small_case_by_eye() -> None:

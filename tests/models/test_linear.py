@@ -33,7 +33,7 @@ def ragged(shape: tuple[int, ...], seed: int = 0) -> Tally:
 
 def learned(tally: Tally, contexts: Array) -> tuple[LinearParams, BlockBelief]:
     model: Model[LinearParams] = MODEL
-    model.check((tally.shape[-2], tally.shape[-1]))
+    model.check((tally.shape[-2], tally.shape[-1]), setting(contexts))
     params = MODEL.fit(tally, setting(contexts))
     return params, MODEL.posterior(tally, setting(contexts), params)
 

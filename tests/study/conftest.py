@@ -123,8 +123,8 @@ class Spy:
     fits: list[Fitted] = field(default_factory=list)
     n_posteriors: int = 0
 
-    def check(self, shape: tuple[int, int]) -> None:
-        self.inner.check(shape)
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
+        self.inner.check(shape, setting)
 
     def fit(self, tally: Tally, setting: Setting, params: GPParams | None = None) -> GPParams:
         found = self.inner.fit(tally, setting, params)

@@ -7,8 +7,9 @@ from argbest.core.arrays import Array, BoolArray
 
 @dataclass(frozen=True)
 class Setting:
-    """The contexts' weights, their pairwise separations, and which of them may be simulated now."""
+    """Weights and separations of the contexts, which of them are allowed now, separations of alternatives."""
 
     weights: Array  # [context], sums to 1
     separation: Array  # [coordinate, context, context]: squared distances after scaling by the bounds
     allowed: BoolArray  # [..., context]
+    alternative_separation: Array | None = None  # [coordinate, alternative, alternative]; None: mere names

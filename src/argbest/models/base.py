@@ -13,7 +13,7 @@ Params = TypeVar("Params")
 class Model(Protocol[Params]):
     """A frozen description of a statistical model; all learned numbers live in ``Params``."""
 
-    def check(self, shape: tuple[int, int]) -> None:
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Raise an InputError if the model cannot serve a table [alternative, context] of this shape."""
 
     def fit(self, tally: Tally, setting: Setting, params: Params | None = None) -> Params:

@@ -65,7 +65,7 @@ class GP:
             sd.flags.writeable = False
             object.__setattr__(self, "noise_sd", sd)
 
-    def check(self, shape: tuple[int, int]) -> None:
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002
         """Raise an InputError if the known noise is a table of another shape."""
         given = np.shape(self.noise_sd) if self.noise_sd is not None else ()
         if given not in ((), shape):

@@ -28,7 +28,7 @@ class Independent:
     while means and counts go on.
     """
 
-    def check(self, shape: tuple[int, int]) -> None:
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Return nothing: a table of any shape will do."""
 
     def fit(

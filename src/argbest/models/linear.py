@@ -35,7 +35,7 @@ class Linear:
     costs no more than that: refit at every sample (``refit_every=1``).
     """
 
-    def check(self, shape: tuple[int, int]) -> None:
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Return nothing: whether the contexts determine a line, only the observations can tell."""
 
     def fit(

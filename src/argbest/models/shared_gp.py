@@ -52,7 +52,7 @@ class SharedGP:
         if self.kernel not in kernels.KERNELS:
             raise unknown_name("kernel", self.kernel, kernels.KERNELS)
 
-    def check(self, shape: tuple[int, int]) -> None:
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Accept a table of any shape."""
 
     def fit(self, tally: Tally, setting: Setting, params: SharedGPParams | None = None) -> SharedGPParams:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from argbest.checks import indifference_zone
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Bounds
@@ -94,6 +95,17 @@ class Problem:
     def shape(self) -> tuple[int, int]:
         """(K, C), the shape of every table."""
         return self.n_alternatives, self.n_contexts
+
+    @cached_property
+    def setting(self) -> Setting:
+        """What models and policies may know of the problem; every context allowed."""
+        known = self.alternatives.bounds()
+        return Setting(
+            weights=self.weights,
+            separation=self.contexts.separation(self.bounds),
+            allowed=np.ones(self.n_contexts, bool),
+            alternative_separation=self.alternatives.separation(known) if known else None,
+        )
 
     @property
     def sign(self) -> int:

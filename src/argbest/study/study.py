@@ -14,7 +14,6 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.core.setting import Setting
 from argbest.errors import InputError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
@@ -59,13 +58,8 @@ class Study:
         self.refit_every = whole("refit_every", refit_every, at_least=1)
         self.common_random_numbers = flag("common_random_numbers", common_random_numbers)
         self.policy, self.model = registry.choose(policy, model)
-        self.model.check(problem.shape)
+        self.model.check(problem.shape, problem.setting)
         self._name = uuid.uuid4().hex
-        self._setting = Setting(
-            weights=problem.weights,
-            separation=problem.contexts.separation(problem.bounds),
-            allowed=np.ones(problem.n_contexts, bool),
-        )
         generator = streams.generator(self.seed, streams.Purpose.DESIGN)
         self._queue = design(initial).pairs(problem, generator)
         self._trials: list[Trial] = []
@@ -191,7 +185,7 @@ class Study:
     def _belief_at(self, rows: Axis) -> Belief:
         self._belief()
         separation = self.problem.contexts.separation(self.problem.bounds, rows)
-        return self.model.predict(self._tally, self._setting, self._learned().params, separation)
+        return self.model.predict(self._tally, self.problem.setting, self._learned().params, separation)
 
     @cached_property
     def _normals(self) -> Array:
@@ -204,7 +198,7 @@ class Study:
         if self._view is None or self._view.n_records != len(self._records):
             self._view = learn(
                 self.model,
-                self._setting,
+                self.problem.setting,
                 self._knowledge,
                 self._tally,
                 self._records,
@@ -218,7 +212,7 @@ class Study:
         self._begin()
         pending = self._pending.copy()
         np.add.at(pending, tuple(np.array(due, np.int64).reshape(-1, 2).T), 1)
-        setting = self._setting
+        setting = self.problem.setting
         if only is not None:
             setting = replace(setting, allowed=np.arange(self.problem.n_contexts) == only)
         draws = streams.Draws(self.seed, streams.Purpose.POLICY, step=len(self._trials))
@@ -229,7 +223,7 @@ class Study:
         """Let a policy that asks for it fix what it wants to fix when the initial design is in."""
         begin = getattr(self.policy, "begin", None)
         if begin is not None and not self._begun and not self._queue and not self._pending.any():
-            self.policy, self._begun = begin(self._setting, self._tally), True
+            self.policy, self._begun = begin(self.problem.setting, self._tally), True
 
     def _issue(self, k: int, c: int) -> Trial:
         trial = Trial(
