@@ -81,7 +81,7 @@ class _Announcement(event.Listener):
         """Warn at the first function that is compiled."""
         if not self.said:
             self.said = True
-            notice = "compiling the GP fit: some seconds, once per installation."
+            notice = "compiling numerical code: some seconds, once per installation."
             warnings.warn(notice, CompilationNotice, stacklevel=2)
 
     def on_end(self, event: Any) -> None:

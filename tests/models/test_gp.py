@@ -12,6 +12,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import FitError, InputError
 from argbest.models.gp import GP, GPParams
+from argbest.testing import assert_valid_model
 
 CONTEXTS = np.linspace(0.0, 1.0, 6)[:, None]
 TRUTH = np.stack([np.sin(4 * CONTEXTS[:, 0] + k) for k in range(3)])
@@ -261,3 +262,90 @@ def test_options_are_checked() -> None:
         InputError, match=r"noise_sd has shape \(2, 2\), expected a number or a table \(3, 6\)"
     ):
         GP(noise_sd=np.ones((2, 2))).check(TRUTH.shape, setting())
+
+
+OPTIONS = [
+    GP(pooled=("lengthscale", "scale"), noise="pooled"),
+    GP(pooled=("lengthscale",), noise="pooled"),
+    GP(noise="pooled"),
+    GP(noise="pair"),
+    GP(pooled=("lengthscale", "scale"), noise="pair"),
+    GP(pooled=("scale",)),
+    GP(pooled=("lengthscale",), noise_sd=0.2),
+]
+
+
+@pytest.mark.parametrize("model", OPTIONS[:-1], ids=repr)  # known noise has a unit
+def test_the_suite_passes_for_every_option(model: GP) -> None:
+    assert_valid_model(model)
+
+
+@pytest.mark.parametrize("model", OPTIONS, ids=repr)
+def test_many_studies_equal_single_ones_whatever_they_have_in_common(model: GP) -> None:
+    single = [observe(seed, per_cell=3) for seed in range(3)]
+    params = model.fit(stack(*single), setting())
+    grown = [tallies.add(t, Decision(np.array(0), np.array(1)), np.array(0.3)) for t in single]
+    later = model.fit(stack(*grown), setting(), params)
+    for i, tally in enumerate(single):
+        alone = model.fit(tally, setting())
+        np.testing.assert_allclose(params.theta[i], alone.theta, rtol=1e-9)
+        np.testing.assert_allclose(later.theta[i], model.fit(grown[i], setting(), alone).theta, rtol=1e-9)
+
+
+def test_pooled_hyper_parameters_are_the_same_for_all_and_their_means_are_not() -> None:
+    params = GP(pooled=("lengthscale", "scale"), noise="pooled").fit(observe(5), setting())
+    for name in ("lengthscale", "scale", "noise"):
+        values = getattr(params, name)
+        np.testing.assert_array_equal(values, np.broadcast_to(values[:1], values.shape), err_msg=name)
+    assert len(set(params.constant)) == 3
+    scales_own = GP(pooled="lengthscale", noise="pooled").fit(observe(5), setting())  # type: ignore[arg-type]
+    assert len(set(scales_own.scale)) == 3
+    assert len(set(scales_own.lengthscale[:, 0])) == 1
+    noise_alone = GP(noise="pooled").fit(observe(5), setting())
+    assert len(set(noise_alone.lengthscale[:, 0])) == 3
+    assert len(set(noise_alone.noise.ravel())) == 1
+
+
+def test_a_study_with_something_in_common_is_refitted_as_a_whole() -> None:
+    model = GP(noise="pooled")
+    first = observe(6)
+    params = model.fit(first, setting())
+    assert not model.fit(first, setting(), params).changed.any()
+    second = tallies.add(first, Decision(np.array(1), np.array(2)), np.array(0.3))
+    assert model.fit(second, setting(), params).changed.all()
+
+
+def test_noise_per_pair_is_found_where_contexts_differ() -> None:
+    """Six replications of each pair, 40 studies; two contexts are ten times as noisy as the others."""
+    rng = np.random.default_rng(7)
+    std = np.where(np.arange(6) < 2, 1.0, 0.1) * np.ones(TRUTH.shape)
+    k, c = np.indices(TRUTH.shape).reshape(2, -1).repeat(6, axis=1)
+    tally = stack(
+        *(
+            tallies.from_observations(
+                (k, c), TRUTH[k, c] + std[k, c] * rng.standard_normal(len(k)), TRUTH.shape
+            )
+            for _ in range(40)
+        )
+    )
+    pair, plain = GP(noise="pair"), GP()
+    belief = pair.posterior(tally, setting(), pair.fit(tally, setting()))
+    ratio = np.log(np.sqrt(belief.noise) / std)
+    assert np.sqrt(np.mean(ratio**2)) < np.log(1.3)
+    other = plain.posterior(tally, setting(), plain.fit(tally, setting()))
+    assert np.mean((belief.mean - TRUTH) ** 2) < 0.9 * np.mean((other.mean - TRUTH) ** 2)
+    # What matters most is to know how sure one is: mean squared standardised errors, noisy and quiet contexts.
+    squared, plain_squared = ((b.mean - TRUTH) ** 2 / b.var for b in (belief, other))
+    for part in (slice(None, 2), slice(2, None)):
+        assert 0.7 < np.mean(squared[..., part]) < 1.5
+    assert np.mean(plain_squared[..., :2]) > 2.5
+    assert np.mean(plain_squared[..., 2:]) < 0.3
+
+
+def test_options_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InputError, match="pooled hyper-parameter"):
+        GP(pooled=("noise",))
+    with pytest.raises(InputError, match="noise 'pairs'"):
+        GP(noise="pairs")
+    with pytest.raises(InputError, match="either known or learned"):
+        GP(noise="pair", noise_sd=1.0)

@@ -1,4 +1,4 @@
-"""Standardisation of outcomes per alternative, from the tally alone."""
+"""Standardisation of outcomes per alternative or per study, from the tally alone."""
 
 from typing import NamedTuple
 
@@ -31,6 +31,12 @@ def standardisation(tally: Tally) -> Scaling:
         shift=np.where(n > 0, mean, pooled_mean),
         spread=np.where((n > 1) & (std > 1e-12 * own), std, fallback),
     )
+
+
+def standardisation_of_study(tally: Tally) -> Scaling:
+    """Return mean and standard deviation of all observations of a study, [..., 1]: the same for everyone."""
+    flat = (*tally.shape[:-2], 1, tally.shape[-2] * tally.shape[-1])
+    return standardisation(Tally(tally.count.reshape(flat), tally.mean.reshape(flat), tally.m2.reshape(flat)))
 
 
 def standardise(tally: Tally, scaling: Scaling) -> Tally:

@@ -8,13 +8,17 @@ import numpy as np
 from argbest.core import conditioning, kernels, priors, scaling
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
+from argbest.core.noise import relative_noise
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError, unknown_name
-from argbest.models.refitting import check_fit, scattered, starts
+from argbest.errors import unknown_name
+from argbest.models.options import check_kernel, check_noise_shape, checked_noise
+from argbest.models.refitting import Search, check_fit, scattered, starts
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
+
+NOISES = ("alternative", "pooled", "pair")
 
 
 @dataclass(frozen=True)
@@ -39,64 +43,102 @@ class GP:
     """f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
 
     ``kernel`` is rbf, matern12, matern32 or matern52; ``prior`` is paper, modern or none (see
-    `argbest.core.priors`). ``noise_sd`` is None to learn one noise level per alternative, or the known
-    standard deviation of one observation: a number, or a table [alternative, context].
-    BoTorch's model since 0.12 is ``GP(kernel="rbf", prior="modern")``.
+    `argbest.core.priors`). ``pooled`` names what all alternatives have in common: any of "lengthscale" and
+    "scale". ``noise`` is learned: one level per "alternative", one for all ("pooled"), or one per "pair" by
+    shrinkage (`argbest.core.noise`). ``noise_sd`` is the standard deviation of one observation where it is
+    known: a number, or a table [alternative, context]. BoTorch's model since 0.12 is
+    ``GP(kernel="rbf", prior="modern")``.
     """
 
     kernel: str = "matern52"
     prior: str = "paper"
+    pooled: tuple[str, ...] = ()
+    noise: str = "alternative"
     noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
-        if self.kernel not in kernels.KERNELS:
-            raise unknown_name("kernel", self.kernel, kernels.KERNELS)
+        check_kernel(self.kernel)
         priors.hyperprior(self.prior, 1)
-        if self.noise_sd is not None:
-            try:
-                sd = np.array(self.noise_sd, float)
-            except (TypeError, ValueError):
-                sd = np.array(np.nan)
-            if not (np.all(np.isfinite(sd)) and np.all(sd > 0)):
-                raise InputError(
-                    f"noise_sd must be positive and finite, got {self.noise_sd!r}; "
-                    "leave it out to learn the noise."
-                )
-            sd.flags.writeable = False
-            object.__setattr__(self, "noise_sd", sd)
+        pooled = (self.pooled,) if isinstance(self.pooled, str) else tuple(self.pooled)
+        for name in pooled:
+            if name not in ("lengthscale", "scale"):
+                raise unknown_name("pooled hyper-parameter", name, ("lengthscale", "scale"))
+        object.__setattr__(self, "pooled", pooled)
+        object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, NOISES))
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002
         """Raise an InputError if the known noise is a table of another shape."""
-        given = np.shape(self.noise_sd) if self.noise_sd is not None else ()
-        if given not in ((), shape):
-            raise InputError(f"noise_sd has shape {given}, expected a number or a table {shape}.")
+        check_noise_shape(self.noise_sd, shape)
 
     def fit(self, tally: Tally, setting: Setting, params: GPParams | None = None) -> GPParams:
         """Return MAP hyper-parameters, searched from the preset's starts or from ``params``.
 
-        An alternative is searched again when it has new data, or when the spread it borrows has changed.
+        An alternative is searched again when it has new data, or when the spread it borrows has changed; all
+        of a study are where they have something in common.
         """
+        together = bool(self.pooled) or (self.noise == "pooled" and self.noise_sd is None)
+        chosen, fresh = (self._fit_together if together else self._fit_each)(tally, setting, params)
+        kept = None if params is None else replace(params, changed=np.zeros_like(params.changed))
+        return scattered(fresh, chosen, kept)
+
+    def _fit_each(
+        self, tally: Tally, setting: Setting, params: GPParams | None
+    ) -> tuple[BoolArray, GPParams]:
+        """Return which alternatives were searched, [..., alternative], and what was found, [chosen, ...]."""
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
         scale = scaling.standardisation(tally)
         chosen = _changed(tally, scale, params)
-        whole = scaling.standardise(tally, scale)
-        data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
-        scale = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
-        prior, noise = self._noise(tally.shape, setting, chosen, scale)
+        if self.noise == "pair":  # every pair's noise leans on all others
+            chosen = np.broadcast_to(chosen.any(axis=-1, keepdims=True), chosen.shape)
+        data = _selected(scaling.standardise(tally, scale), chosen)
+        prior, noise = self._noise(tally, setting, scale)
+        own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         points, searched = starts(prior, data.count.sum(axis=-1), chosen, params)
-        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, points)
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points)
         check_fit(found)
-        fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, scale)
-        kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
-        return scattered(fresh, chosen, kept)
+        return chosen, _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
+
+    def _fit_together(
+        self, tally: Tally, setting: Setting, params: GPParams | None
+    ) -> tuple[BoolArray, GPParams]:
+        """Return which studies were searched, [...], and what was found, [chosen, alternative, ...]."""
+        from argbest.core import pooling  # imports Numba, so not before it is needed
+
+        shape = tally.shape[:-1]
+        scale = scaling.Scaling(*(np.broadcast_to(v, shape) for v in scaling.standardisation_of_study(tally)))
+        chosen = np.asarray(_changed(tally, scale, params).any(axis=-1))
+        data = _selected(scaling.standardise(tally, scale), chosen)
+        single, noise = self._noise(tally, setting, scale)
+        who = pooling.ownership(
+            tally.shape[-2],
+            len(setting.separation),
+            lengths="lengthscale" in self.pooled,
+            scale="scale" in self.pooled,
+            noise=self.noise != "alternative",
+        )
+        prior, before = who.prior(single), None
+        if params is not None:
+            before = Search(who.collect(params.theta), params.searched[..., 0], params.status[..., 0])
+        points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, before)
+        found = pooling.fit_map(
+            self.kernel, setting.separation, data, noise[chosen], prior, who.owner, points
+        )
+        check_fit(found)
+        fitted = data.count.sum(axis=-1)
+        each = found._replace(
+            theta=who.gather(found.theta), status=np.broadcast_to(found.status[..., None], fitted.shape)
+        )
+        own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
+        since = np.broadcast_to(searched[..., None], fitted.shape)
+        return chosen, _in_units(each, fitted, since, noise[chosen], own)
 
     def posterior(
         self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
     ) -> BlockBelief:
         """Return the exact posterior at the contexts."""
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
-        data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
+        data = _selected(tally, chosen)
         noise, constant = params.noise[chosen], params.constant[chosen]
         prior = kernels.covariance(
             self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
@@ -117,14 +159,20 @@ class GP:
         return BlockBelief(mean, var[..., None], noise)
 
     def _noise(
-        self, shape: tuple[int, ...], setting: Setting, chosen: BoolArray, scale: scaling.Scaling
+        self, tally: Tally, setting: Setting, scale: scaling.Scaling
     ) -> tuple[priors.Hyperprior, Array]:
-        """Return the hyper-prior and what multiplies its noise parameter, [chosen, context]."""
+        """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context]."""
         prior = priors.hyperprior(self.prior, len(setting.separation))
-        if self.noise_sd is None:
-            return prior, np.ones((len(scale.spread), shape[-1]))
-        known = np.broadcast_to(np.asarray(self.noise_sd, float), shape)[chosen] / scale.spread[:, None]
-        return priors.with_known_noise(prior), known**2
+        if self.noise_sd is not None:
+            known = np.asarray(self.noise_sd, float) / scale.spread[..., None]
+            return priors.with_known_noise(prior), np.broadcast_to(known**2, tally.shape)
+        if self.noise == "pair":
+            return prior, relative_noise(tally, per_alternative=not self.pooled)
+        return prior, np.ones(tally.shape)
+
+
+def _selected(tally: Tally, chosen: BoolArray) -> Tally:
+    return Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
 
 
 def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:

@@ -1,7 +1,7 @@
 """What models with searched hyper-parameters share: where a search starts, and what its end replaces."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,14 @@ class Searched(Protocol):
     @property
     def status(self) -> IntArray:
         """How the search ended, [...]."""
+
+
+class Search(NamedTuple):
+    """A search that several parameter sets have in common."""
+
+    theta: Array
+    searched: IntArray
+    status: IntArray
 
 
 def starts(

@@ -62,7 +62,7 @@ class SharedGP:
         """
         from argbest.core import trend  # imports Numba, so not before it is needed
 
-        scale = _standardisation(tally)
+        scale = scaling.standardisation_of_study(tally)
         chosen = _changed(tally, scale, params)
         whole = scaling.standardise(tally, scale)
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
@@ -116,14 +116,6 @@ def hyperprior(d: int) -> Hyperprior:
     ]
     rules = [*[length] * d, scale, *[length] * d, scale, scale, noise]
     return Hyperprior(np.array(rules), np.log(starts))
-
-
-def _standardisation(tally: Tally) -> scaling.Scaling:
-    """Return mean and standard deviation of all observations of a study, [..., 1]."""
-    flat = (*tally.shape[:-2], 1, tally.shape[-2] * tally.shape[-1])
-    return scaling.standardisation(
-        Tally(tally.count.reshape(flat), tally.mean.reshape(flat), tally.m2.reshape(flat))
-    )
 
 
 def _changed(tally: Tally, scale: scaling.Scaling, params: SharedGPParams | None) -> BoolArray:

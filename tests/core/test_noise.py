@@ -1,0 +1,141 @@
+"""Noise per pair: shrinkage against quadrature of the hierarchical model, and against plain alternatives."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize_scalar
+from scipy.stats import chi2, f, invgamma
+
+from argbest.core.arrays import Array
+from argbest.core.noise import relative_noise, shrunk
+from argbest.core.tally import Tally
+
+
+def table(std: Array, n: int, runs: int, seed: int = 0) -> Tally:
+    """Draw the tallies of n normal observations of every pair."""
+    shape = (runs, *std.shape)
+    squares = std**2 * np.random.default_rng(seed).chisquare(max(n - 1, 1), shape) * (n > 1)
+    return Tally(np.full(shape, n), np.zeros(shape), squares)
+
+
+def log_error(estimate: Array, truth: Array) -> float:
+    """Return the root mean square error of the log variances, their average left out."""
+    error = np.log(estimate) - np.log(truth)
+    return float(np.sqrt(np.mean((error - error.mean(axis=(-2, -1), keepdims=True)) ** 2)))
+
+
+def slow_estimate(squares: Array, freedom: Array) -> Array:
+    """The hierarchical model literally: F densities, a bounded search for s², an integral for every pair."""
+    firms, weights, estimates = 2.0 ** np.arange(15), [], []
+    for d in firms:
+
+        def minus_log(log_s2: float, d: float = d) -> float:
+            s2 = np.exp(log_s2)
+            return -float(np.sum(f.logpdf(squares / freedom / s2, freedom, d) - log_s2))
+
+        found = minimize_scalar(minus_log, bounds=(-8, 8), method="bounded", options={"xatol": 1e-10})
+        s2 = float(np.exp(found.x))
+        weights.append(-found.fun)
+        estimates.append(
+            [_one_over_mean_precision(w, v, d, s2) for w, v in zip(squares, freedom, strict=True)]
+        )
+    share = np.exp(np.array(weights) - max(weights))
+    average: Array = share @ np.array(estimates) / share.sum()
+    return average
+
+
+def _one_over_mean_precision(w: float, v: float, d: float, s2: float) -> float:
+    """Return 1 / E[1/σ² | W] by integrating over log σ²."""
+
+    def joint(log_var: float, power: float) -> float:
+        var = np.exp(log_var)
+        prior = invgamma.pdf(var, d / 2, scale=d * s2 / 2) * var
+        return float(prior * chi2.pdf(w / var, v) / var * var**-power)
+
+    middle = np.log((d * s2 + w) / (d + v))
+    ends = middle - 12 / np.sqrt(d + v), middle + 40 / np.sqrt(d + v)
+    below, above = (quad(joint, *ends, args=(p,), limit=400, epsabs=0.0, epsrel=1e-9)[0] for p in (0.0, 1.0))
+    return float(below / above)
+
+
+def test_shrinkage_is_the_hierarchical_model_by_quadrature() -> None:
+    rng = np.random.default_rng(1)
+    freedom = np.array([1.0, 1.0, 2.0, 5.0, 9.0, 30.0])
+    squares = np.exp(rng.normal(0, 1, 6)) * rng.chisquare(freedom)
+    scaled = shrunk(squares, freedom) * squares.sum() / freedom.sum()
+    np.testing.assert_allclose(scaled, slow_estimate(squares, freedom), rtol=2e-3)
+
+
+def test_without_replicates_all_pairs_are_alike() -> None:
+    for tally in (
+        table(np.ones((3, 4)), 1, 2),
+        Tally(np.zeros((3, 4), int), np.zeros((3, 4)), np.zeros((3, 4))),
+    ):
+        np.testing.assert_array_equal(relative_noise(tally), np.ones(tally.shape))
+
+
+def test_observations_without_any_spread_are_alike_too() -> None:
+    tally = Tally(np.full((3, 4), 5), np.zeros((3, 4)), np.zeros((3, 4)))
+    np.testing.assert_array_equal(relative_noise(tally), np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("per_alternative", [False, True])
+def test_the_average_over_observations_is_one(per_alternative: bool) -> None:
+    rng = np.random.default_rng(2)
+    count = rng.integers(0, 9, (4, 5, 6))
+    tally = Tally(count, np.zeros(count.shape), rng.chisquare(np.maximum(count - 1, 1)) * (count > 1))
+    axes = -1 if per_alternative else (-2, -1)
+    average = (count * relative_noise(tally, per_alternative=per_alternative)).sum(axis=axes)
+    np.testing.assert_allclose(average / count.sum(axis=axes), 1.0, rtol=1e-12)
+
+
+def test_unit_order_and_company_do_not_matter() -> None:
+    rng = np.random.default_rng(3)
+    tally = table(np.exp(rng.normal(0, 0.7, (4, 5))), 4, 3)
+    whole = relative_noise(tally)
+    np.testing.assert_allclose(
+        relative_noise(Tally(tally.count, tally.mean, 1e18 * tally.m2)), whole, rtol=1e-9
+    )
+    rows, columns = rng.permutation(4), rng.permutation(5)
+    mixed = Tally(tally.count, tally.mean, tally.m2[:, rows][:, :, columns])
+    np.testing.assert_allclose(relative_noise(mixed), whole[:, rows][:, :, columns], rtol=1e-9)
+    for run in range(3):
+        alone = Tally(tally.count[run], tally.mean[run], tally.m2[run])
+        np.testing.assert_allclose(relative_noise(alone), whole[run], rtol=1e-12)
+
+
+def test_many_replications_speak_for_themselves() -> None:
+    std = np.exp(np.random.default_rng(4).normal(0, 1, (3, 4)))
+    tally = table(std, 20_000, 1)
+    own = tally.m2[0] / 19_999
+    np.testing.assert_allclose(relative_noise(tally)[0], own / own.mean(), rtol=2e-3)
+
+
+CASES = {
+    "the same everywhere": np.ones((12, 10)),
+    "by context": np.ones((12, 1)) * np.geomspace(28, 250, 10),
+    "by alternative": np.geomspace(1, 8, 12)[:, None] * np.ones(10),
+    "by pair": np.exp(np.random.default_rng(5).normal(0, 0.7, (12, 10))),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n", [2, 5])
+def test_it_beats_both_separate_and_pooled_estimates(case: str, n: int) -> None:
+    """Error of the log variance over 100 studies; nothing beats "all alike" where that is the truth."""
+    truth, tally = CASES[case] ** 2, table(CASES[case], n, 100)
+    ours = log_error(relative_noise(tally), truth)
+    separate = log_error(tally.m2 / (n - 1), truth)
+    pooled = log_error(np.ones(tally.shape), truth)
+    assert ours < separate
+    assert ours < (0.15 if case == "the same everywhere" else pooled)
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.04, 50), (0.3, 10), (0.5, 5)])
+def test_pairs_that_never_vary_get_little_noise_but_some(share: float, n: int) -> None:
+    tally = table(np.ones((5, 5)), n, 50)
+    silent = np.random.default_rng(6).random(tally.shape) < share
+    tally.m2[silent] = 0.0
+    own = relative_noise(tally)
+    assert own[silent].min() >= 1e-3
+    assert own[silent].mean() < 0.05 * own[~silent].mean()
