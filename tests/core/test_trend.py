@@ -19,6 +19,7 @@ class Case(NamedTuple):
     where: IntArray  # [observation]: flat cell
     y: Array
     tally: Tally
+    noise: Array  # [alternative, context], relative
 
     @property
     def separation(self) -> Array:
@@ -36,7 +37,8 @@ def case(rng: np.random.Generator) -> Case:
         + 0.3 * rng.normal(size=len(where))
     )
     y = (y - y.mean()) / y.std(ddof=1)
-    return Case(rng.random((c, d)), where, y, from_observations(np.divmod(where, c), y, (k, c)))
+    noise = np.exp(rng.normal(0, 0.5, (k, c)))
+    return Case(rng.random((c, d)), where, y, from_observations(np.divmod(where, c), y, (k, c)), noise)
 
 
 def flat_prior(d: int) -> priors.Hyperprior:
@@ -57,7 +59,7 @@ def whole_covariance(kernel: str, x: Array, theta: Array, k: int) -> Array:
 
 def dense_value(kernel: str, one: Case, theta: Array, constant: float) -> float:
     cov = whole_covariance(kernel, one.x, theta, one.tally.shape[0])
-    noise = np.full(len(cov), np.exp(theta[-1]))
+    noise = np.exp(theta[-1]) * one.noise.ravel()
     data = oracles.Data(np.zeros((len(cov), 1)), one.where, one.y)
     return oracles.log_likelihood(cov, data, constant, noise)
 
@@ -74,7 +76,7 @@ def test_the_value_is_the_dense_one_and_the_mean_the_best(kernel: str) -> None:
         one = case(rng)
         prior = flat_prior(one.x.shape[1])
         theta = random_theta(rng, prior)
-        value, _, constant = trend.log_evidence(kernel, one.separation, one.tally, prior, theta)
+        value, _, constant = trend.log_evidence(kernel, one.separation, one.tally, one.noise, prior, theta)
         dense = dense_value(kernel, one, theta, float(constant))
         assert float(value) == pytest.approx(dense, rel=1e-8, abs=1e-8)
         for other in (float(constant) - 0.1, float(constant) + 0.1):
@@ -88,8 +90,8 @@ def test_the_priors_are_added() -> None:
         prior = hyperprior(one.x.shape[1])
         a, b = random_theta(rng, prior), random_theta(rng, prior)
         gap = [
-            float(trend.log_evidence("matern52", one.separation, one.tally, rules, a)[0])
-            - float(trend.log_evidence("matern52", one.separation, one.tally, rules, b)[0])
+            float(trend.log_evidence("matern52", one.separation, one.tally, one.noise, rules, a)[0])
+            - float(trend.log_evidence("matern52", one.separation, one.tally, one.noise, rules, b)[0])
             for rules in (prior, flat_prior(one.x.shape[1]))
         ]
         expected = oracles.log_prior(prior.rules, a) - oracles.log_prior(prior.rules, b)
@@ -106,7 +108,7 @@ def test_the_gradient_is_that_of_differences(kernel: str) -> None:
         steps = np.concatenate(
             [theta[None], theta + 1e-5 * np.eye(len(theta)), theta - 1e-5 * np.eye(len(theta))]
         )
-        values, gradients, _ = trend.log_evidence(kernel, one.separation, one.tally, prior, steps)
+        values, gradients, _ = trend.log_evidence(kernel, one.separation, one.tally, one.noise, prior, steps)
         numeric = (values[1 : len(theta) + 1] - values[len(theta) + 1 :]) / 2e-5
         np.testing.assert_allclose(gradients[0], numeric, rtol=1e-6, atol=1e-5)
 
@@ -122,10 +124,10 @@ def test_singular_covariances_and_precise_data_need_no_jitter(kernel: str) -> No
     )
     prior = hyperprior(1)
     theta = np.log([5.0, 1.0, 5.0, 0.1, 0.1, 1e-4])
-    value, gradient, _ = trend.log_evidence(kernel, separation, tally, prior, theta)
+    value, gradient, _ = trend.log_evidence(kernel, separation, tally, np.ones((3, 14)), prior, theta)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
-    found = trend.fit_map(kernel, separation, tally, prior, prior.starts)
+    found = trend.fit_map(kernel, separation, tally, np.ones((3, 14)), prior, prior.starts)
     assert np.isfinite(found.value)
 
 
@@ -134,14 +136,18 @@ def test_the_search_ends_where_the_gradient_vanishes_or_a_bound_holds() -> None:
     for _ in range(10):
         one = case(rng)
         prior = hyperprior(one.x.shape[1])
-        found = trend.fit_map("matern52", one.separation, one.tally, prior, prior.starts)
+        found = trend.fit_map("matern52", one.separation, one.tally, one.noise, prior, prior.starts)
         assert found.status == CONVERGED
-        value, gradient, _ = trend.log_evidence("matern52", one.separation, one.tally, prior, found.theta)
+        value, gradient, _ = trend.log_evidence(
+            "matern52", one.separation, one.tally, one.noise, prior, found.theta
+        )
         assert value == pytest.approx(float(found.value), abs=1e-9)
         inside = (found.theta > prior.rules[:, 3]) & (found.theta < prior.rules[:, 4])
         assert np.max(np.abs(gradient[inside]), initial=0.0) < 1e-3
         assert np.all(gradient[found.theta <= prior.rules[:, 3]] <= 0)
-        starts, _, _ = trend.log_evidence("matern52", one.separation, one.tally, prior, prior.starts)
+        starts, _, _ = trend.log_evidence(
+            "matern52", one.separation, one.tally, one.noise, prior, prior.starts
+        )
         assert found.value >= starts.max()
 
 
@@ -151,10 +157,12 @@ def test_scipy_finds_no_better_maximum_from_the_same_start() -> None:
     rng = np.random.default_rng(6)
     one = case(rng)
     prior = hyperprior(one.x.shape[1])
-    found = trend.fit_map("matern52", one.separation, one.tally, prior, prior.starts)
+    found = trend.fit_map("matern52", one.separation, one.tally, one.noise, prior, prior.starts)
 
     def objective(theta: Array) -> tuple[float, Array]:
-        value, gradient, _ = trend.log_evidence("matern52", one.separation, one.tally, prior, theta)
+        value, gradient, _ = trend.log_evidence(
+            "matern52", one.separation, one.tally, one.noise, prior, theta
+        )
         return -float(value), -gradient
 
     limits = [(float(low), float(high)) for low, high in prior.rules[:, 3:5]]
@@ -170,10 +178,10 @@ def test_many_studies_at_once_equal_single_ones() -> None:
     x = rng.random((5, 2))
     separation = np.moveaxis((x[:, None] - x) ** 2, -1, 0).copy()
     prior = hyperprior(2)
-    found = trend.fit_map("matern32", separation, tally, prior, prior.starts)
+    found = trend.fit_map("matern32", separation, tally, np.ones(shape), prior, prior.starts)
     for i in range(4):
         one = Tally(tally.count[i], tally.mean[i], tally.m2[i])
-        alone = trend.fit_map("matern32", separation, one, prior, prior.starts)
+        alone = trend.fit_map("matern32", separation, one, np.ones((3, 5)), prior, prior.starts)
         np.testing.assert_array_equal(found.theta[i], alone.theta)
         assert found.value[i] == alone.value
 
@@ -181,7 +189,7 @@ def test_many_studies_at_once_equal_single_ones() -> None:
 def test_no_observation_leaves_the_prior_alone() -> None:
     prior = flat_prior(1)
     value, gradient, constant = trend.log_evidence(
-        "matern52", np.zeros((1, 3, 3)), empty((2, 3)), prior, prior.starts[0]
+        "matern52", np.zeros((1, 3, 3)), empty((2, 3)), np.ones((2, 3)), prior, prior.starts[0]
     )
     assert float(value) == 0.0
     assert float(constant) == 0.0

@@ -15,7 +15,7 @@ from argbest.core.tally import Tally
 from argbest.core.trend_belief import TrendBelief
 
 K, C = 4, 6
-CONSTANT, NOISE = 0.7, 0.3
+CONSTANT, NOISE = 0.7, 0.3 * np.exp(np.random.default_rng(0).normal(0, 0.4, (K, C)))
 
 
 def pair(k: int, c: int) -> Decision:
@@ -37,17 +37,19 @@ def random_tally(rng: np.random.Generator, lead: tuple[int, ...] = ()) -> Tally:
 def conditioned(shared: Array, own: Array, tally: Tally) -> TrendBelief:
     lead = tally.shape[:-2]
     shared, own = np.broadcast_to(shared, (*lead, C, C)), np.broadcast_to(own, (*lead, C, C))
-    return trend_belief.condition(shared, own, np.full(lead, CONSTANT), np.full(lead, NOISE), tally)
+    return trend_belief.condition(
+        shared, own, np.full(lead, CONSTANT), np.broadcast_to(NOISE, tally.shape), tally
+    )
 
 
 def dense_posterior(shared: Array, own: Array, tally: Tally) -> DenseBelief:
     """One observation per cell, the mean of its replications, from the textbook formula."""
     cov = np.kron(np.ones((K, K)), shared) + np.kron(np.eye(K), own)
     seen = np.flatnonzero(tally.count.ravel())
-    noisy = cov[np.ix_(seen, seen)] + np.diag(NOISE / tally.count.ravel()[seen])
+    noisy = cov[np.ix_(seen, seen)] + np.diag((NOISE.ravel() / np.maximum(tally.count.ravel(), 1))[seen])
     gain = cov[:, seen] @ np.linalg.inv(noisy)
     mean = CONSTANT + gain @ (tally.mean.ravel()[seen] - CONSTANT)
-    return DenseBelief(mean.reshape(K, C), cov - gain @ cov[seen], np.full((K, C), NOISE))
+    return DenseBelief(mean.reshape(K, C), cov - gain @ cov[seen], NOISE)
 
 
 def random_belief(seed: int) -> tuple[TrendBelief, DenseBelief]:
@@ -93,11 +95,9 @@ def test_without_a_trend_alternatives_are_independent() -> None:
     _, own = covariances(rng)
     tally = random_tally(rng)
     belief = conditioned(np.zeros((C, C)), own, tally)
-    mean, cov = conditioning.posterior(
-        np.broadcast_to(own, (K, C, C)), np.full(K, CONSTANT), np.full((K, C), NOISE), tally
-    )
+    mean, cov = conditioning.posterior(np.broadcast_to(own, (K, C, C)), np.full(K, CONSTANT), NOISE, tally)
     np.testing.assert_allclose(belief.mean, mean, rtol=1e-12)
-    block = beliefs.BlockBelief(mean, cov, np.full((K, C), NOISE))
+    block = beliefs.BlockBelief(mean, cov, NOISE)
     np.testing.assert_allclose(covariance(belief), oracles.dense(block).cov, rtol=1e-10, atol=1e-13)
     reference = beliefs.best(block)
     np.testing.assert_allclose(belief.difference_var(reference), block.difference_var(reference), rtol=1e-10)

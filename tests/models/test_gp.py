@@ -334,7 +334,7 @@ def test_noise_per_pair_is_found_where_contexts_differ() -> None:
     assert np.sqrt(np.mean(ratio**2)) < np.log(1.3)
     other = plain.posterior(tally, setting(), plain.fit(tally, setting()))
     assert np.mean((belief.mean - TRUTH) ** 2) < 0.9 * np.mean((other.mean - TRUTH) ** 2)
-    # What matters most is to know how sure one is: mean squared standardised errors, noisy and quiet contexts.
+    # What matters most is to know how sure one is: squared standardised errors, noisy and quiet contexts.
     squared, plain_squared = ((b.mean - TRUTH) ** 2 / b.var for b in (belief, other))
     for part in (slice(None, 2), slice(2, None)):
         assert 0.7 < np.mean(squared[..., part]) < 1.5

@@ -49,7 +49,7 @@ def dense(params: SharedGPParams, tally: Tally, points: Array) -> tuple[Array, A
         own = oracles.kernel("matern52", a, b, params.lengthscale, float(params.scale)) + float(params.offset)
         return np.kron(k[0], shared) + np.kron(k[1], own)
 
-    noisy = covariance(CONTEXTS, CONTEXTS) + np.diag(float(params.noise) / tally.count.ravel())
+    noisy = covariance(CONTEXTS, CONTEXTS) + np.diag(params.noise.ravel() / tally.count.ravel())
     cross = covariance(points, CONTEXTS)
     gain = cross @ np.linalg.inv(noisy)
     mean = float(params.constant) + gain @ (tally.mean.ravel() - float(params.constant))
@@ -62,7 +62,7 @@ def per_alternative(params: SharedGPParams, scale: float) -> GPParams:
     return GPParams(
         lengthscale=np.tile(params.lengthscale, (K, 1)),
         scale=np.full(K, scale),
-        noise=np.full((K, C), float(params.noise)),
+        noise=params.noise,
         constant=each,
         theta=np.zeros((K, 3)),
         shift=each,
@@ -90,7 +90,7 @@ def test_parameters_and_posterior_come_in_the_units_of_the_rewards() -> None:
     for i in range(K * C):
         column = belief.cov_with(Decision(np.array(i // C), np.array(i % C)))
         np.testing.assert_allclose(column.ravel(), cov[:, i], rtol=1e-6, atol=1e-8 * cov.max())
-    assert np.sqrt(params.noise) == pytest.approx(25.0, rel=0.2)
+    np.testing.assert_allclose(np.sqrt(params.noise), 25.0, rtol=0.2)
 
 
 def test_predictions_are_the_dense_ones_and_covary() -> None:
@@ -239,3 +239,29 @@ def test_options_and_data_are_checked() -> None:
     broken = Tally(tally.count, np.full(tally.shape, np.nan), tally.m2)
     with pytest.raises(FitError, match="the likelihood is not finite anywhere"):
         SharedGP().fit(broken, setting())
+
+
+def test_known_noise_is_taken_as_it_is() -> None:
+    tally = observe(3)
+    table = np.exp(np.random.default_rng(4).normal(0, 0.5, TRUTH.shape))
+    for known in (0.7, table):
+        model = SharedGP(noise_sd=known)
+        model.check((K, C), setting())
+        params = model.fit(tally, setting())
+        np.testing.assert_allclose(np.sqrt(params.noise), np.broadcast_to(known, TRUTH.shape), rtol=1e-12)
+    with pytest.raises(InputError, match=r"noise_sd has shape \(2, 2\)"):
+        SharedGP(noise_sd=np.ones((2, 2))).check((K, C), setting())
+
+
+def test_noise_per_pair_follows_the_contexts() -> None:
+    rng = np.random.default_rng(5)
+    std = np.where(np.arange(C) < 2, 3.0, 0.3) * np.ones(TRUTH.shape)
+    k, c = np.indices(TRUTH.shape).reshape(2, -1).repeat(6, axis=1)
+    tally = tallies.from_observations(
+        (k, c), TRUTH[k, c] + std[k, c] * rng.standard_normal(len(k)), TRUTH.shape
+    )
+    params = SharedGP(noise="pair").fit(tally, setting())
+    assert np.abs(np.log(np.sqrt(params.noise) / std)).max() < np.log(2.0)
+    assert_valid_model(SharedGP(noise="pair"))
+    with pytest.raises(InputError, match="noise 'alternative'"):
+        SharedGP(noise="alternative")

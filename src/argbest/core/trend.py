@@ -18,31 +18,34 @@ from argbest.core.tally import Tally
 from argbest.core.trend_evidence import log_posterior, prepare
 
 
-def fit_map(kernel: str, separation: Array, tally: Tally, prior: Hyperprior, starts: Array) -> Fit:
+def fit_map(
+    kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, starts: Array
+) -> Fit:
     """Return the best maximum found from ``starts`` [..., s, 2d + 4], a row of NaN being none.
 
-    The tally holds outcomes [..., alternative, context] standardised over the whole study.
+    The tally holds outcomes [..., alternative, context] standardised over the whole study; ``noise`` of that
+    shape multiplies the noise parameter: 1 where it is learned, the known variances where that is fixed.
     """
-    *found, _ = _climb(kernel, separation, tally, prior, starts, MAX_STEPS)
+    *found, _ = _climb(kernel, separation, tally, noise, prior, starts, MAX_STEPS)
     return Fit(*found)
 
 
 def log_evidence(
-    kernel: str, separation: Array, tally: Tally, prior: Hyperprior, theta: Array
+    kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., 2d + 4]."""
-    _, constant, value, _, gradient = _climb(kernel, separation, tally, prior, theta[..., None, :], 0)
+    _, constant, value, _, gradient = _climb(kernel, separation, tally, noise, prior, theta[..., None, :], 0)
     return value, gradient, constant
 
 
 def _climb(
-    kernel: str, separation: Array, tally: Tally, prior: Hyperprior, starts: Array, steps: int
+    kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, starts: Array, steps: int
 ) -> tuple[Any, ...]:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
     count = tally.count.astype(float)
     with np.errstate(all="ignore"):
         outputs: tuple[Any, ...] = _search()(
-            separation, count, tally.mean, tally.m2, prior.rules, kernel_code(kernel), steps, starts
+            separation, count, tally.mean, tally.m2, noise, prior.rules, kernel_code(kernel), steps, starts
         )
     return outputs
 
@@ -51,10 +54,10 @@ _maximise = search_for(log_posterior)
 
 
 def _search_body(  # type: ignore[no-untyped-def]
-    separation, count, mean, m2, rules, code, steps, starts, theta, constant, value, status, gradient
+    separation, count, mean, m2, noise, rules, code, steps, starts, theta, constant, value, status, gradient
 ):
     """Fill the best of the points reached from the starts in so many steps, and the gradient there."""
-    data = prepare(separation, count, mean, m2)
+    data = prepare(separation, count, mean, m2, noise)
     value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
     slopes = np.empty(theta.size)
     for i in range(theta.size):
@@ -64,7 +67,7 @@ def _search_body(  # type: ignore[no-untyped-def]
             continue
         point = starts[s].copy()
         reached, mean_there, ended = _maximise(
-            point, code, data, rules.copy(), data[3] - data[5], steps, slopes
+            point, code, data, rules.copy(), data[3][0] - data[3][2], steps, slopes
         )
         if reached > value[0]:
             value[0], constant[0], status[0] = reached, mean_there, ended
@@ -74,8 +77,8 @@ def _search_body(  # type: ignore[no-untyped-def]
 
 @functools.cache
 def _search() -> Callable[..., Any]:
-    tables, row = "float64[:,:,:]" + 4 * ", float64[:,:]", "float64[:]"
+    tables, row = "float64[:,:,:]" + 5 * ", float64[:,:]", "float64[:]"
     signature = f"void({tables}, int64, int64, float64[:,:], {row}, {row}, {row}, int64[:], {row})"
     return compile_ufunc(
-        _search_body, signature, "(d,c,c),(k,c),(k,c),(k,c),(p,q),(),(),(s,p)->(p),(),(),(),(p)"
+        _search_body, signature, "(d,c,c),(k,c),(k,c),(k,c),(k,c),(p,q),(),(),(s,p)->(p),(),(),(),(p)"
     )

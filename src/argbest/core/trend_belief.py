@@ -5,27 +5,19 @@ Cov(f_k, f_j) = T_k S_g T_jᵀ + 1{k=j} R_k. The mean f̄_k itself is held, so t
 leaves it exactly where it is.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from scipy.stats import qmc
 
-from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.belief import gaps, of_selected
+from argbest.core.belief import of_selected
+from argbest.core.correlated import CorrelatedAlternatives, weight_of
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.normal import loss as normal_loss
 from argbest.core.tally import Tally
-
-SOBOL_POINTS = 4096
-_ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 
 
 @dataclass(frozen=True)
-class TrendBelief:
+class TrendBelief(CorrelatedAlternatives):
     """A common trend plus independent deviations; probabilities from fixed Sobol points, within bounds."""
 
     mean: Array  # [..., alternative, context]
@@ -34,11 +26,6 @@ class TrendBelief:
     loading: Array  # T, [..., alternative, context, latent]: what the trend's values mean for each cell
     own: Array  # R, [..., alternative, context, context]: covariance of what the trend does not explain
     trend: Array  # S_g, [..., latent, latent]
-
-    @property
-    def own_cov(self) -> None:
-        """None: alternatives covary."""
-        return
 
     def cov_with(self, decision: Decision) -> Array:
         """Return T_j S_g T_k[c]ᵀ + 1{j=k} R_k[:, c] for all j; O(K C²)."""
@@ -72,7 +59,7 @@ class TrendBelief:
         block, noise = self._block(decision), at(self.noise, decision)
         row = self.own[(*block, decision.context)]
         own_var = np.take_along_axis(row, np.asarray(decision.context)[..., None], axis=-1)[..., 0]
-        weight, own_weight = _weight(n, at(column, decision), noise), _weight(n, own_var, noise)
+        weight, own_weight = weight_of(n, at(column, decision), noise), weight_of(n, own_var, noise)
         surprise = (np.asarray(value, float) - at(self.mean, decision)) * weight
         # Weight times one factor, then the other: in this order nothing overflows.
         mean = self.mean + column * surprise[..., None, None]
@@ -83,41 +70,6 @@ class TrendBelief:
         loading[block] -= gain * self.loading[(*block, decision.context)][..., None, :]
         own[block] -= gain * row[..., None, :]
         return TrendBelief(mean, var, self.noise, loading, own, trend)
-
-    def best_probability(self) -> Array:
-        """Return the share of the Sobol points at which each is best; standard error below 0.008."""
-        share = np.empty(self._rows_shape())
-        for part, draws in self._draws():
-            winners = draws == draws.max(axis=-1, keepdims=True)
-            share[part] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
-        return self._from_rows(share)
-
-    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
-
-        Bonferroni's below and the least pairwise probability above: right in the tails, where points fail.
-        """
-        gap, tau = gaps(self, selected) + delta, self._difference_std(selected)
-        ratio = np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0)
-        bounded = np.maximum(self._mean_of_regret(selected, delta), self.lower_bound(selected, delta))
-        return np.asarray(np.minimum(bounded, ndtr(ratio).min(axis=-2)))
-
-    def expected_loss(self, selected: IntArray) -> Array:
-        """Return E[best − selected] from Sobol points, between the largest and the sum of pairwise losses.
-
-        E[(f_k − f_b)⁺] = τ h(gap/τ), h(v) = φ(v) − v Φ(−v).
-        """
-        gap, tau = gaps(self, selected), self._difference_std(selected)
-        ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
-        pair = np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
-        estimate = np.maximum(self._mean_of_regret(selected, None), pair.max(axis=-2))
-        return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
-
-    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return Bonferroni's bound, the one that holds however alternatives covary."""
-        return certainty.bonferroni_bound(
-            gaps(self, selected) + delta, self._difference_std(selected), selected
-        )
 
     def draw(self, normals: Array) -> Array:
         """Return joint draws, alternative by alternative: each is drawn, and the trend learns from it.
@@ -159,50 +111,20 @@ class TrendBelief:
         column[self._block(decision)] += self.own[(*self._block(decision), decision.context)]
         return column
 
-    def _difference_std(self, selected: IntArray) -> Array:
-        return np.sqrt(self.difference_var(selected))
-
-    def _mean_of_regret(self, selected: IntArray, delta: float | None) -> Array:
-        """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context]."""
-        chosen, average = selected.reshape(-1), np.empty(selected.size)
-        for part, draws in self._draws():
-            regret = draws.max(axis=-1) - np.take_along_axis(draws, chosen[part, None, None], axis=-1)[..., 0]
-            average[part] = np.mean(regret if delta is None else regret <= delta, axis=-1)
-        return average.reshape(selected.shape)
-
-    def _rows_shape(self) -> tuple[int, int]:
-        """Return (number of contexts of all studies, number of alternatives)."""
-        return self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
-
-    def _from_rows(self, rows: Array) -> Array:
-        """Return [row, alternative] as [..., alternative, context]."""
-        shape = self.mean.shape
-        return np.moveaxis(rows.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
-
-    def _draws(self) -> Iterator[tuple[slice, Array]]:
-        """Yield draws [row, point, alternative] for slices of the contexts of all studies, memory bounded.
-
-        Rewards are counted from the largest mean of their context, so a large origin costs no digits.
-        """
-        n_rows, k = self._rows_shape()
-        c, latent = self.mean.shape[-1], self.trend.shape[-1]
-        mean = np.moveaxis(self.mean - self.mean.max(axis=-2, keepdims=True), -2, -1).reshape(n_rows, k)
-        own = np.moveaxis(np.einsum("...kcc->...kc", self.own), -2, -1).reshape(n_rows, k)
-        loading, trend = self.loading.reshape(-1, k, c, latent), self.trend.reshape(-1, latent, latent)
-        step = max(1, _ELEMENTS // (SOBOL_POINTS * k))
-        for start in range(0, n_rows, step):
-            part = slice(start, min(start + step, n_rows))
-            study, context = np.divmod(np.arange(part.start, part.stop), c)
-            rows = loading[study, :, context, :]
-            cov = rows @ trend[study] @ np.swapaxes(rows, -1, -2)
-            np.einsum("rkk->rk", cov)[...] += own[part]
-            yield part, mean[part][:, None, :] + _normals(k) @ np.swapaxes(_root(cov), -1, -2)
+    def _covariances(self, study: IntArray, context: IntArray) -> Array:
+        """Return T S_g Tᵀ + diag R of the alternatives in each listed context, [row, k, j]."""
+        k, c, latent = self.loading.shape[-3:]
+        rows = self.loading.reshape(-1, k, c, latent)[study, :, context, :]
+        cov: Array = rows @ self.trend.reshape(-1, latent, latent)[study] @ np.swapaxes(rows, -1, -2)
+        own = np.einsum("...kcc->...kc", self.own).reshape(-1, k, c)
+        np.einsum("rkk->rk", cov)[...] += own[study, :, context]
+        return cov
 
 
 def condition(trend: Array, deviation: Array, constant: Array, noise: Array, tally: Tally) -> TrendBelief:
     """Return the exact belief at the contexts in O(K C³), without jitter.
 
-    ``trend`` is K_g and ``deviation`` K_d, [..., C, C]; ``constant`` m and ``noise`` σ² are [...].
+    ``trend`` is K_g and ``deviation`` K_d, [..., C, C]; ``constant`` m is [...], ``noise`` σ² [..., K, C].
     With A_k = H_kᵀH_k: T_k = I − K_d A_k, R_k = K_d − K_d A_k K_d; with Q = WᵀW = (Λ⁻¹ + K_g)⁻¹:
     S_g = K_g − K_g Q K_g.
     """
@@ -216,8 +138,7 @@ def condition(trend: Array, deviation: Array, constant: Array, noise: Array, tal
     mean += np.einsum("...kcg,...g->...kc", loading, drift)
     var = np.einsum("...kcg,...kcg->...kc", loading @ of_trend[..., None, :, :], loading)
     var = np.maximum(var, 0.0) + np.maximum(np.einsum("...kcc->...kc", own), 0.0)
-    every = np.broadcast_to(noise[..., None, None], mean.shape).copy()
-    return TrendBelief(mean, var, every, loading, own, of_trend)
+    return TrendBelief(mean, var, noise, loading, own, of_trend)
 
 
 def predict(
@@ -226,7 +147,8 @@ def predict(
     """Return the belief at X new points, each by itself: arrays [X, ..., alternative, 1].
 
     ``prior`` is (K_g, K_d), [..., C, C], and ``cross`` their rows at the points, [X, ..., C]. A point joins
-    the contexts as one never observed: T_k = (−k_dᵀA_k, 1), R_k = K_d(x, x) − k_dᵀA_k k_d.
+    the contexts as one never observed: T_k = (−k_dᵀA_k, 1), R_k = K_d(x, x) − k_dᵀA_k k_d. Its noise is the
+    alternative's average.
     """
     half, weighted, white, pull = _absorb(*prior, constant, noise, tally)
     scale, own_scale = (each[..., 0, 0] for each in prior)
@@ -243,7 +165,7 @@ def predict(
     mean = np.sum(reach * weighted, axis=-1) + np.einsum("...kg,...g->...k", loading, drift)
     mean += constant[..., None]
     var = own + np.maximum(np.einsum("...kg,...kg->...k", loading @ of_trend, loading), 0.0)
-    every = np.broadcast_to(noise[..., None], mean.shape).copy()
+    every = np.broadcast_to(noise.mean(axis=-1), mean.shape).copy()
     mean, var, every, loading = mean[..., None], var[..., None], every[..., None], loading[..., None, :]
     return TrendBelief(mean, var, every, loading, own[..., None, None], of_trend)
 
@@ -258,7 +180,7 @@ def _absorb(
     observed = tally.count > 0
     # Beyond 1e14 the identity would drown in rounding; so exact data are taken as almost exact.
     floor = 1e-14 * tally.count * np.einsum("...cc->...c", deviation)[..., None, :]
-    variance = np.where(observed, np.maximum(noise[..., None, None], floor), 1.0)
+    variance = np.where(observed, np.maximum(noise, floor), 1.0)
     root = np.sqrt(tally.count / variance)
     residual = np.where(observed, tally.mean - constant[..., None, None], 0.0)
     eye = np.eye(tally.shape[-1])
@@ -275,25 +197,3 @@ def _absorb(
     target = np.where(kept, np.einsum("...ij,...j->...i", fold, h) / np.where(kept, size, 1.0), 0.0)
     solved = np.linalg.solve(lower, np.concatenate([size[..., None] * fold, target[..., None]], -1))
     return half, weighted, solved[..., :-1], solved[..., -1]
-
-
-def _weight(n: Array, var: Array, noise: Array) -> Array:
-    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
-    total = np.asarray(n * var + noise)
-    return np.divide(n, total, out=np.zeros_like(total), where=total > 0)
-
-
-def _root(cov: Array) -> Array:
-    """Return V Λ½, the widest direction first: the first Sobol coordinates are the most even."""
-    values, vectors = np.linalg.eigh(cov)
-    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])[..., ::-1]
-    return root
-
-
-@cache
-def _normals(k: int) -> Array:
-    """Return the normal quantiles of the fixed scrambled Sobol points, [point, k]."""
-    points = qmc.Sobol(k, scramble=True, seed=0).random_base2(int(np.log2(SOBOL_POINTS)))
-    normals: Array = ndtri(points + 2.0**-31)  # points are multiples of 2⁻³⁰ and may be 0
-    normals.flags.writeable = False
-    return normals

@@ -3,6 +3,7 @@
 f_k = g + δ_k with K_g and K_d = scale · correlation + offset the C×C prior covariances of g and of every δ_k.
 With D_k = diag(N_k/σ²): B_k = I + D_k½ K_d D_k½, A_k = D_k½ B_k⁻¹ D_k½, Λ = Σ A_k, and
 −½ [n log 2πσ² + Σ log|B_k| + log|M| + W/σ² + Σ r_kᵀA_k r_k − hᵀS_g h], h = Σ A_k r_k, is the log evidence.
+Where the noise of the cells is σ² v, N/v takes the place of N, W/v that of W, and Σ N log v is added inside.
 K_g = F Fᵀ by Cholesky with complete pivoting, cut where nothing is left: smooth kernels are singular to
 rounding, and so M = I + Fᵀ Λ F, whose eigenvalues are at least 1, needs no jitter. S_g = F M⁻¹ Fᵀ.
 
@@ -15,15 +16,21 @@ from argbest.core.evidence import add_log_prior, compiled, correlate, factorise,
 
 
 @compiled
-def prepare(separation, count, mean, m2):  # type: ignore[no-untyped-def]
-    """Return contiguous copies, for which all below is compiled only once, n, W, and the observed cells."""
-    n, within, cells = 0.0, 0.0, 0
+def prepare(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
+    """Return contiguous copies, for which all below is compiled only once, and sums over the cells.
+
+    N observations of relative noise v weigh as much as N/v of noise 1: the counts returned are these. The
+    sums are n, Σ W/v, the number of observed cells, and Σ N log v.
+    """
+    weight, sums = np.empty(count.shape), np.zeros(4)
     for a in range(count.shape[0]):
         for i in range(count.shape[1]):
-            n += count[a, i]
-            within += m2[a, i]
-            cells += count[a, i] > 0
-    return separation.copy(), count.copy(), mean.copy(), n, within, cells
+            weight[a, i] = count[a, i] / noise[a, i]
+            sums[0] += count[a, i]
+            sums[1] += m2[a, i] / noise[a, i]
+            sums[2] += count[a, i] > 0
+            sums[3] += count[a, i] * np.log(noise[a, i])
+    return separation.copy(), weight, mean.copy(), sums
 
 
 @compiled
@@ -227,7 +234,8 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     −½ [n log 2πσ² + Σ log|B_k| + log|M| + W/σ² + Σ r_kᵀA_k r_k − hᵀS_g h], the mean profiled out.
     In log σ²: ½ [W/σ² + Σ (α² − A_cc)/D], + ½ (cells − n), as tr(D S) = Σ (1 − A_cc/D).
     """
-    separation, count, mean, n, within, cells = data
+    separation, count, mean, sums = data
+    n, within, cells = sums[0], sums[1], sums[2]
     d, p = separation.shape[0], theta.size
     for i in range(p):
         gradient[i] = 0.0
@@ -247,5 +255,5 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     rest = _add_slopes(theta[d + 1 :], separation, on_deviation, near, near_slope, gradient[d + 1 :])
     gradient[p - 2] += offset * rest
     gradient[p - 1] += 0.5 * (within / variance + excess + cells - n)
-    value = n * np.log(2.0 * np.pi * variance) + log_b + log_m + within / variance + quadratic
+    value = n * np.log(2.0 * np.pi * variance) + sums[3] + log_b + log_m + within / variance + quadratic
     return prior - 0.5 * value, constant

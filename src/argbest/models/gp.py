@@ -8,11 +8,10 @@ import numpy as np
 from argbest.core import conditioning, kernels, priors, scaling
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
-from argbest.core.noise import relative_noise
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import unknown_name
-from argbest.models.options import check_kernel, check_noise_shape, checked_noise
+from argbest.models.options import check_kernel, check_noise_shape, checked_noise, noise_table
 from argbest.models.refitting import Search, check_fit, scattered, starts
 
 if TYPE_CHECKING:
@@ -163,12 +162,7 @@ class GP:
     ) -> tuple[priors.Hyperprior, Array]:
         """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context]."""
         prior = priors.hyperprior(self.prior, len(setting.separation))
-        if self.noise_sd is not None:
-            known = np.asarray(self.noise_sd, float) / scale.spread[..., None]
-            return priors.with_known_noise(prior), np.broadcast_to(known**2, tally.shape)
-        if self.noise == "pair":
-            return prior, relative_noise(tally, per_alternative=not self.pooled)
-        return prior, np.ones(tally.shape)
+        return noise_table(self, prior, tally, scale, per_alternative=not self.pooled)
 
 
 def _selected(tally: Tally, chosen: BoolArray) -> Tally:

@@ -1,12 +1,30 @@
 """Options that models have in common, checked."""
 
 from collections.abc import Collection
+from typing import Protocol
 
 import numpy as np
 
-from argbest.core import kernels
+from argbest.core import kernels, priors
 from argbest.core.arrays import Array
+from argbest.core.noise import relative_noise
+from argbest.core.scaling import Scaling
+from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
+
+STUDY_NOISES = ("pooled", "pair")  # of models that learn one noise level for the whole study
+
+
+class NoiseOptions(Protocol):
+    """What a model says of its noise."""
+
+    @property
+    def noise(self) -> str:
+        """How it is learned."""
+
+    @property
+    def noise_sd(self) -> float | Array | None:
+        """Its standard deviation, where it is known."""
 
 
 def check_kernel(name: str) -> None:
@@ -42,3 +60,23 @@ def check_noise_shape(noise_sd: object, shape: tuple[int, int]) -> None:
     given = np.shape(np.asarray(noise_sd)) if noise_sd is not None else ()
     if given not in ((), shape):
         raise InputError(f"noise_sd has shape {given}, expected a number or a table {shape}.")
+
+
+def noise_table(
+    model: NoiseOptions,
+    prior: priors.Hyperprior,
+    tally: Tally,
+    scale: Scaling,
+    *,
+    per_alternative: bool = False,
+) -> tuple[priors.Hyperprior, Array]:
+    """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context].
+
+    ``scale`` is that of the outcomes, [..., alternative] or [..., 1]. Known noise leaves nothing to learn.
+    """
+    if model.noise_sd is not None:
+        known = np.asarray(model.noise_sd, float) / scale.spread[..., None]
+        return priors.with_known_noise(prior), np.broadcast_to(known**2, tally.shape)
+    if model.noise == "pair":
+        return prior, relative_noise(tally, per_alternative=per_alternative)
+    return prior, np.ones(tally.shape)

@@ -11,7 +11,7 @@ from argbest.core.priors import GAMMA, Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.core.trend_belief import TrendBelief
-from argbest.errors import unknown_name
+from argbest.models.options import STUDY_NOISES, check_kernel, check_noise_shape, checked_noise, noise_table
 from argbest.models.refitting import check_fit, scattered, starts
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class SharedGPParams:
     lengthscale: Array  # [..., coordinate]: of the deviations
     scale: Array  # [...]: prior variance of the deviations' varying part
     offset: Array  # [...]: prior variance of the deviations' constant part
-    noise: Array  # [...]: variance of one observation
+    noise: Array  # [..., alternative, context]: variance of one observation
     constant: Array  # [...]: prior mean of the trend
     theta: Array  # [..., 2 coordinates + 4]: where the search ended, on standardised outcomes
     shift: Array  # [...]: of the standardisation
@@ -38,22 +38,26 @@ class SharedGPParams:
     changed: BoolArray  # [...]: whether the last fit was of this study
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SharedGP:
-    """f_k = g + δ_k, g ~ GP(m, κ_g), δ_k ~ GP(0, κ_δ + offset) independent, one noise level.
+    """f_k = g + δ_k, g ~ GP(m, κ_g), δ_k ~ GP(0, κ_δ + offset) independent, normal noise.
 
     MAP hyper-parameters on outcomes standardised over the whole study. ``kernel`` is rbf, matern12, matern32
-    or matern52.
+    or matern52. ``noise`` is learned: one level for all ("pooled"), or one per "pair" by shrinkage
+    (`argbest.core.noise`). ``noise_sd`` is its standard deviation where it is known, a number or a table.
     """
 
     kernel: str = "matern52"
+    noise: str = "pooled"
+    noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
-        if self.kernel not in kernels.KERNELS:
-            raise unknown_name("kernel", self.kernel, kernels.KERNELS)
+        check_kernel(self.kernel)
+        object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, STUDY_NOISES))
 
-    def check(self, shape: tuple[int, int], setting: Setting) -> None:
-        """Accept a table of any shape."""
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002
+        """Raise an InputError if the known noise is a table of another shape."""
+        check_noise_shape(self.noise_sd, shape)
 
     def fit(self, tally: Tally, setting: Setting, params: SharedGPParams | None = None) -> SharedGPParams:
         """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
@@ -66,12 +70,12 @@ class SharedGP:
         chosen = _changed(tally, scale, params)
         whole = scaling.standardise(tally, scale)
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
-        prior = hyperprior(len(setting.separation))
+        prior, noise = noise_table(self, hyperprior(len(setting.separation)), tally, scale)
         points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
-        found = trend.fit_map(self.kernel, setting.separation, data, prior, points)
+        found = trend.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points)
         check_fit(found)
         shift, spread = scale.shift[..., 0][chosen], scale.spread[..., 0][chosen]
-        fresh = _in_units(found, data.count, searched, shift, spread)
+        fresh = _in_units(found, data.count, searched, noise[chosen], shift, spread)
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
         return scattered(fresh, chosen, kept)
 
@@ -127,7 +131,7 @@ def _changed(tally: Tally, scale: scaling.Scaling, params: SharedGPParams | None
 
 
 def _in_units(
-    found: "Fit", fitted: IntArray, searched: IntArray, shift: Array, spread: Array
+    found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, shift: Array, spread: Array
 ) -> SharedGPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
     value, d = np.exp(found.theta), found.theta.shape[-1] // 2 - 2
@@ -137,7 +141,7 @@ def _in_units(
         lengthscale=value[..., d + 1 : 2 * d + 1],
         scale=spread**2 * value[..., -3],
         offset=spread**2 * value[..., -2],
-        noise=spread**2 * value[..., -1],
+        noise=(spread**2 * value[..., -1])[..., None, None] * noise,
         constant=shift + spread * found.constant,
         theta=found.theta,
         shift=shift,

@@ -1,0 +1,131 @@
+"""Certainty when alternatives covary: what follows from their covariance per context, by Sobol points."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import qmc
+
+from argbest.core import certainty
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import of_selected
+from argbest.core.normal import loss as normal_loss
+
+SOBOL_POINTS = 4096
+_ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+
+
+class CorrelatedAlternatives(ABC):
+    """Probabilities and losses of alternatives that covary; a belief adds its means and covariances."""
+
+    mean: Array  # [..., alternative, context]
+
+    @abstractmethod
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return Var(f_reference(c)(c) − f_k(c)) for all k and c; ``reference`` is [..., context]."""
+
+    @abstractmethod
+    def _covariances(self, study: IntArray, context: IntArray) -> Array:
+        """Return Cov(f_k(c), f_j(c)) [row, k, j] of the listed contexts; studies are counted flat."""
+
+    @property
+    def own_cov(self) -> None:
+        """None: alternatives covary."""
+        return
+
+    def best_probability(self) -> Array:
+        """Return the share of the Sobol points at which each is best; standard error below 0.008."""
+        share = np.empty(self._rows_shape())
+        for part, draws in self._draws():
+            winners = draws == draws.max(axis=-1, keepdims=True)
+            share[part] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
+        return self._from_rows(share)
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
+
+        Bonferroni's below and the least pairwise probability above: right in the tails, where points fail.
+        """
+        gap, tau = self._gaps(selected) + delta, self._difference_std(selected)
+        ratio = np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0)
+        bounded = np.maximum(self._mean_of_regret(selected, delta), self.lower_bound(selected, delta))
+        return np.asarray(np.minimum(bounded, ndtr(ratio).min(axis=-2)))
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[best − selected] from Sobol points, between the largest and the sum of pairwise losses.
+
+        E[(f_k − f_b)⁺] = τ h(gap/τ), h(v) = φ(v) − v Φ(−v).
+        """
+        gap, tau = self._gaps(selected), self._difference_std(selected)
+        ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
+        pair = np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
+        estimate = np.maximum(self._mean_of_regret(selected, None), pair.max(axis=-2))
+        return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
+
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return Bonferroni's bound, the one that holds however alternatives covary."""
+        return certainty.bonferroni_bound(
+            self._gaps(selected) + delta, self._difference_std(selected), selected
+        )
+
+    def _gaps(self, selected: IntArray) -> Array:
+        """Return how far each alternative's mean lies below the selected one's."""
+        return of_selected(self.mean, selected)[..., None, :] - self.mean
+
+    def _difference_std(self, selected: IntArray) -> Array:
+        return np.sqrt(self.difference_var(selected))
+
+    def _mean_of_regret(self, selected: IntArray, delta: float | None) -> Array:
+        """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context]."""
+        chosen, average = selected.reshape(-1), np.empty(selected.size)
+        for part, draws in self._draws():
+            regret = draws.max(axis=-1) - np.take_along_axis(draws, chosen[part, None, None], axis=-1)[..., 0]
+            average[part] = np.mean(regret if delta is None else regret <= delta, axis=-1)
+        return average.reshape(selected.shape)
+
+    def _rows_shape(self) -> tuple[int, int]:
+        """Return (number of contexts of all studies, number of alternatives)."""
+        return self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
+
+    def _from_rows(self, rows: Array) -> Array:
+        """Return [row, alternative] as [..., alternative, context]."""
+        shape = self.mean.shape
+        return np.moveaxis(rows.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
+
+    def _draws(self) -> Iterator[tuple[slice, Array]]:
+        """Yield draws [row, point, alternative] for slices of the contexts of all studies, memory bounded.
+
+        Rewards are counted from the largest mean of their context, so a large origin costs no digits.
+        """
+        n_rows, k = self._rows_shape()
+        mean = np.moveaxis(self.mean - self.mean.max(axis=-2, keepdims=True), -2, -1).reshape(n_rows, k)
+        step = max(1, _ELEMENTS // (SOBOL_POINTS * k))
+        for start in range(0, n_rows, step):
+            part = slice(start, min(start + step, n_rows))
+            study, context = np.divmod(np.arange(part.start, part.stop), self.mean.shape[-1])
+            root = _root(self._covariances(study, context))
+            yield part, mean[part][:, None, :] + _normals(k) @ np.swapaxes(root, -1, -2)
+
+
+def weight_of(n: Array, var: Array, noise: Array) -> Array:
+    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
+    total = np.asarray(n * var + noise)
+    return np.divide(n, total, out=np.zeros_like(total), where=total > 0)
+
+
+def _root(cov: Array) -> Array:
+    """Return V Λ½, the widest direction first: the first Sobol coordinates are the most even."""
+    values, vectors = np.linalg.eigh(cov)
+    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])[..., ::-1]
+    return root
+
+
+@cache
+def _normals(k: int) -> Array:
+    """Return the normal quantiles of the fixed scrambled Sobol points, [point, k]."""
+    points = qmc.Sobol(k, scramble=True, seed=0).random_base2(int(np.log2(SOBOL_POINTS)))
+    normals: Array = ndtri(points + 2.0**-31)  # points are multiples of 2⁻³⁰ and may be 0
+    normals.flags.writeable = False
+    return normals
