@@ -3,8 +3,8 @@
 Arrays are [..., alternative, context]. f_k(c) ~ N(mean, std²), independent over alternatives; more is better.
 A zero std is a point mass and is treated as such, never as a narrow normal.
 
-The integrals over x, the value of the best, use Gauss-Legendre panels. Every context has a mesh of its own:
-an answer does not depend on what else is in the batch.
+The integrals over x, the value of the best, use Gauss-Legendre panels, or an even grid where that is quicker.
+Every context has a mesh of its own: an answer does not depend on what else is in the batch.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
+from argbest.core import even_grid
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.even_grid import REACH, kept_first
 from argbest.core.normal import loss as normal_loss
 
-_REACH = 7.5  # Φ(-7.5) = 3e-14: what lies further from a mean, in standard deviations, is left out
 _WIDTH = 3.0  # widest panel, in standard deviations of an alternative it touches ...
 _GRADE = 0.5  # ... or in distances from an alternative it does not touch
 _FIRST_PANELS = 8
@@ -47,11 +48,16 @@ def good_probability(mean: Array, std: Array, selected: IntArray, delta: float =
 
     The selected alternative is best once it is given a start of delta; a known tie counts as a win.
     """
-    index = np.asarray(selected)[..., None, :]
-    is_selected = np.arange(np.shape(mean)[-2])[:, None] == index
-    win = _win_probability(mean + delta * is_selected, std)
-    index = np.broadcast_to(index, (*win.shape[:-2], 1, win.shape[-1]))
-    return np.take_along_axis(win, index, axis=-2)[..., 0, :]
+    mean, std, index = np.broadcast_arrays(mean, std, np.asarray(selected)[..., None, :])
+    shape = (*mean.shape[:-2], mean.shape[-1])
+    rows_mean, rows_std, chosen = _rows(mean), _rows(std), _rows(index)[:, 0]
+    is_chosen = np.arange(rows_mean.shape[1]) == chosen[:, None]
+    rows_mean = rows_mean + delta * is_chosen
+    good, rest = even_grid.good_probability(rows_mean, rows_std, is_chosen)
+    for part in _parts(rest.size, rows_mean.shape[1]):
+        some = rest[part]
+        good[some] = _row_wins(rows_mean[some], rows_std[some])[is_chosen[some]]
+    return good.reshape(shape)
 
 
 def expected_loss(mean: Array, std: Array, selected: IntArray) -> Array:
@@ -117,14 +123,14 @@ def _parts(n_rows: int, n_alternatives: int) -> Iterator[slice]:
 
 def _row_wins(mean: Array, std: Array) -> Array:
     """Return P(f_k >= f_j for all j), [row, alternative]."""
-    low = (mean - _REACH * std).max(axis=1, keepdims=True)
-    contends = mean + _REACH * std >= low
-    order = _kept_first(contends)
+    low = (mean - REACH * std).max(axis=1, keepdims=True)
+    contends = mean + REACH * std >= low
+    order = kept_first(contends)
     mean, std = (np.take_along_axis(each, order, axis=1) for each in (mean, std))
     mean, std, _ = _localise(mean, std, np.take_along_axis(contends, order, axis=1))
     point = std == _POINT
-    low = (mean - _REACH * std).max(axis=1, keepdims=True)
-    high = (mean + _REACH * std).max(axis=1)
+    low = (mean - REACH * std).max(axis=1, keepdims=True)
+    high = (mean + REACH * std).max(axis=1)
     mesh = _mesh(low[:, 0], high, mean, np.where(point, np.inf, std))
 
     def integrand(row: IntArray, x: Array) -> Array:
@@ -147,7 +153,7 @@ def _row_loss(mean: Array, std: Array, chosen: IntArray) -> Array:
     """Return the expected loss of the chosen alternative, [row]."""
     is_chosen = np.arange(mean.shape[1]) == chosen[:, None]
     rivals = _rivals(mean, std, is_chosen)
-    order = _kept_first(rivals | is_chosen)
+    order = kept_first(rivals | is_chosen)
     mean, std, is_chosen, rivals = (
         np.take_along_axis(each, order, axis=1) for each in (mean, std, is_chosen, rivals)
     )
@@ -200,14 +206,9 @@ def _loss_features(
     scale = np.where((std == _POINT) | ~(rivals | is_chosen), np.inf, scale)
     # F_b underflows 40 standard deviations below its mean; a point mass must not be moved at all.
     vanishing = own_mean - np.where(own_std == _POINT, 0.0, 40 * own_std)
-    low = np.maximum(vanishing, np.where(rivals, mean - _REACH * std, -np.inf)).max(axis=1)
+    low = np.maximum(vanishing, np.where(rivals, mean - REACH * std, -np.inf)).max(axis=1)
     high = np.where(rivals, np.maximum(centre, mean) + 11 * std, low[:, None]).max(axis=1)
     return low, np.maximum(low, high), centre, scale
-
-
-def _kept_first(keep: BoolArray) -> IntArray:
-    """Return column indices with the kept of each row first, as many as the fullest row keeps."""
-    return np.argsort(~keep, axis=1, kind="stable")[:, : keep.sum(axis=1).max()]
 
 
 def _localise(mean: Array, std: Array, keep: BoolArray) -> tuple[Array, Array, Array]:

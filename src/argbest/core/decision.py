@@ -16,9 +16,8 @@ class Decision(NamedTuple):
 
 def leading(shape: tuple[int, ...]) -> tuple[IntArray, ...]:
     """Return open index grids over the leading axes, to stand beside one integer index per leading cell."""
-    if len(shape) < 2:  # the common cases of a single study, without the cost of the general one
-        return tuple(np.arange(n) for n in shape)
-    return tuple(np.ogrid[tuple(slice(n) for n in shape)])
+    last = len(shape) - 1
+    return tuple(np.arange(n).reshape(n, *(1,) * (last - i)) for i, n in enumerate(shape))
 
 
 def cell(decision: Decision, shape: tuple[int, ...]) -> tuple[AnyArray, ...]:

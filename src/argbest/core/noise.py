@@ -7,7 +7,7 @@ from argbest.core.arrays import Array
 from argbest.core.tally import Tally
 
 # How firmly variances may agree, in degrees of freedom: from hardly at all to the same everywhere.
-_FIRMNESS = 2.0 ** np.arange(0, 15)
+_FIRMNESS: Array = np.exp2(np.arange(0.0, 15.0))
 _LEAST = 1e-3  # replications that agree so far may still differ: rare events look like no noise at all
 _SWEEPS = 2
 _STEPS = 8
@@ -22,14 +22,10 @@ def relative_noise(tally: Tally, *, per_alternative: bool = False) -> Array:
     average over all observations of the study, or over those of each alternative, is 1 (but for the floor).
     """
     freedom = np.maximum(tally.count - 1, 0).astype(float)
-    by_context, by_alternative = np.ones(tally.shape), np.ones(tally.shape)
+    by_alternative = np.ones(tally.shape)
     for _ in range(_SWEEPS):
-        for axis in (-2, -1):
-            other = by_alternative if axis == -2 else by_context
-            squares = (tally.m2 / other).sum(axis=axis)
-            factor = np.expand_dims(shrunk(squares, freedom.sum(axis=axis)), axis)
-            factor = np.broadcast_to(factor, tally.shape)
-            by_context, by_alternative = (factor, by_alternative) if axis == -2 else (by_context, factor)
+        by_context = _factor(tally.m2 / by_alternative, freedom, axis=-2)
+        by_alternative = _factor(tally.m2 / by_context, freedom, axis=-1)
     expected = by_context * by_alternative
     flat = (*tally.shape[:-2], -1)
     own = shrunk((tally.m2 / expected).reshape(flat), freedom.reshape(flat)).reshape(tally.shape)
@@ -37,7 +33,13 @@ def relative_noise(tally: Tally, *, per_alternative: bool = False) -> Array:
     axes = (-1,) if per_alternative else (-2, -1)
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)
     average = (weight * table).sum(axis=axes, keepdims=True) / weight.sum(axis=axes, keepdims=True)
-    return np.maximum(table / average, _LEAST)
+    return np.asarray(np.maximum(table / average, _LEAST))
+
+
+def _factor(squares: Array, freedom: Array, *, axis: int) -> Array:
+    """Return what the cells along an axis have in common, shrunk, with that axis kept."""
+    common = shrunk(squares.sum(axis=axis), freedom.sum(axis=axis))
+    return np.asarray(np.expand_dims(common, axis))
 
 
 def shrunk(squares: Array, freedom: Array) -> Array:

@@ -49,7 +49,8 @@ def ownership(n_alternatives: int, d: int, *, lengths: bool, scale: bool, noise:
     The entries of θ follow the kinds in turn, so that the noise, where it is shared, comes last.
     """
     shared = [lengths] * d + [scale, noise]
-    owner, column = np.empty((n_alternatives, d + 2), np.int64), []
+    owner = np.empty((n_alternatives, d + 2), np.int64)
+    column: list[int] = []
     for i, together in enumerate(shared):
         n = 1 if together else n_alternatives
         owner[:, i] = len(column) + (0 if together else np.arange(n_alternatives))
