@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from argbest.errors import InputError, unknown_name
 from argbest.models.base import Model
@@ -23,19 +23,64 @@ from argbest.policies.random import Random
 from argbest.policies.top_two import TopTwo
 from argbest.policies.two_stage import TS, TSPlus
 from argbest.problems.base import Problem
-from argbest.problems.synthetic import branin
+from argbest.problems.classical import classical
+from argbest.problems.design import Design, EveryPair, RandomContexts, extremes_alike
+from argbest.problems.newsvendor import newsvendor
+from argbest.problems.queue_staffing import queue_staffing
+from argbest.problems.random_draws import gp_draws, metric_draws, trend_draws
+from argbest.problems.synthetic import (
+    branin,
+    branin_separated,
+    branin_text,
+    cosine8,
+    cosine8_separated,
+    griewank,
+    griewank_separated,
+    griewank_text,
+    hartmann3,
+    hartmann3_separated,
+)
+
+
+class Family(Protocol):
+    """Problems of one shape that differ in their truth: every macro-replication draws its own."""
+
+    @property
+    def name(self) -> str:
+        """What the family is called."""
+
+    @property
+    def description(self) -> str:
+        """What its problems have in common."""
+
+    def draw(self, seed: int) -> Problem:
+        """Return the problem of this seed; axes, weights and bounds do not depend on it."""
 
 
 class PolicyEntry(NamedTuple):
-    """How to make a policy, and the model it is used with unless another is named."""
+    """How to make a policy, the model it is used with unless another is named, and its own initial design.
+
+    ``initial`` maps a problem and a number of replications to a design of about that number.
+    """
 
     make: Callable[[], Policy]
     model: str
+    initial: Callable[[Problem, int], Design] | None = None
+
+
+class ProblemEntry(NamedTuple):
+    """How to make a problem or a family, and the initial design experiments on it use unless told."""
+
+    make: Callable[[], Problem | Family]
+    initial: Design = EveryPair(2)
 
 
 MODELS: dict[str, Callable[[], Model[Any]]] = {
     "gp": GP,
+    "gp-pair-noise": lambda: GP(noise="pair"),
+    "pooled-gp": lambda: GP(pooled=("lengthscale", "scale"), noise="pooled"),
     "shared-gp": SharedGP,
+    "shared-gp-pair-noise": lambda: SharedGP(noise="pair"),
     "independent": Independent,
     "linear": Linear,
 }
@@ -50,14 +95,31 @@ POLICIES: dict[str, PolicyEntry] = {
     "top-two": PolicyEntry(TopTwo, "gp"),
     "c-ocba": PolicyEntry(COCBA, "independent"),
     "dsco": PolicyEntry(DSCO, "independent"),
-    "ts": PolicyEntry(TS, "linear"),
-    "ts-plus": PolicyEntry(TSPlus, "linear"),
+    "ts": PolicyEntry(TS, "linear", extremes_alike),
+    "ts-plus": PolicyEntry(TSPlus, "linear", extremes_alike),
     "ocba": PolicyEntry(OCBA, "independent"),
     "equal": PolicyEntry(Equal, "gp"),
     "random": PolicyEntry(Random, "gp"),
 }
 
-PROBLEMS: dict[str, Callable[[], Problem]] = {"branin": branin}
+PROBLEMS: dict[str, ProblemEntry] = {
+    "branin": ProblemEntry(branin),
+    "branin-text": ProblemEntry(branin_text),
+    "branin-separated": ProblemEntry(branin_separated),
+    "griewank": ProblemEntry(griewank),
+    "griewank-text": ProblemEntry(griewank_text),
+    "griewank-separated": ProblemEntry(griewank_separated),
+    "hartmann3": ProblemEntry(hartmann3, RandomContexts(6, replace=True)),
+    "hartmann3-separated": ProblemEntry(hartmann3_separated),
+    "cosine8": ProblemEntry(cosine8, RandomContexts(16, replace=True)),
+    "cosine8-separated": ProblemEntry(cosine8_separated, RandomContexts(16, replace=True)),
+    "gp-draws": ProblemEntry(gp_draws),
+    "trend-draws": ProblemEntry(trend_draws),
+    "metric-draws": ProblemEntry(metric_draws),
+    "queue-staffing": ProblemEntry(queue_staffing),
+    "newsvendor": ProblemEntry(newsvendor),
+    "classical": ProblemEntry(classical),
+}
 
 
 def policy(name: str) -> PolicyEntry:
@@ -74,11 +136,17 @@ def model(name: str) -> Model[Any]:
     return MODELS[name]()
 
 
-def problem(name: str) -> Problem:
-    """Return a shipped problem by its registry name."""
+def problem_entry(name: str) -> ProblemEntry:
+    """Return the entry of a problem or a family by its registry name."""
     if name not in PROBLEMS:
         raise unknown_name("problem", name, PROBLEMS)
-    return PROBLEMS[name]()
+    return PROBLEMS[name]
+
+
+def problem(name: str) -> Problem:
+    """Return a shipped problem by its registry name; of a family, the draw of seed 0."""
+    made = problem_entry(name).make()
+    return made if isinstance(made, Problem) else made.draw(0)
 
 
 def choose(policy_given: str | Policy, model_given: str | Model[Any] | None) -> tuple[Policy, Model[Any]]:

@@ -1,7 +1,6 @@
 """Synthetic problems: the paper's Branin, against its printed figures and its published runs."""
 
 import os
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -97,18 +96,3 @@ def test_the_simulator_takes_plain_values_too_and_refuses_unknown_ones(problem: 
     assert problem.simulate(-5.0, row, 7) == problem.simulate({"x1": -5.0}, row, 7)
     with pytest.raises(InputError, match=r"unknown alternative 0\.5"):
         problem.simulate(0.5, row, 7)
-
-
-def test_the_problem_survives_a_trip_to_another_process(problem: Problem) -> None:
-    assert problem.simulate is not None
-    copy = pickle.loads(pickle.dumps(problem))  # noqa: S301
-    assert copy.simulate(-5.0, problem.contexts.item(0), 7) == problem.simulate(
-        -5.0, problem.contexts.item(0), 7
-    )
-    assert copy.summary() == problem.summary()
-
-
-def test_the_description_is_one_sentence_that_says_where_the_truth_comes_from(problem: Problem) -> None:
-    assert problem.name == "branin"
-    assert problem.description.count(".") == 1
-    assert "the truth is the function itself" in problem.description

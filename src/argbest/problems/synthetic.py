@@ -1,34 +1,117 @@
-"""Synthetic problems: test functions on a grid of alternatives and scattered contexts, with exact truth."""
+"""Synthetic problems: test functions on a grid of alternatives and scattered contexts, with exact truth.
+
+Branin, Griewank, Hartmann3 and Cosine8 as in the experiments of Cakmak, Gao and Zhou. Every scale is the
+mean, over many draws, of 100 / (max - min) at 1,000 uniform points of the domain. A name that ends in `-text`
+is the problem as printed, where the experiments differ; one in `-separated` has no ties and no tiny gaps.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from argbest import streams
 from argbest.core.arrays import Array
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
+from argbest.problems.hardness import with_hardness
+from argbest.problems.noisy_table import table_problem
+
+Domain: TypeAlias = dict[
+    str, tuple[float, float]
+]  # the first coordinate is chosen, the others are the context
 
 _NOISE_SD = 3.0  # the paper's (max - min) / (100 / 3), with values scaled to a range of 100
+_LEAD = 0.3  # noise standard deviations between the best two, at least, in separated problems
+_CANDIDATES = 20  # contexts drawn for each one kept, more than enough
+_SQUARE: Domain = {"x1": (-10.0, 10.0), "x2": (-10.0, 10.0)}
+_BRANIN_WEIGHTS = (0.03, 0.07, 0.2, 0.1, 0.15, 0.2, 0.02, 0.08, 0.1, 0.05)
 
 
 def branin() -> Problem:
-    """Return the Branin problem of Cakmak, Gao and Zhou's experiments: x1 is chosen, x2 is the context.
-
-    The scale 0.370 is the mean, over many draws, of 100 / (max - min) at 1,000 uniform points of the domain.
-    """
+    """Return the Branin problem of the paper's experiments: x1 is chosen, x2 is the context."""
+    domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
     return _scattered(
         "branin",
+        "Negated Branin function",
         _branin,
-        {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)},
+        domain,
         shape=(10, 10),
         scale=0.370,
-        weights=(0.03, 0.07, 0.2, 0.1, 0.15, 0.2, 0.02, 0.08, 0.1, 0.05),
-        description=(
-            "Negated Branin function, scaled to a range of about 100, with normal noise of standard "
-            "deviation 3; the truth is the function itself."
-        ),
+        weights=_BRANIN_WEIGHTS,
+    )
+
+
+def branin_text() -> Problem:
+    """Return Branin on the domain printed in the paper, where x2 ends at 10."""
+    domain = {"x1": (-5.0, 10.0), "x2": (0.0, 10.0)}
+    about = "Negated Branin function on the printed domain"
+    return _scattered(
+        "branin-text", about, _branin, domain, shape=(10, 10), scale=0.359, weights=_BRANIN_WEIGHTS
+    )
+
+
+def branin_separated() -> Problem:
+    """Return Branin in contexts whose best alternative leads clearly, all weighing the same."""
+    domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
+    about = "Negated Branin function in contexts of clear lead"
+    return _scattered("branin-separated", about, _branin, domain, shape=(10, 10), scale=0.370, lead=_LEAD)
+
+
+def griewank() -> Problem:
+    """Return the Griewank problem of the experiments: all alternatives but the last moved by 0.2.
+
+    The function is even in x1, so without the shift alternatives come in tied pairs.
+    """
+    about = "Negated Griewank function, alternatives shifted to break its symmetry"
+    return _scattered("griewank", about, _griewank, _SQUARE, shape=(10, 20), scale=49.5, moved=0.2)
+
+
+def griewank_text() -> Problem:
+    """Return Griewank as printed, with every best alternative tied with its mirror image."""
+    return _scattered(
+        "griewank-text", "Negated Griewank function", _griewank, _SQUARE, shape=(10, 20), scale=49.5
+    )
+
+
+def griewank_separated() -> Problem:
+    """Return Griewank on the half x1 >= 0, in contexts whose best alternative leads clearly."""
+    domain: Domain = {"x1": (0.0, 10.0), "x2": (-10.0, 10.0)}
+    about = "Negated Griewank function of x1 >= 0 in contexts of clear lead"
+    return _scattered("griewank-separated", about, _griewank, domain, shape=(10, 20), scale=49.5, lead=_LEAD)
+
+
+def hartmann3() -> Problem:
+    """Return the three-dimensional Hartmann problem: x1 is chosen, (x2, x3) is the context."""
+    domain = dict.fromkeys(("x1", "x2", "x3"), (0.0, 1.0))
+    return _scattered(
+        "hartmann3", "Negated Hartmann function", _hartmann3, domain, shape=(20, 20), scale=26.25
+    )
+
+
+def hartmann3_separated() -> Problem:
+    """Return Hartmann with the steeper x2 chosen, from ten alternatives, in contexts of clear lead."""
+    domain = dict.fromkeys(("x2", "x1", "x3"), (0.0, 1.0))
+    about = "Negated Hartmann function of x2 in contexts of clear lead"
+    return _scattered(
+        "hartmann3-separated", about, _hartmann3_of_x2, domain, shape=(10, 20), scale=26.25, lead=_LEAD
+    )
+
+
+def cosine8() -> Problem:
+    """Return the Cosine8 problem: x1 is chosen, (x2, ..., x8) is the context, and neither moves the other."""
+    domain = {f"x{i}": (-1.0, 1.0) for i in range(1, 9)}
+    return _scattered("cosine8", "Cosine mixture function", _cosine8, domain, shape=(20, 40), scale=18.64)
+
+
+def cosine8_separated() -> Problem:
+    """Return Cosine8 with a common shift of all coordinates chosen, so that the best follows the context.
+
+    Alternative t in context z is worth f(t, z_2 + t, ..., z_8 + t); the function is defined beyond [-1, 1].
+    """
+    domain = {"shift": (-1.0, 1.0)} | {f"x{i}": (-1.0, 1.0) for i in range(2, 9)}
+    about = "Cosine mixture function under a shift of all coordinates in contexts of clear lead"
+    return _scattered(
+        "cosine8-separated", about, _cosine8_shifted, domain, shape=(20, 40), scale=18.64, lead=_LEAD
     )
 
 
@@ -38,52 +121,78 @@ def _branin(x: Array) -> Array:
     return -(valley**2 + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(x1) + 10.0)
 
 
-@dataclass(frozen=True, eq=False)
-class NoisyTable:
-    """A simulator that looks up the mean and adds normal noise, a function of the seed alone."""
+def _griewank(x: Array) -> Array:
+    """Return Π_i cos(x_i / √i) - Σ_i x_i² / 4000 - 1, at most 0."""
+    i = np.arange(1, x.shape[-1] + 1)
+    return np.asarray(np.cos(x / np.sqrt(i)).prod(axis=-1) - (x**2).sum(axis=-1) / 4000.0 - 1.0)
 
-    alternatives: Axis
-    contexts: Axis
-    mean: Array
-    noise_sd: float
 
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return one noisy reward."""
-        cell = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.mean[cell] + self.noise_sd * streams.standard_normal(seed))
+_HARTMANN_HEIGHT = np.array([1.0, 1.2, 3.0, 3.2])
+_HARTMANN_STEEPNESS = np.array([[3.0, 10.0, 30.0], [0.1, 10.0, 35.0], [3.0, 10.0, 30.0], [0.1, 10.0, 35.0]])
+_HARTMANN_CENTRE = 1e-4 * np.array(
+    [[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]]
+)
+
+
+def _hartmann3(x: Array) -> Array:
+    """Return Σ_i h_i exp(-Σ_j a_ij (x_j - p_ij)²), four bumps, at most 3.86278."""
+    distance = (_HARTMANN_STEEPNESS * (x[..., None, :] - _HARTMANN_CENTRE) ** 2).sum(axis=-1)
+    return np.asarray(np.exp(-distance) @ _HARTMANN_HEIGHT)
+
+
+def _cosine8(x: Array) -> Array:
+    """Return Σ_i [0.1 cos(5π x_i) - x_i²], at most 0.8."""
+    return np.asarray((0.1 * np.cos(5.0 * np.pi * x) - x**2).sum(axis=-1))
+
+
+def _cosine8_shifted(x: Array) -> Array:
+    shift = x[..., :1]
+    return _cosine8(np.concatenate([shift, x[..., 1:] + shift], axis=-1))
+
+
+def _hartmann3_of_x2(x: Array) -> Array:
+    return _hartmann3(x[..., [1, 0, 2]])
 
 
 def _scattered(
     name: str,
+    about: str,
     function: Callable[[Array], Array],
-    domain: dict[str, tuple[float, float]],
+    domain: Domain,
     *,
     shape: tuple[int, int],
     scale: float,
     weights: tuple[float, ...] | None = None,
-    description: str,
+    moved: float = 0.0,
+    lead: float = 0.0,
 ) -> Problem:
-    """Return the problem with alternatives even in the first coordinate and contexts random in the rest."""
-    lo, hi = np.array(list(domain.values())).T
-    chosen = lo[0] + (hi[0] - lo[0]) * np.linspace(0.0, 1.0, shape[0])
-    scattered = lo[1:] + (hi[1:] - lo[1:]) * _uniform(shape[1], len(domain) - 1)
-    first, *rest = domain
-    alternatives = Axis.of("alternative", [{first: x} for x in chosen])
-    contexts = Axis.of("context", [dict(zip(rest, point, strict=True)) for point in scattered])
-    grid = np.empty((*shape, len(domain)))
+    """Return the problem with alternatives even in the first coordinate and contexts random in the rest.
+
+    All alternatives but the last are `moved`. With a `lead` the contexts are the first of the sequence in
+    which the best alternative is at least so many noise standard deviations ahead.
+    """
+    (chosen_name, *context_names), ranges = domain, np.array(list(domain.values()))
+    lo, width = ranges[:, 0], ranges[:, 1] - ranges[:, 0]
+    chosen = lo[0] + width[0] * np.linspace(0.0, 1.0, shape[0])
+    chosen[:-1] += moved
+    scattered = lo[1:] + width[1:] * _uniform(shape[1] * (_CANDIDATES if lead else 1), len(domain) - 1)
+    grid = np.empty((len(chosen), len(scattered), len(domain)))
     grid[..., 0], grid[..., 1:] = chosen[:, None], scattered
-    truth = scale * function(grid)
-    return Problem(
-        alternatives,
-        contexts,
-        NoisyTable(alternatives, contexts, truth, _NOISE_SD),
+    values = scale * function(grid)
+    second, first = np.sort(values, axis=0)[-2:]
+    kept = np.flatnonzero(first - second >= lead * _NOISE_SD)[: shape[1]]
+    problem = table_problem(
+        Axis.of("alternative", [{chosen_name: x} for x in chosen]),
+        Axis.of("context", [dict(zip(context_names, row, strict=True)) for row in scattered[kept]]),
+        truth=values[:, kept],
+        noise_sd=np.full(shape, _NOISE_SD),
         weights=weights,
-        bounds={column: domain[column] for column in rest},
-        truth=truth,
-        noise_sd=_NOISE_SD,
+        bounds={column: domain[column] for column in context_names},
         name=name,
-        description=description,
+        description=f"{about}, scaled to a range of about 100, with normal noise of standard deviation 3; "
+        "the truth is the function itself",
     )
+    return with_hardness(problem)
 
 
 def _uniform(n: int, d: int) -> Array:

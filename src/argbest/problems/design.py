@@ -12,6 +12,7 @@ from argbest.errors import InputError
 from argbest.problems.base import Problem
 
 Pair = tuple[int, int]
+_LEAST = 2  # replications from which a variance can be estimated
 
 
 class Design(Protocol):
@@ -70,13 +71,18 @@ class ExtremeContexts:
     replications: int
 
     def __post_init__(self) -> None:
-        whole("replications", self.replications, at_least=2)
+        whole("replications", self.replications, at_least=_LEAST)
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
         """Return all alternatives at all extreme contexts once, then again, as often as asked."""
-        x = two_stage.coordinates(problem.contexts.separation(problem.bounds))
-        extremes = two_stage.extreme_design(x).tolist()
+        extremes = _extremes(problem)
         return [(k, c) for k in range(problem.n_alternatives) for c in extremes] * self.replications
+
+
+def extremes_alike(problem: Problem, n: int) -> ExtremeContexts:
+    """Return the design of the extreme contexts with about n replications in all, at least two of a pair."""
+    rows = problem.n_alternatives * len(_extremes(problem))
+    return ExtremeContexts(max(_LEAST, round(n / rows)))
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,12 @@ def design(given: object) -> Design:
         if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
             return Pairs(tuple((k, c) for k, c in entries))
     raise InputError(_EXPECTED.format(given))
+
+
+def _extremes(problem: Problem) -> list[int]:
+    """Return the positions of the extreme contexts."""
+    x = two_stage.coordinates(problem.contexts.separation(problem.bounds))
+    return [int(c) for c in two_stage.extreme_design(x)]
 
 
 _EXPECTED = (
