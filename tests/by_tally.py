@@ -36,6 +36,6 @@ def propose_by(
     setting = Setting(np.full(n_contexts, 1 / n_contexts), np.zeros((1, n_contexts, n_contexts)), everywhere)
     # A belief that says the opposite of the data: these policies must not look at it.
     belief = CellBelief(-tally.mean, np.ones(tally.shape), np.ones(tally.shape))
-    draws = Draws(0, Purpose.POLICY, np.zeros(tally.shape[:-2], int))
+    draws = Draws(np.zeros(tally.shape[:-2], int), Purpose.POLICY)
     under_way = np.zeros_like(tally.count) if pending is None else pending
     return policy.propose(belief, tally, under_way, setting, draws, n)

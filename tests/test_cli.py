@@ -161,7 +161,7 @@ def test_ties_and_uneven_noise_are_described(monkeypatch: pytest.MonkeyPatch) ->
         noise_sd=[[1, 2], [3, 4]],
         name="odd",
     )
-    monkeypatch.setitem(registry.PROBLEMS, "odd", lambda: problem)
+    monkeypatch.setitem(registry.PROBLEMS, "odd", registry.ProblemEntry(lambda: problem))
     result = call("problems", "odd")
     assert "odd: 2 alternatives x 2 contexts, smaller is better" in result.stdout
     assert "[b]A[/b] = B" in result.stdout
@@ -171,8 +171,9 @@ def test_ties_and_uneven_noise_are_described(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_large_problem_or_one_without_truth_is_described_too(monkeypatch: pytest.MonkeyPatch) -> None:
     names = list(range(11))
-    monkeypatch.setitem(registry.PROBLEMS, "large", lambda: Problem(names, [1], truth=[[k] for k in names]))
-    monkeypatch.setitem(registry.PROBLEMS, "dark", lambda: Problem(names, [1, 2]))
+    large, dark = Problem(names, [1], truth=[[k] for k in names]), Problem(names, [1, 2])
+    monkeypatch.setitem(registry.PROBLEMS, "large", registry.ProblemEntry(lambda: large))
+    monkeypatch.setitem(registry.PROBLEMS, "dark", registry.ProblemEntry(lambda: dark))
     assert "11 alternatives are too many to show here; --json has them" in call("problems", "large").stdout
     result = call("problems", "dark")
     assert result.exit_code == 0
@@ -228,7 +229,7 @@ def test_notices_of_compilation_are_one_plain_line(monkeypatch: pytest.MonkeyPat
         warnings.warn("compiling something: some seconds.", CompilationNotice, stacklevel=2)
         return Problem(["A", "B"], [1])
 
-    monkeypatch.setitem(registry.PROBLEMS, "new", compiles)
+    monkeypatch.setitem(registry.PROBLEMS, "new", registry.ProblemEntry(compiles))
     result = call("problems", "new", "--json")
     assert (result.exit_code, result.stderr) == (0, "argbest: compiling something: some seconds.\n")
 
@@ -238,7 +239,7 @@ def test_other_warnings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.warn("something else", UserWarning, stacklevel=2)
         return Problem(["A", "B"], [1])
 
-    monkeypatch.setitem(registry.PROBLEMS, "new", warns)
+    monkeypatch.setitem(registry.PROBLEMS, "new", registry.ProblemEntry(warns))
     with pytest.warns(UserWarning, match="something else"):
         call("problems", "new", "--json")
 

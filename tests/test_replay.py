@@ -27,7 +27,7 @@ def replay(rows: pd.DataFrame, setting: Setting, *, warm: bool) -> tuple[int, in
         if (i - INITIAL) % REFIT_EVERY == 0:
             params = model.fit(tally, setting, params if warm else None)
             belief = model.posterior(tally, setting, params)
-        draws = Draws(0, Purpose.POLICY, 0, i)
+        draws = Draws(0, Purpose.POLICY, i)
         ours = policy.propose(belief, tally, np.zeros((10, 10), np.int64), setting, draws)
         shared += (ours.alternative[0], ours.context[0]) == (alternative[i], context[i])
         theirs = Decision(np.asarray(alternative[i]), np.asarray(context[i]))

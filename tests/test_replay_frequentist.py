@@ -33,7 +33,7 @@ def test_every_published_decision_is_ours(reference: Path, name: str, policy: Po
     model, pending, shared = Independent(), np.zeros(tally.shape, np.int64), 0
     for i in range(INITIAL, n_rows):
         belief = model.posterior(tally, setting, model.fit(tally, setting))
-        draws = Draws(0, Purpose.POLICY, np.arange(n_runs), i)
+        draws = Draws(np.arange(n_runs), Purpose.POLICY, i)
         ours = policy.propose(belief, tally, pending, setting, draws)
         same = (ours.alternative[:, 0] == alternative[:, i]) & (ours.context[:, 0] == context[:, i])
         shared += int(same.sum())

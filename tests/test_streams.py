@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from argbest.streams import Draws, Purpose, cell_seed, generator, philox, standard_normal
+from argbest.streams import Draws, Purpose, cell_seed, generator, philox, roots, standard_normal
 
 ONES = 0xFFFFFFFF
 ROOTS = st.integers(0, 2**64 - 1)
@@ -41,39 +41,37 @@ def test_a_word_outside_32_bits_is_refused(word: int) -> None:
 
 
 @given(ROOTS, st.integers(0, 2**32 - 1), st.integers(0, 5))
-def test_many_macroreplications_at_once_see_what_each_sees_alone(root: int, step: int, lane: int) -> None:
-    runs = np.array([[0, 1, 2], [7, 99, 2**32 - 1]])
-    together = Draws(root, Purpose.POLICY, runs, step).uniform(lane)
-    alone = [[float(Draws(root, Purpose.POLICY, int(r), step).uniform(lane)) for r in row] for row in runs]
+def test_many_roots_at_once_see_what_each_sees_alone(root: int, step: int, lane: int) -> None:
+    many = np.array([[0, 1, 2], [7, 2**63, root]], np.uint64)
+    together = Draws(many, Purpose.POLICY, step).uniform(lane)
+    alone = [[float(Draws(int(r), Purpose.POLICY, step).uniform(lane)) for r in row] for row in many]
     np.testing.assert_array_equal(together, alone)
     assert ((together >= 0) & (together < 1)).all()
 
 
 def test_a_single_draw_is_the_53_leading_bits_of_its_block() -> None:
-    draw = Draws(2**32 + 5, Purpose.DESIGN, macroreplication=3, step=2).uniform(lane=1)
-    high, low = philox((1, 2, 3, Purpose.DESIGN), (5, 1))[:2]
+    draw = Draws(2**32 + 5, Purpose.DESIGN, step=2).uniform(lane=1)
+    high, low = philox((1, 2, 0, Purpose.DESIGN), (5, 1))[:2]
     assert draw.shape == ()
     assert float(draw) * 2**53 == (int(high) >> 5) * 2**26 + (int(low) >> 6)
 
 
 def test_every_part_of_the_address_changes_the_draw() -> None:
     draws = [
-        float(Draws(root, purpose, run, step).uniform(lane))
+        float(Draws(root, purpose, step).uniform(lane))
         for root in (0, 1, 2**32, 2**63)
         for purpose in Purpose
-        for run in (0, 1)
         for step in (0, 1)
         for lane in (0, 1)
     ]
-    assert len(set(draws)) == 4 * len(Purpose) * 8
+    assert len(set(draws)) == 4 * len(Purpose) * 4
 
 
 def test_uniform_draws_are_uniform_over_every_part_of_the_address() -> None:
     # Kolmogorov-Smirnov, three tests at 1e-4 each: false-alarm rate 3e-4 had the seed not been fixed.
-    runs = np.arange(20_000)
     samples = [
-        Draws(1, Purpose.POLICY, runs).uniform(),
-        np.array([float(Draws(1, Purpose.POLICY, 0, step).uniform()) for step in range(5_000)]),
+        Draws(roots(1, np.arange(20_000)), Purpose.POLICY).uniform(),
+        np.array([float(Draws(1, Purpose.POLICY, step).uniform()) for step in range(5_000)]),
         np.array([float(Draws(1, Purpose.POLICY).uniform(lane)) for lane in range(5_000)]),
     ]
     for sample in samples:
@@ -131,6 +129,44 @@ def test_neighbouring_roots_give_unrelated_seeds() -> None:
     assert abs(np.corrcoef(a, np.roll(a, 1))[0, 1]) < 0.028
 
 
+@given(st.lists(ROOTS, min_size=1, max_size=5), st.integers(0, 9), st.integers(0, 2**20))
+def test_seeds_of_many_roots_are_those_of_each_root(many: list[int], cell: int, replication: int) -> None:
+    together = cell_seed(np.array(many, np.uint64), cell, replication, n_cells=10)
+    assert together.tolist() == [int(cell_seed(root, cell, replication, n_cells=10)) for root in many]
+
+
+def test_roots_cells_and_replications_broadcast() -> None:
+    many = np.array([3, 5, 2**62])
+    table = cell_seed(many[:, None], np.arange(4), np.arange(4) * 7, n_cells=4)
+    for row, root in zip(table, many.tolist(), strict=True):
+        np.testing.assert_array_equal(row, cell_seed(root, np.arange(4), np.arange(4) * 7, n_cells=4))
+
+
+def test_roots_remembered_by_content_are_told_apart_by_type_and_shape() -> None:
+    wide = np.array([[1, 2], [3, 4]])
+    for many in (wide, wide.ravel(), wide.T, wide.astype(np.uint64), wide.astype(np.int32)):
+        alone = np.vectorize(lambda root: int(cell_seed(int(root), 1, 2, n_cells=5)))(many)
+        np.testing.assert_array_equal(cell_seed(many, 1, 2, n_cells=5), alone)
+
+
+@given(ROOTS)
+def test_the_root_of_a_macroreplication_is_a_function_of_its_number_alone(seed: int) -> None:
+    many = roots(seed, np.arange(100))
+    assert many.dtype == np.int64
+    assert many.min() >= 0
+    assert np.unique(many).size == 100
+    np.testing.assert_array_equal(roots(seed, np.array([99, 7])), many[[99, 7]])
+    assert int(roots(seed, 7)) == many[7]
+
+
+def test_roots_of_neighbouring_seeds_and_numbers_share_no_more_bits_than_chance() -> None:
+    a, b = roots(0, np.arange(4_000)), roots(1, np.arange(4_000))
+    for changed in (a ^ b, a[1:] ^ a[:-1]):
+        flipped = (changed[:, None] >> np.arange(63) & 1).mean(axis=0)
+        # Standard error 0.008; 0.05 is six of them over 2 x 63 bits: false-alarm rate below 1e-6.
+        assert abs(flipped - 0.5).max() < 0.05
+
+
 @pytest.mark.parametrize(("cell", "replication"), [(10, 0), (-1, 0), (0, -1)])
 def test_a_cell_or_replication_out_of_range_is_refused(cell: int, replication: int) -> None:
     with pytest.raises(ValueError, match="cells run from 0 to n_cells - 1 = 9"):
@@ -184,3 +220,4 @@ def test_seeds_and_noise_stay_what_they_are_from_release_to_release() -> None:
     noise = [1.6322078000579063, -0.09651266063896555, -0.07063041443985266]
     np.testing.assert_allclose(standard_normal(np.arange(3)), noise, rtol=1e-12)
     assert float(Draws(0, Purpose.POLICY).uniform()) == 0.17893146779634694
+    assert roots(0, np.arange(2)).tolist() == [6901303937799146896, 4646828409151800677]

@@ -6,7 +6,7 @@ from argbest.core.certificate import Certificate
 from argbest.errors import ArgbestError, FitError, InputError, SimulationError, TrialError
 from argbest.models.gp import GP
 from argbest.problems.base import Problem
-from argbest.study.design import EveryPair, ExtremeContexts, RandomContexts
+from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
 from argbest.study.select import select
 from argbest.study.stopping import ExpectedPCS, OpportunityCost, WorstPCS
 from argbest.study.study import Study

@@ -1,8 +1,9 @@
 """All randomness: every draw and every seed is a pure function of its address, not of earlier draws.
 
 The generator is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-SC 2011). The two halves of a root are its key; purpose, macro-replication, step and lane each have a counter
-word of their own, and Philox is a bijection of the counter, so two addresses of one root never share a block.
+SC 2011). The two halves of a root are its key; purpose, step and lane each have a counter word of their own,
+and Philox is a bijection of the counter, so two addresses of one root never share a block. Every study and
+every macro-replication has a root of its own.
 """
 
 import functools
@@ -32,6 +33,8 @@ class Purpose(IntEnum):
     DESIGN = 3
     CERTIFICATE = 4
     SEED = 5
+    ROOT = 6
+    PROBLEM = 7
 
 
 def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]:
@@ -41,26 +44,34 @@ def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """The uniform numbers of one step; an array of macro-replications sees what each would see alone."""
+    """The uniform numbers of one step; of many roots at once each sees what it would see alone."""
 
-    root: int
+    root: Words
     purpose: Purpose
-    macroreplication: Words = 0
     step: int = 0
 
     def uniform(self, lane: int = 0) -> Array:
-        """Return numbers in [0, 1) with 53 bits in the shape of `macroreplication`; lanes are independent."""
-        words = _block((lane, self.step, self.macroreplication, self.purpose), _halves(self.root))
+        """Return numbers in [0, 1) with 53 bits in the shape of `root`; lanes are independent."""
+        words = _block((lane, self.step, 0, self.purpose), _halves(self.root))
         return np.asarray(_unit(words[0], words[1]), dtype=np.float64)
 
 
-def cell_seed(root: int, cell: Words, replication: Words, *, n_cells: int) -> IntArray:
+def roots(seed: int, macroreplications: Words) -> IntArray:
+    """Return the roots in [0, 2^63) of the given macro-replications (0, 1, ...) of an experiment.
+
+    Each is a function of the seed and its own number alone, however many there are.
+    """
+    high, low, _, _ = _block((macroreplications, 0, 0, Purpose.ROOT), _halves(seed))
+    return np.asarray((high & _SEED) << 32 | low, dtype=np.int64)
+
+
+def cell_seed(root: Words, cell: Words, replication: Words, *, n_cells: int) -> IntArray:
     """Return the simulation seeds in [0, 2^31) of the given replications (0, 1, ...) of the given cells.
 
     A bijection of 31-bit integers, keyed by the root, is applied to `replication · n_cells + cell`, so the
     first 2^31 seeds of a study are distinct. With cell = alternative · C + context and n_cells = K · C every
     pair has seeds of its own; with cell = context and n_cells = C the alternatives share them (common random
-    numbers).
+    numbers). The three broadcast against each other.
     """
     single = isinstance(cell, int) and isinstance(replication, int)  # plain integers are ten times faster
     low, high, first = (
@@ -72,7 +83,7 @@ def cell_seed(root: int, cell: Words, replication: Words, *, n_cells: int) -> In
             "and replications from 0. Pass as n_cells the number of distinct cells."
         )
     x: Any = ((replication if single else np.asarray(replication, dtype=np.int64)) * n_cells + cell) & _SEED
-    for mask, multiplier in _round_keys(root):
+    for mask, multiplier in _round_keys(root) if isinstance(root, int) else _many_round_keys(root):
         # Each of the three is invertible modulo 2^31: xor, an odd factor, and a shift to the right.
         x = ((x ^ mask) * multiplier) & _SEED
         x = x ^ (x >> 16)
@@ -95,8 +106,28 @@ def generator(root: int, purpose: Purpose) -> np.random.Generator:
 @functools.lru_cache(maxsize=64)
 def _round_keys(root: int) -> tuple[tuple[int, int], ...]:
     """Return (mask, odd multiplier) for each round of the seed bijection."""
-    words = philox((np.arange(_SEED_ROUNDS), 0, 0, Purpose.SEED), _halves(root))
-    return tuple((int(w[0]) & _SEED, (int(w[1]) & _SEED) | 1) for w in words)
+    return tuple((int(mask), int(multiplier)) for mask, multiplier in _round_words(root))
+
+
+def _many_round_keys(root: Any) -> list[tuple[IntArray, IntArray]]:
+    """Return (masks, odd multipliers) in the shape of `root` for each round; the last few are remembered."""
+    array = np.asarray(root)
+    return _remembered_round_keys(array.tobytes(), array.dtype.str, array.shape)
+
+
+@functools.lru_cache(maxsize=8)
+def _remembered_round_keys(
+    content: bytes, kind: str, shape: tuple[int, ...]
+) -> list[tuple[IntArray, IntArray]]:
+    return _round_words(np.frombuffer(content, np.dtype(kind)).reshape(shape))
+
+
+def _round_words(root: Any) -> list[tuple[IntArray, IntArray]]:
+    blocks = (_block((i, 0, 0, Purpose.SEED), _halves(root)) for i in range(_SEED_ROUNDS))
+    return [
+        (np.asarray(mask & _SEED, dtype=np.int64), np.asarray(factor & _SEED | 1, dtype=np.int64))
+        for mask, factor, _, _ in blocks
+    ]
 
 
 def _block(counter: Iterable[Words], key: Iterable[Words]) -> tuple[Any, Any, Any, Any]:
@@ -140,5 +171,5 @@ def _unit(high: Any, low: Any) -> Any:
 def _refusal(value: object) -> ValueError:
     return ValueError(
         f"got {value!r} in the address of a random number; a root or a seed is an integer from 0 to "
-        "2^64 - 1, a macro-replication, step or lane from 0 to 2^32 - 1. Pass an integer in that range."
+        "2^64 - 1, a macro-replication, step or lane from 0 to 2^32 - 1. Pass integers in that range."
     )

@@ -18,7 +18,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.streams import Draws, Purpose
+from argbest.streams import Draws, Purpose, roots
 
 PERMUTATION, SHIFT, SCALE = "permutation", "shift", "scale"
 EVERY_INVARIANCE = frozenset({PERMUTATION, SHIFT, SCALE})
@@ -42,7 +42,7 @@ class Situation:
             Tally(tally.count[run], tally.mean[run], tally.m2[run]),
             self.pending[run],
             self.setting,
-            replace(self.draws, macroreplication=run),
+            replace(self.draws, root=np.asarray(self.draws.root)[run]),
         )
 
 
@@ -61,7 +61,7 @@ def situation(
     weights = rng.random(shape[1]) + 0.1
     setting = Setting(weights / weights.sum(), separation, np.ones(shape[1], bool))
     under_way = rng.integers(0, 2, full) if pending else np.zeros(full, np.int64)
-    draws = Draws(seed, Purpose.POLICY, np.arange(runs), 7)
+    draws = Draws(roots(seed, np.arange(runs)), Purpose.POLICY, 7)
     return Situation(BlockBelief(mean, cov, noise), tally, under_way, setting, draws)
 
 

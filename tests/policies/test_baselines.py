@@ -17,7 +17,7 @@ def propose(
     policy: Policy, count: np.ndarray, pending: np.ndarray, n: int, step: int = 0
 ) -> list[tuple[int, int]]:
     tally = Tally(count, np.zeros(count.shape), np.zeros(count.shape))
-    found = policy.propose(BELIEF, tally, pending, SETTING, Draws(1, Purpose.POLICY, 0, step), n)
+    found = policy.propose(BELIEF, tally, pending, SETTING, Draws(1, Purpose.POLICY, step), n)
     return list(zip(found.alternative.tolist(), found.context.tolist(), strict=True))
 
 

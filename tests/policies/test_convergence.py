@@ -32,7 +32,7 @@ def counts_at_checkpoints() -> list[IntArray]:
         if n in CHECKPOINTS:
             kept.append(tally.count)
         belief = CellBelief(tally.mean, NOISE / tally.count, np.broadcast_to(NOISE, shape))
-        draws = Draws(0, Purpose.POLICY, np.arange(RUNS), n)
+        draws = Draws(np.arange(RUNS), Purpose.POLICY, n)
         found = policy.propose(belief, tally, nothing, setting, draws)
         decision = Decision(found.alternative[:, 0], found.context[:, 0])
         cell = (decision.alternative, decision.context)

@@ -43,7 +43,7 @@ def decide(
     shape = belief.mean.shape
     nothing = np.zeros(shape, int)
     tally = Tally(nothing, np.zeros(shape), np.zeros(shape))
-    draws = Draws(0, Purpose.POLICY, runs, step)
+    draws = Draws(runs, Purpose.POLICY, step)
     pending = nothing if pending is None else pending
     return policy.propose(belief, tally, pending, where or setting(shape[-1]), draws, n)
 

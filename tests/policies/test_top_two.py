@@ -37,7 +37,7 @@ def decide(
     pending: IntArray | None = None,
 ) -> Decision:
     shape = belief.mean.shape
-    draws = Draws(3, Purpose.POLICY, runs, step)
+    draws = Draws(3 + runs, Purpose.POLICY, step)
     pending = np.zeros(shape, int) if pending is None else pending
     return policy.propose(belief, empty(shape), pending, where or setting(shape[-1]), draws, n)
 
@@ -49,7 +49,7 @@ def pairs(decision: Decision) -> list[tuple[int, int]]:
 def literal(belief: Belief, weights: Array, beta: float, step: int) -> tuple[tuple[int, int], bool]:
     """The rule in loops for a single study, and whether it had to fall back on the closest pair."""
     n_alternatives, n_contexts = belief.mean.shape
-    draws = Draws(3, Purpose.POLICY, 0, step)
+    draws = Draws(3, Purpose.POLICY, step)
     size = n_alternatives * n_contexts
 
     def leaders(number: int) -> list[int]:

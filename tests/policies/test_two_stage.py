@@ -39,7 +39,7 @@ def propose(
     runs = np.arange(int(np.prod(tally.shape[:-2]))).reshape(tally.shape[:-2])
     none = np.zeros_like(tally.count)
     return policy.propose(
-        belief, tally, none if pending is None else pending, where, Draws(0, Purpose.POLICY, runs), n
+        belief, tally, none if pending is None else pending, where, Draws(runs, Purpose.POLICY), n
     )
 
 
@@ -119,7 +119,7 @@ def test_many_studies_at_once_equal_single_ones(policy: TS | TSPlus) -> None:
     many = policy.begin(setting(LINE), tally)
     assert many.shares is not None
     belief = CellBelief(tally.mean, np.ones(tally.shape), np.ones(tally.shape))
-    draws = Draws(0, Purpose.POLICY, np.arange(4))
+    draws = Draws(np.arange(4), Purpose.POLICY)
     together = many.propose(belief, tally, pending, setting(LINE, allowed), draws, 5)
     for run in range(4):
         one = Tally(tally.count[run], tally.mean[run], tally.m2[run])
@@ -129,7 +129,7 @@ def test_many_studies_at_once_equal_single_ones(policy: TS | TSPlus) -> None:
             one,
             pending[run],
             setting(LINE, allowed[run]),
-            replace(draws, macroreplication=run),
+            replace(draws, root=run),
             5,
         )
         assert single.shares is not None

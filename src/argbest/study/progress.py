@@ -2,21 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from argbest.study.study import Study
 
 Progress = Callable[[int, int], None]
 
 
 @contextmanager
-def reporter(progress: bool | Progress, budget: int, study: "Study") -> Iterator[Progress]:
-    """Yield the function to call with (done, budget) after every observation."""
+def reporter(progress: bool | Progress, budget: int, done: int = 0) -> Iterator[Progress]:
+    """Yield the function to call with (done, budget) as simulations are done."""
     if callable(progress):
         yield progress
     elif progress:
-        with _bar(budget, study.n_observations) as report:
+        with _bar(budget, done) as report:
             yield report
     else:
         yield lambda _done, _budget: None

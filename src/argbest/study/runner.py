@@ -24,7 +24,7 @@ def run(
     """Simulate until the study holds ``budget`` observations or ``stop``, asked at every refit, is met."""
     simulate = _ready(study, budget, stop)
     checked = -study.refit_every
-    with reporter(progress, budget, study) as report:
+    with reporter(progress, budget, study.n_observations) as report:
         while study.n_observations < budget:
             due = not study.n_waiting and study.n_observations - checked >= study.refit_every
             if stop is not None and due and study.n_observations:

@@ -19,8 +19,8 @@ from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
+from argbest.problems.design import design
 from argbest.study import frames, runner
-from argbest.study.design import design
 from argbest.study.learning import Knowledge, learn
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop

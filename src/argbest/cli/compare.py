@@ -1,0 +1,147 @@
+"""`argbest compare`: policies against each other over many macro-replications."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from argbest.cli.terminal import prepare, say, table
+from argbest.errors import ArgbestError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from argbest.experiment import Results
+
+
+@click.command()
+@click.argument("problem")
+@click.option(
+    "--policy",
+    "policies",
+    metavar="NAME[:MODEL]",
+    multiple=True,
+    required=True,
+    help="A policy, with a model of its own if you like; repeat it for more.",
+)
+@click.option("--model", metavar="NAME", help="Model of policies named without one.")
+@click.option(
+    "--weights",
+    type=click.Choice(["problem", "uniform"]),
+    default="problem",
+    show_default=True,
+    help="How much contexts count.",
+)
+@click.option(
+    "--samples", type=click.IntRange(0), required=True, help="Simulations after the initial design."
+)
+@click.option("--macroreps", type=click.IntRange(1), required=True, help="Macro-replications per policy.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--refit-every", type=click.IntRange(1), default=10, show_default=True, help="Samples between refits."
+)
+@click.option(
+    "--initial",
+    type=click.IntRange(0),
+    help="Replications of every pair to begin with.  [default: the problem's]",
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0.0),
+    default=0.0,
+    show_default=True,
+    help="Selections this near to the best are good.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the curves as one JSON object instead of the table."
+)
+def compare(
+    problem: str,
+    policies: tuple[str, ...],
+    model: str | None,
+    weights: str,
+    samples: int,
+    macroreps: int,
+    seed: int,
+    jobs: int,
+    refit_every: int,
+    initial: int | None,
+    delta: float,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare policies on PROBLEM by macro-replications of the same noise.
+
+    With --out finished work is kept: the same command goes on after an interruption, and adds to it when
+    --macroreps grows.
+    """
+    from argbest.experiment import Contender, Experiment, run
+
+    experiment = Experiment(
+        problem,
+        [Contender.named(name, model=model) for name in policies],
+        samples=samples,
+        macroreps=macroreps,
+        initial=initial,
+        refit_every=refit_every,
+        seed=seed,
+        weights=weights,
+        delta=delta,
+    )
+    if out is not None:
+        prepare(out)
+    results = run(experiment, jobs=jobs, out=out, progress=True)
+    summary = results.summary()
+    if as_json:
+        import json
+
+        click.echo(json.dumps(results.plain(), allow_nan=False))
+    else:
+        _show(results, summary, samples=samples, delta=delta)
+    if out is not None:
+        _write(results, summary, out, quiet=as_json)
+
+
+def _show(results: "Results", summary: "pd.DataFrame", *, samples: int, delta: float) -> None:
+    """Print a row per policy: its measures after the last sample."""
+    last = summary.groupby("contender", sort=False).tail(1)
+    columns = {
+        "policy": last["contender"].tolist(),
+        "PCS_E": _pairs(last, "pcs_e", ".3f"),
+        "PCS_M": [f"{value:.3f}" for value in last["pcs_m"]],
+        "P_all": _pairs(last, "p_all", ".3f"),
+        f"PGS({delta:g})": [f"{value:.3f}" for value in last["pgs"]],
+        "EOC": _pairs(last, "eoc", ".2g"),
+        "claim": [f"{value:.3f}" for value in last["certificate"]],
+        "CPU s": [f"{value * results.macroreps:.3g}" for value in last["seconds"]],
+    }
+    if not delta:
+        del columns["PGS(0)"]
+    say(f"{results.problem}: {results.macroreps} macro-replications, scored after {samples} samples")
+    table(columns, zip(*columns.values(), strict=True), justify="right")
+    say("± one standard error over macro-replications; claim: the certificate's mean PCS_E.")
+
+
+def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
+    """Return texts such as 0.946±0.008, without an error where there is none."""
+    pairs = zip(last[name].tolist(), last[f"{name}_se"].tolist(), strict=True)
+    return [f"{value:{form}}" + ("" if math.isnan(error) else f"±{error:{form}}") for value, error in pairs]
+
+
+def _write(results: "Results", summary: "pd.DataFrame", out: Path, *, quiet: bool) -> None:
+    """Write the summary and, where matplotlib is there, the curves; say where they are."""
+    from argbest.report import comparison
+
+    summary.to_csv(out / "summary.csv", index=False)
+    written = [out / "summary.csv"]
+    try:
+        written.append(comparison.save(summary, out / "curves.png", title=results.problem))
+    except ArgbestError as missing:
+        click.echo(f"argbest: {missing}", err=True)
+    if not quiet:
+        click.echo("\nwritten:")
+        for path in written:
+            click.echo(f"  {path}")

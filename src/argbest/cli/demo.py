@@ -1,0 +1,85 @@
+"""`argbest demo`: a small study from start to finish."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from argbest.cli.terminal import prepare, say, table
+from argbest.errors import ArgbestError
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("argbest-demo"),
+    show_default=True,
+    help="Folder for the results; created if missing.",
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(min=200),
+    default=400,
+    show_default=True,
+    help="Simulations in all; the first 200 are the initial design.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed of the study."
+)
+def demo(out: Path, budget: int, seed: int) -> None:
+    """Run a small study from start to finish.
+
+    Writes observations.csv, selection.csv, policy_map.png and allocation.png.
+    """
+    prepare(out)
+    from argbest import Study, registry
+
+    problem = registry.problem("branin")
+    n_alternatives, n_contexts = problem.shape
+    click.echo(f"{problem.name}: {n_alternatives} alternatives x {n_contexts} contexts, {budget} simulations")
+    study = Study(problem, seed=seed).run(budget, progress=True)
+    _show_selection(study)
+    _write(study, out)
+
+
+def _show_selection(study: "Study") -> None:
+    from argbest.report import curves
+
+    problem, certificate = study.problem, study.certificate()
+    contexts, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
+    short = dict(zip(problem.alternatives.labels, labels, strict=True))
+    columns = ("selected", "runner_up", "gap", "p_best")
+    frame = study.selection().iloc[contexts.order]
+    rows = [
+        (label, short[selected], short[rival], curves.number(gap), f"{p_best:.3f}")
+        for label, selected, rival, gap, p_best in zip(
+            contexts.labels, *(frame[name].tolist() for name in columns), strict=True
+        )
+    ]
+    table((contexts.title, "selected", "runner-up", "gap", "P(best)"), rows, justify="right")
+    right, undecided = problem.correct(certificate.selected), certificate.pcs < curves.DECIDED
+    say(
+        f"certificate: {certificate}",
+        f"undecided: {undecided.sum()} of {len(rows)} contexts have P(best) below {curves.DECIDED:g}",
+        f"truth: {right.sum()} of {len(rows)} selections are right; the truth of this problem is known",
+    )
+
+
+def _write(study: "Study", out: Path) -> None:
+    """Write the frames and, where matplotlib is there, the pictures; say where they are."""
+    from argbest.report import figures
+
+    study.observations().to_csv(out / "observations.csv", index=False)
+    study.selection().to_csv(out / "selection.csv", index=False)
+    written = [out / "observations.csv", out / "selection.csv"]
+    try:
+        written += figures.save(study, out)
+    except ArgbestError as missing:
+        click.echo(f"argbest: {missing}", err=True)
+    click.echo("\nwritten:")
+    for path in written:
+        click.echo(f"  {path}")

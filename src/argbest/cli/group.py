@@ -1,0 +1,78 @@
+"""The command `argbest`: its errors, notices and interruptions are lines of text on standard error."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+import click
+
+from argbest import __version__
+from argbest.errors import ArgbestError, CompilationNotice, InputError, unknown_name
+
+_INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+
+
+class _Misuse(click.ClickException):
+    """An argument that the library refuses."""
+
+    exit_code = 2
+
+
+class _Group(click.Group):
+    """Commands whose errors, notices and interruptions end in a line of text, never in a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Return what the command returns."""
+        try:
+            with _plain_notices():
+                return super().invoke(ctx)
+        except InputError as error:
+            raise _Misuse(str(error)) from error
+        except ArgbestError as error:
+            raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt as interruption:
+            click.echo(f"argbest: {str(interruption) or 'interrupted.'}", err=True)
+            ctx.exit(_INTERRUPTED)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command meant by the first argument, or name the nearest one."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(str(unknown_name("command", args[0], self.list_commands(ctx))))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="argbest", message="%(prog)s %(version)s")
+def main() -> None:
+    """Find the best alternative for every context, from noisy simulations.
+
+    Start with: argbest demo
+    """
+
+
+@contextmanager
+def _plain_notices() -> Iterator[None]:
+    """Show notices of compilation as one line each; other warnings as usual."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CompilationNotice)
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, CompilationNotice):
+                print(f"argbest: {message}", file=sys.stderr)  # a progress bar under way lets it pass above
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,188 @@
+"""The loop: macro-replications side by side in one array program, each the study it would be alone."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from argbest import streams
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import best
+from argbest.core.decision import Decision, at
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.experiment.simulation import Simulators
+from argbest.experiment.spec import Contender, Experiment
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.problems.base import Problem
+
+PARTS = ("decide", "refit", "certify", "simulate")
+Tick = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What R macro-replications of one contender leave behind."""
+
+    selected: IntArray  # [checkpoint, run, context]
+    claim: Array  # [checkpoint, run]: the certificate's PCS_E
+    seconds: dict[str, Array]  # [checkpoint]: processor time of all runs so far: "all" of it, and its PARTS
+    alternative: IntArray  # [sample, run]: what was decided
+    context: IntArray  # [sample, run]
+    tally: Tally  # [run, alternative, context]
+    n_initial: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Everything that is fixed before the first decision."""
+
+    roots: IntArray
+    setting: Setting
+    simulate: Simulators
+    policy: Policy
+    model: Model[Any]
+    tally: Tally
+    n_initial: int
+
+
+@dataclass
+class _Clock:
+    """Processor time by part, in seconds."""
+
+    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    began: float = field(default_factory=time.process_time)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Add the time of the block to a part."""
+        begin = time.process_time()
+        yield
+        self.spent[name] += time.process_time() - begin
+
+    def read(self) -> dict[str, float]:
+        """Return all time so far, and its parts."""
+        return {"all": time.process_time() - self.began, **self.spent}
+
+
+def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick: Tick) -> Trace:
+    """Return the trace of the macro-replications of these numbers.
+
+    The order of operations is that of `Study`: take in, refit when due, look, decide. ``tick`` is called at
+    every checkpoint with the number of samples since the last one, of all runs together.
+    """
+    clock = _Clock()
+    start = _start(experiment, contender, numbers, clock)
+    setting, policy, model, tally = start.setting, start.policy, start.model, start.tally
+    nothing = np.zeros(tally.shape, np.int64)
+    chosen = np.empty((2, experiment.samples, len(numbers)), np.int64)
+    checkpoints = experiment.checkpoints.tolist()
+    selected: list[IntArray] = []
+    claims: list[Array] = []
+    times: list[dict[str, float]] = []
+    params: Any = None
+    belief: Any = None
+    for i in range(experiment.samples + 1):
+        if i % experiment.refit_every == 0:
+            with clock.part("refit"):
+                params = model.fit(tally, setting, params)
+                belief = model.posterior(tally, setting, params, belief)
+        if i == checkpoints[len(times)]:
+            with clock.part("certify"):
+                selected.append(best(belief))
+                claims.append(belief.good_probability(selected[-1]) @ setting.weights)
+            times.append(clock.read())
+            tick(len(numbers) * (i - checkpoints[max(len(times) - 2, 0)]))
+        if i == experiment.samples:
+            break
+        with clock.part("decide"):
+            draws = streams.Draws(start.roots, streams.Purpose.POLICY, start.n_initial + i)
+            batch = policy.propose(belief, tally, nothing, setting, draws)
+            decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
+        with clock.part("simulate"):
+            value = start.simulate(*decision, at(tally.count, decision))
+        tally, belief = tallies.add(tally, decision, value), belief.update(decision, value)
+        chosen[:, i] = decision
+    seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
+    return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
+
+
+def rehearse(experiment: Experiment, contender: Contender) -> None:
+    """Raise an InputError if the contender could not decide after its initial design.
+
+    It is shown made-up values of macro-replication 0's initial design, so no budget is spent.
+    """
+    problem = experiment.first_problem()
+    [root] = streams.roots(experiment.seed, np.arange(1))
+    pairs = _pairs(experiment, contender, [problem], np.array([root]))[0]
+    values = np.random.default_rng(0).standard_normal(len(pairs))
+    tally = tallies.from_observations((pairs[:, 0], pairs[:, 1]), values, problem.shape)
+    policy, model = contender.make()
+    try:
+        model.check(problem.shape, problem.setting)
+        belief = model.posterior(tally, problem.setting, model.fit(tally, problem.setting))
+        policy = _begun(policy, problem.setting, tally)
+        draws = streams.Draws(int(root), streams.Purpose.POLICY, len(pairs))
+        policy.propose(belief, tally, np.zeros(problem.shape, np.int64), problem.setting, draws)
+    except InputError as error:
+        raise InputError(
+            f"{contender.label} with the model {contender.model_name} cannot begin on {experiment.name} "
+            f"after an initial design of {len(pairs)} replications: {error} Give it another initial design "
+            "(--initial 2 is two replications of every pair), or leave it out."
+        ) from error
+
+
+def _start(experiment: Experiment, contender: Contender, numbers: IntArray, clock: _Clock) -> _Start:
+    """Return the runs with their initial designs simulated, in the order a study would."""
+    roots = streams.roots(experiment.seed, numbers)
+    problems = experiment.problems(roots.tolist())
+    simulate, setting = Simulators(problems, roots), problems[0].setting
+    pairs = _pairs(experiment, contender, problems, roots)
+    tally = tallies.empty((len(numbers), *problems[0].shape))
+    with clock.part("simulate"):
+        values = simulate(pairs[..., 0], pairs[..., 1], _repeats(pairs, problems[0].n_contexts))
+    for i in range(pairs.shape[1]):
+        tally = tallies.add(tally, Decision(pairs[:, i, 0], pairs[:, i, 1]), values[:, i])
+    policy, model = contender.make()
+    return _Start(roots, setting, simulate, _begun(policy, setting, tally), model, tally, pairs.shape[1])
+
+
+def _pairs(
+    experiment: Experiment, contender: Contender, problems: list[Problem], roots: IntArray
+) -> IntArray:
+    """Return the initial pairs of every run, [run, replication, 2]."""
+    listed = [
+        experiment.design(contender, problem).pairs(problem, streams.generator(root, streams.Purpose.DESIGN))
+        for problem, root in zip(problems, roots.tolist(), strict=True)
+    ]
+    if len({len(pairs) for pairs in listed}) > 1:
+        raise InputError(
+            f"the initial design of {contender.label} differs in length between macro-replications; curves "
+            "need the same number in all. Use a design of fixed length."
+        )
+    return np.array(listed, np.int64).reshape(len(listed), -1, 2)
+
+
+def _repeats(pairs: IntArray, n_contexts: int) -> IntArray:
+    """Return how often each pair occurs before its place in the design, [run, replication]."""
+    cell = pairs[..., 0] * n_contexts + pairs[..., 1]
+    order = np.argsort(cell, axis=-1, kind="stable")
+    ranked = np.take_along_axis(cell, order, axis=-1)
+    place = np.broadcast_to(np.arange(cell.shape[-1]), cell.shape)
+    fresh = np.concatenate([np.ones_like(ranked[:, :1], bool), ranked[:, 1:] != ranked[:, :-1]], axis=-1)
+    first = np.maximum.accumulate(np.where(fresh, place, 0), axis=-1)
+    repeats = np.empty_like(cell)
+    np.put_along_axis(repeats, order, place - first, axis=-1)
+    return repeats
+
+
+def _begun(policy: Policy, setting: Setting, tally: Tally) -> Policy:
+    """Return the policy to go on with once the initial design is in."""
+    begin = getattr(policy, "begin", None)
+    return policy if begin is None else begin(setting, tally)

@@ -1,0 +1,104 @@
+"""Measures of performance, with their uncertainty over macro-replications."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from argbest.core.arrays import Array, IntArray
+from argbest.experiment.loop import PARTS, Trace
+from argbest.problems.base import Problem
+
+_NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal
+# What is averaged over macro-replications: its name in the summary, its column in the frame of runs.
+_AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
+COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
+TIMES = ("seconds", *(f"{part}_seconds" for part in PARTS))
+
+
+def scored(
+    trace: Trace, problems: Sequence[Problem], numbers: IntArray, checkpoints: IntArray, delta: float
+) -> pd.DataFrame:
+    """Return one row per macro-replication and checkpoint: how right the selections are, and what they took.
+
+    ``correct`` holds a 1 or a 0 per context, as text. ``share_correct`` and ``share_good`` are Σ_c w_c over
+    the contexts selected right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim``
+    the certificate's PCS_E. Seconds are processor time since the start, a macro-replication's share.
+    """
+    n_checkpoints, n_runs, _ = trace.selected.shape
+    correct, good, cost = (
+        np.stack(each)
+        for each in zip(
+            *(
+                (problem.correct(chosen), problem.good(chosen, delta), problem.opportunity_cost(chosen))
+                for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
+            ),
+            strict=True,
+        )
+    )  # [run, checkpoint, context]
+    weights = problems[0].weights
+    times = {"seconds": trace.seconds["all"], **{f"{part}_seconds": trace.seconds[part] for part in PARTS}}
+    return pd.DataFrame(
+        {
+            "macroreplication": np.repeat(numbers, n_checkpoints),
+            "samples": np.tile(checkpoints, n_runs),
+            "samples_taken": np.tile(checkpoints, n_runs),
+            "n_initial": np.full(n_checkpoints * n_runs, trace.n_initial),
+            "share_correct": (correct @ weights).ravel(),
+            "all_correct": correct.all(axis=-1).ravel().astype(np.int64),
+            "share_good": (good @ weights).ravel(),
+            "cost": (cost @ weights).ravel(),
+            "claim": trace.claim.T.ravel(),
+            "correct": [
+                "".join("01"[flag] for flag in row) for row in correct.reshape(-1, len(weights)).astype(int)
+            ],
+            **{name: np.tile(values / n_runs, n_runs) for name, values in times.items()},
+        }
+    )
+
+
+def summary(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per checkpoint of the runs of one contender: every measure and its uncertainty.
+
+    PCS_E, P_all, PGS(delta), EOC and the certificate's claim are means over macro-replications with standard
+    errors (`_se`; unknown for a single one). PCS_M = min_c PCS(c) has the 95 % Wilson interval of the context
+    where it is attained, P_all its own. Seconds are processor time per macro-replication so far.
+    """
+    table = runs.sort_values(["samples", "macroreplication"], kind="stable")
+    checkpoints = table["samples"].unique()
+    n_runs = len(table) // len(checkpoints)
+
+    def matrix(name: str) -> Array:
+        return table[name].to_numpy(float).reshape(len(checkpoints), n_runs)
+
+    columns: dict[str, Array] = {
+        "samples": checkpoints,
+        "samples_taken": matrix("samples_taken").mean(axis=1),
+    }
+    for name, column in (_AVERAGES | {"certificate": "claim"}).items():
+        columns[name], columns[f"{name}_se"] = mean_and_error(matrix(column))
+    flags = np.array([[flag == "1" for flag in text] for text in table["correct"]])
+    hits = flags.reshape(len(checkpoints), n_runs, -1).sum(axis=1).min(axis=-1)
+    columns["pcs_m"] = hits / n_runs
+    columns["pcs_m_low"], columns["pcs_m_high"] = wilson(hits, n_runs)
+    columns["p_all_low"], columns["p_all_high"] = wilson(matrix("all_correct").sum(axis=1), n_runs)
+    columns |= {name: matrix(name).mean(axis=1) for name in TIMES}
+    return pd.DataFrame(columns).astype({"samples": np.int64})
+
+
+def mean_and_error(values: Array) -> tuple[Array, Array]:
+    """Return the means over the last axis and their standard errors, which one value alone does not have."""
+    n = values.shape[-1]
+    if n == 1:
+        return values[..., 0], np.full(values.shape[:-1], np.nan)
+    return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(n)
+
+
+def wilson(hits: Array, n: int) -> tuple[Array, Array]:
+    """Return the ends of the 95 % interval of a probability, given hits among n (Wilson 1927).
+
+    (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n): never empty, also when all or none are hits.
+    """
+    share, z2 = np.asarray(hits) / n, _NORMAL**2 / n
+    centre, half = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
+    return np.maximum((centre - half) / (1 + z2), 0.0), np.minimum((centre + half) / (1 + z2), 1.0)

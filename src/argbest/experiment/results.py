@@ -1,0 +1,90 @@
+"""Results of an experiment: one tidy frame of runs, and what it says of every contender."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from argbest.errors import InputError
+from argbest.experiment import measures
+from argbest.experiment.storage import Folder
+
+_LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The runs of an experiment: a row per contender, macro-replication and checkpoint, as `scored`."""
+
+    problem: str
+    seed: int
+    models: dict[str, str]  # contender to model, in the order of the experiment
+    runs: pd.DataFrame
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Results":
+        """Return what a folder holds: of every contender, the macro-replications that all of them have."""
+        place = Folder(Path(folder))
+        header = place.header()
+        spec, models = header["experiment"], {k: v["model"] for k, v in header["contenders"].items()}
+        parts = {label: place.finished(label) for label in models}
+        common = set.intersection(*({r for part in own for r in part} for own in parts.values()))
+        if not common:
+            raise InputError(f"the folder {str(folder)!r} has no runs yet. Run its experiment first.")
+        frames = {label: [place.read(label, part) for part in own] for label, own in parts.items()}
+        return cls(spec["problem"], spec["seed"], models, joined(frames, common))
+
+    @property
+    def macroreps(self) -> int:
+        """Macro-replications of every contender."""
+        return int(self.runs["macroreplication"].nunique())
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row per contender and checkpoint: every measure with its uncertainty."""
+        frames = []
+        for label in self.models:
+            frame = measures.summary(self.runs[self.runs["contender"] == label])
+            frame.insert(0, "contender", label)
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the curves as JSON-ready values; a standard error that is not known is None.
+
+        ``seconds`` is the processor time of all macro-replications of the contender.
+        """
+        table, policies = self.summary(), {}
+        for label, model in self.models.items():
+            own = table[table["contender"] == label]
+            runs = self.runs[self.runs["contender"] == label]
+            policies[label] = {
+                "model": model,
+                "n_initial": int(runs["n_initial"].iloc[0]),
+                "samples_taken": [_short(value) for value in own["samples_taken"]],
+                "samples": own["samples"].tolist(),
+                **{name: [_known(value) for value in own[name]] for name in _LISTED},
+                "seconds": float(own["seconds"].iloc[-1] * self.macroreps),
+            }
+        return {"problem": self.problem, "macroreps": self.macroreps, "seed": self.seed, "policies": policies}
+
+
+def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd.DataFrame:
+    """Return the parts of all contenders in one frame, in order, with the wanted macro-replications only."""
+    whole = []
+    for label, parts in frames.items():
+        frame = pd.concat(parts, ignore_index=True)
+        frame.insert(0, "contender", label)
+        whole.append(frame[frame["macroreplication"].isin(wanted)])
+    order = ["macroreplication", "samples"]
+    return pd.concat([each.sort_values(order, kind="stable") for each in whole], ignore_index=True)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _short(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else float(value)

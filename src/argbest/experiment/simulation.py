@@ -1,0 +1,86 @@
+"""Simulating one pair per macro-replication at once, with the seeds each would have as a study of its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from argbest import streams
+from argbest.core.arrays import Array, IntArray
+from argbest.errors import InputError, SimulationError
+from argbest.problems.base import Problem
+from argbest.problems.noisy_table import NoisyTable
+from argbest.study.trial import LARGEST
+
+_Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
+
+
+@dataclass(frozen=True, eq=False)
+class Simulators:
+    """The simulators of R macro-replications, by position; the values returned are larger for better."""
+
+    problems: Sequence[Problem]
+    roots: IntArray  # [run]
+
+    def __call__(self, alternative: IntArray, context: IntArray, replication: IntArray) -> Array:
+        """Return one value per run and entry, [run, ...], all arguments of that shape."""
+        n_alternatives, n_contexts = self.problems[0].shape
+        root = self.roots.reshape(-1, *(1,) * (alternative.ndim - 1))
+        seeds = streams.cell_seed(
+            root, alternative * n_contexts + context, replication, n_cells=n_alternatives * n_contexts
+        )
+        run = np.broadcast_to(np.arange(len(self.roots)).reshape(root.shape), alternative.shape)
+        flat = (run.ravel(), alternative.ravel(), context.ravel(), seeds.ravel())
+        values = np.asarray(self._many(*flat), float).reshape(alternative.shape)
+        if not np.all(np.abs(values) <= LARGEST):
+            bad = int(np.argmin(np.abs(values.ravel()) <= LARGEST))
+            at, k, c, seed = (int(each[bad]) for each in flat)
+            raise self._failure(at, k, c, seed, f"it returned {values.ravel()[bad]!r}")
+        return self.problems[0].sign * values
+
+    @cached_property
+    def _many(self) -> _Many:
+        """The quickest way to simulate that these problems have."""
+        tables = [problem.simulate for problem in self.problems]
+        first: Any = tables[0]
+        if all(each is first for each in tables) and hasattr(first, "many"):
+            return lambda _, k, c, seeds: first.many(k, c, seeds)
+        if isinstance(first, NoisyTable) and all(isinstance(each, NoisyTable) for each in tables):
+            return self._stacked([each for each in tables if isinstance(each, NoisyTable)])
+        return self._one_by_one
+
+    def _stacked(self, tables: Sequence[NoisyTable]) -> _Many:
+        """Return the lookup in one tall table: the rows of all runs, one run after the other."""
+        n_alternatives = self.problems[0].n_alternatives
+        spread = [each.noise_sd for each in tables]
+        tall: Any = replace(
+            tables[0], mean=np.concatenate([each.mean for each in tables]), noise_sd=np.concatenate(spread)
+        )
+        return lambda run, k, c, seeds: tall.many(run * n_alternatives + k, c, seeds)
+
+    def _one_by_one(
+        self, runs: IntArray, alternatives: IntArray, contexts: IntArray, seeds: IntArray
+    ) -> list[float]:
+        values = []
+        for run, k, c, seed in zip(
+            *(each.tolist() for each in (runs, alternatives, contexts, seeds)), strict=True
+        ):
+            problem = self.problems[run]
+            if problem.simulate is None:
+                raise InputError(f"problem {problem.name!r} has no simulator. Give Problem(simulate=...).")
+            try:
+                value = problem.simulate(problem.alternatives.item(k), problem.contexts.item(c), seed)
+                values.append(float(value))
+            except Exception as error:
+                raise self._failure(run, k, c, seed, f"{type(error).__name__}: {error}") from error
+        return values
+
+    def _failure(self, run: int, k: int, c: int, seed: int, reason: str) -> SimulationError:
+        problem = self.problems[run]
+        return SimulationError(
+            f"the simulator of {problem.name!r} failed on alternative {problem.alternatives.item(k)!r}, "
+            f"context {problem.contexts.item(c)!r} with seed {seed}: {reason}. A reward is a finite number. "
+            "Fix the simulator and run again; what was finished and kept in a folder need not be repeated."
+        )

@@ -1,0 +1,246 @@
+"""What an experiment is: a problem, contenders, budgets and a seed; frozen, and checked before it runs."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from argbest import registry, streams
+from argbest.checks import indifference_zone, whole
+from argbest.core.arrays import IntArray
+from argbest.errors import InputError, unknown_name
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.problems.base import Problem
+from argbest.problems.design import Design, EveryPair, design
+from argbest.registry import Family
+
+WEIGHTS = ("problem", "uniform")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]*")  # labels are names of files, too
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A policy, its model and its initial design; what is left out is the usual one.
+
+    ``policy`` and ``model`` are registry names or objects, ``initial`` is what `Study` takes for it.
+    ``label`` names the contender in results.
+    """
+
+    policy: str | Policy
+    model: str | Model[Any] | None = None
+    initial: object = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        registry.choose(self.policy, self.model)
+        if self.initial is not None:
+            design(self.initial)
+        label = self.label or _name(self.policy)
+        if not _LABEL.fullmatch(label):
+            raise InputError(
+                f"label={label!r} names no contender: it is made of letters, digits and . _ : + -, and "
+                "begins with one of the first two. Give Contender(..., label=...)."
+            )
+        object.__setattr__(self, "label", label)
+
+    @classmethod
+    def named(cls, name: str, *, model: str | None = None, initial: object = None) -> "Contender":
+        """Return the contender called POLICY or POLICY:MODEL; ``model`` stands where none is in the name."""
+        policy, _, own = name.partition(":")
+        return cls(policy, own or model, initial, name)
+
+    @property
+    def model_name(self) -> str:
+        """The registry name of the model, or the name of its class."""
+        if self.model is not None:
+            return _name(self.model)
+        return registry.policy(self.policy).model if isinstance(self.policy, str) else "gp"
+
+    def make(self) -> tuple[Policy, Model[Any]]:
+        """Return the policy and the model."""
+        return registry.choose(self.policy, self.model)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the contender as JSON-ready values."""
+        return {
+            "policy": _text(self.policy),
+            "model": _text(self.model) if self.model is not None else self.model_name,
+            "initial": None if self.initial is None else _text(design(self.initial)),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """R macro-replications of every contender, each ``samples`` decisions long after its initial design.
+
+    ``problem`` is a registry name, a `Problem` with known truth and a simulator, or a family of problems, of
+    which every macro-replication draws its own. Macro-replication r is the live study with the seed
+    ``streams.roots(seed, r)``: contenders meet the same noise in the n-th replication of a pair. ``initial``
+    is the initial design of all contenders without one of their own. ``weights`` are the problem's, or
+    uniform. A selection within ``delta`` of the best counts as good.
+    """
+
+    problem: str | Problem | Family
+    contenders: tuple[Contender, ...]
+    samples: int
+    macroreps: int = 100
+    initial: object = None
+    refit_every: int = 10
+    seed: int = 0
+    checkpoint_every: int = 10
+    weights: str = "problem"
+    delta: float = 0.0
+
+    def __init__(
+        self,
+        problem: str | Problem | Family,
+        contenders: str | Contender | Iterable[str | Contender],
+        *,
+        samples: int,
+        macroreps: int = 100,
+        initial: object = None,
+        refit_every: int = 10,
+        seed: int = 0,
+        checkpoint_every: int = 10,
+        weights: str = "problem",
+        delta: float = 0.0,
+    ) -> None:
+        if weights not in WEIGHTS:
+            raise unknown_name("weights", weights, WEIGHTS)
+        if initial is not None:
+            design(initial)
+        self.__dict__.update(  # the one way to set a field of a frozen instance
+            problem=_source(problem),
+            contenders=_contenders(contenders),
+            samples=whole("samples", samples, at_least=0),
+            macroreps=whole("macroreps", macroreps, at_least=1, below=2**32),
+            initial=initial,
+            refit_every=whole("refit_every", refit_every, at_least=1),
+            seed=whole("seed", seed, at_least=0, below=2**64),
+            checkpoint_every=whole("checkpoint_every", checkpoint_every, at_least=1),
+            weights=weights,
+            delta=indifference_zone(delta),
+        )
+
+    @property
+    def checkpoints(self) -> IntArray:
+        """The numbers of samples after which selections are scored, 0 and the last included."""
+        return np.union1d(np.arange(0, self.samples + 1, self.checkpoint_every), [self.samples])
+
+    @property
+    def name(self) -> str:
+        """The name of the problem."""
+        return self.problem if isinstance(self.problem, str) else self.problem.name
+
+    def problems(self, roots: Sequence[int]) -> list[Problem]:
+        """Return the problem of each macro-replication; the same object where it is one for all."""
+        source = (
+            registry.problem_entry(self.problem).make() if isinstance(self.problem, str) else self.problem
+        )
+        if isinstance(source, Problem):
+            return [self._weighted(source)] * len(roots)
+        return [self._weighted(source.draw(int(root))) for root in roots]
+
+    def first_problem(self) -> Problem:
+        """Return the problem of macro-replication 0."""
+        return self.problems(streams.roots(self.seed, np.arange(1)).tolist())[0]
+
+    def design(self, contender: Contender, problem: Problem) -> Design:
+        """Return the contender's initial design: its own, or one as large as that of all contenders."""
+        if contender.initial is not None:
+            return design(contender.initial)
+        usual: Design = EveryPair(2)
+        if self.initial is not None:
+            usual = design(self.initial)
+        elif isinstance(self.problem, str):
+            usual = registry.problem_entry(self.problem).initial
+        special = registry.policy(contender.policy).initial if isinstance(contender.policy, str) else None
+        if special is None:
+            return usual
+        return special(problem, len(usual.pairs(problem, np.random.default_rng(0))))
+
+    def plain(self) -> dict[str, Any]:
+        """Return what decides the numbers, apart from contenders and macro-replications, JSON-ready."""
+        return {
+            "problem": self.problem if isinstance(self.problem, str) else _digest(self.problem),
+            "initial": None if self.initial is None else _text(design(self.initial)),
+            **{
+                name: getattr(self, name)
+                for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
+            },
+        }
+
+    def _weighted(self, problem: Problem) -> Problem:
+        if self.weights == "problem":
+            return problem
+        options = ("goal", "truth", "truth_se", "noise_sd", "name", "description")
+        return Problem(
+            problem.alternatives,
+            problem.contexts,
+            problem.simulate,
+            bounds=problem.bounds,
+            **{name: getattr(problem, name) for name in options},
+        )
+
+
+def _source(problem: object) -> object:
+    """Return the problem, after checking that it can be run and scored."""
+    if isinstance(problem, str):
+        registry.problem_entry(problem)
+    elif isinstance(problem, Problem):
+        missing = [name for name in ("simulate", "truth") if getattr(problem, name) is None]
+        if missing:
+            raise InputError(
+                f"problem {problem.name!r} has no {' and no '.join(missing)}; an experiment simulates and "
+                "scores against the truth. Give Problem(..., simulate=function, truth=table)."
+            )
+    elif not hasattr(problem, "draw"):
+        raise InputError(
+            f"problem={problem!r} is neither a registered name, nor an argbest.Problem, nor a family of "
+            "problems with the method draw(seed)."
+        )
+    return problem
+
+
+def _contenders(given: str | Contender | Iterable[str | Contender]) -> tuple[Contender, ...]:
+    listed = [given] if isinstance(given, str | Contender) else list(given)
+    contenders = tuple(each if isinstance(each, Contender) else Contender.named(each) for each in listed)
+    if not contenders:
+        raise InputError("got no contenders. Name at least one policy.")
+    labels = [each.label for each in contenders]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(
+                f"{labels.count(label)} contenders are labelled {label!r}; results need distinct names. "
+                "Give Contender(..., label=...), or name a policy once per model as POLICY:MODEL."
+            )
+    return contenders
+
+
+def _name(thing: object) -> str:
+    return thing if isinstance(thing, str) else type(thing).__name__
+
+
+def _text(thing: object) -> str:
+    """Return a description that is the same in every session."""
+    if isinstance(thing, str):
+        return thing
+    if is_dataclass(thing):
+        parts = ", ".join(f"{each.name}={_text(getattr(thing, each.name))}" for each in fields(thing))
+        return f"{type(thing).__name__}({parts})"
+    if isinstance(thing, np.ndarray):
+        return str(thing.tolist())
+    plain = type(thing).__repr__ is object.__repr__  # would show where in memory it lies
+    return type(thing).__qualname__ if plain else repr(thing)
+
+
+def _digest(problem: Problem | Family) -> str:
+    """Return the name, and a fingerprint of what the problem is."""
+    source = cast("Any", problem)
+    content = json.dumps(source.summary()) if isinstance(problem, Problem) else _text(problem)
+    return f"{problem.name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"

@@ -1,0 +1,205 @@
+"""Macro-replications side by side are the studies they would be alone, seed by seed, decision by decision."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import small_problems
+
+from argbest import Problem, RandomContexts, Study, registry, streams
+from argbest.errors import InputError, SimulationError
+from argbest.experiment import Contender, Experiment
+from argbest.experiment.loop import Trace, rehearse, trace
+
+NUMBERS = np.array([0, 3, 4])
+
+
+def alone(experiment: Experiment, contender: Contender, number: int) -> Study:
+    """The live study that macro-replication ``number`` must equal, not yet run."""
+    root = int(streams.roots(experiment.seed, number))
+    [problem] = experiment.problems([root])
+    return Study(
+        problem,
+        policy=contender.policy,
+        model=contender.model,
+        initial=experiment.design(contender, problem),
+        seed=root,
+        refit_every=experiment.refit_every,
+    )
+
+
+def assert_same(experiment: Experiment, found: Trace, run: int, study: Study) -> None:
+    for look, samples in enumerate(experiment.checkpoints.tolist()):
+        study.run(max(found.n_initial + samples, 1))
+        certificate = study.certificate()
+        np.testing.assert_array_equal(found.selected[look, run], certificate.selected)
+        np.testing.assert_allclose(found.claim[look, run], certificate.pcs_e, rtol=1e-8)
+    pairs = [trial.pair for trial in study._trials]
+    together = zip(found.alternative[:, run].tolist(), found.context[:, run].tolist(), strict=True)
+    assert pairs[found.n_initial :] == list(together)
+    np.testing.assert_array_equal(found.tally.count[run], study._tally.count)
+    np.testing.assert_allclose(found.tally.mean[run], study._tally.mean, rtol=1e-12, atol=1e-12)
+
+
+CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
+    "gp-c-ocba": ("branin", Contender("gp-c-ocba"), {"initial": 1}),
+    "ikg": ("table", Contender("ikg"), {}),
+    "ikg without noise": ("table", Contender("ikg-noise-free"), {"weights": "uniform"}),
+    "c-ocba": ("table", Contender("c-ocba"), {"refit_every": 1}),
+    "dsco": ("table", Contender("dsco"), {"refit_every": 3}),
+    "ts": ("table", Contender("ts"), {}),
+    "ts-plus": ("branin", Contender("ts-plus"), {}),
+    "top-two": ("table", Contender("top-two"), {"refit_every": 7}),
+    "equal": ("table", Contender("equal"), {}),
+    "random": ("table", Contender("random", "independent"), {}),
+    "another model": ("table", Contender("gp-c-ocba", "independent"), {}),
+    "random contexts": ("table", Contender("gp-c-ocba", initial=RandomContexts(3)), {}),
+    "with replacement": ("table", Contender("levi", initial=RandomContexts(6, replace=True)), {}),
+    "smaller is better": ("smaller", Contender("gp-c-ocba"), {}),
+    "smaller is better, by ts": ("smaller", Contender("ts"), {}),
+    "simulated one by one": ("plain", Contender("dvr"), {}),
+    "one by one, smaller": ("plain smaller", Contender("ikg"), {}),
+    "every run its own truth": ("family", Contender("gp-c-ocba"), {"weights": "uniform"}),
+}
+PROBLEMS: dict[str, Any] = {
+    "branin": "branin",
+    "table": small_problems.table(),
+    "smaller": small_problems.table(goal="min"),
+    "plain": small_problems.plain(),
+    "plain smaller": small_problems.plain(goal="min"),
+    "family": small_problems.Family(),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_runs_together_equal_studies_alone(case: str) -> None:
+    problem, contender, options = CASES[case]
+    experiment = Experiment(PROBLEMS[problem], contender, samples=33, seed=11, **options)
+    found = trace(experiment, contender, NUMBERS, lambda _: None)
+    for run, number in enumerate(NUMBERS.tolist()):
+        assert_same(experiment, found, run, alone(experiment, contender, number))
+
+
+def test_a_run_does_not_depend_on_its_company() -> None:
+    experiment = Experiment("branin", "gp-c-ocba", samples=20, seed=2)
+    [contender] = experiment.contenders
+    many, one = (trace(experiment, contender, np.array(n), lambda _: None) for n in ([0, 1, 2, 3], [2]))
+    np.testing.assert_array_equal(many.alternative[:, 2], one.alternative[:, 0])
+    np.testing.assert_array_equal(many.context[:, 2], one.context[:, 0])
+    np.testing.assert_allclose(many.claim[:, 2], one.claim[:, 0], rtol=1e-10)
+
+
+def observations(policy: str, number: int) -> dict[tuple[int, int, int], float]:
+    study = alone(Experiment("branin", policy, samples=40), Contender(policy), number).run(240)
+    return {(*r.trial.pair, r.trial.replication): r.mean for r in study._records}
+
+
+def test_policies_meet_the_same_noise_in_the_same_replication_of_a_pair() -> None:
+    first, second = observations("gp-c-ocba", 1), observations("equal", 1)
+    shared = first.keys() & second.keys()
+    assert len(shared) >= 200
+    assert all(first[key] == second[key] for key in shared)
+    other = observations("equal", 2)
+    assert not any(second[key] == other[key] for key in second.keys() & other.keys())
+
+
+def test_ticks_count_the_samples_of_all_runs_and_parts_of_time_fit_in_the_whole() -> None:
+    experiment = Experiment(small_problems.table(), "equal", samples=25)
+    ticks: list[int] = []
+    found = trace(experiment, experiment.contenders[0], np.arange(4), ticks.append)
+    assert experiment.checkpoints.tolist() == [0, 10, 20, 25]
+    assert ticks == [0, 40, 40, 20]
+    whole, *parts = found.seconds.values()
+    assert (np.diff(whole) >= 0).all()
+    assert (sum(parts) <= whole + 1e-9).all()
+
+
+def test_repeated_pairs_of_a_design_get_replications_of_their_own() -> None:
+    named = [("A", 0.0), ("B", 0.5), ("A", 0.0), ("A", 0.0), ("B", 0.5)]
+    rest = [(label, x) for label in "ABCD" for x in (0.25, 0.75)] * 2
+    contender = Contender("equal", initial=named + rest)
+    experiment = Experiment(small_problems.plain(), contender, samples=0)
+    found = trace(experiment, contender, NUMBERS, lambda _: None)
+    for run, number in enumerate(NUMBERS.tolist()):
+        assert_same(experiment, found, run, alone(experiment, contender, number))
+    assert found.tally.count[0, 0, 0] == 3
+
+
+@pytest.mark.parametrize("policy", ["c-ocba", "dsco", "equal:independent"])
+def test_a_contender_that_cannot_begin_is_refused_with_a_remedy(policy: str) -> None:
+    experiment = Experiment("branin", policy, samples=10, initial=RandomContexts(6))
+    with pytest.raises(
+        InputError,
+        match=f"^{policy} with the model independent cannot begin on branin after an initial design of 60",
+    ):
+        rehearse(experiment, experiment.contenders[0])
+    with pytest.raises(InputError, match="--initial 2 is two replications of every pair"):
+        rehearse(experiment, experiment.contenders[0])
+
+
+def test_a_rehearsal_simulates_nothing() -> None:
+    def fails(*_: object) -> float:
+        pytest.fail("simulated")
+
+    problem = Problem(["A", "B"], [0.0, 1.0], fails, truth=[[0, 1], [1, 0]])
+    experiment = Experiment(problem, ["gp-c-ocba", "ts"], samples=10)
+    for contender in experiment.contenders:
+        rehearse(experiment, contender)
+
+
+class Growing:
+    """A design of another length in every run."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:
+        self.calls += 1
+        return [(0, 0)] * self.calls
+
+
+def test_designs_of_different_lengths_are_refused() -> None:
+    contender = Contender("equal", initial=Growing())
+    experiment = Experiment(small_problems.table(), contender, samples=5)
+    with pytest.raises(InputError, match="differs in length between macro-replications"):
+        trace(experiment, contender, NUMBERS, lambda _: None)
+
+
+class Failing:
+    """A simulator that gives no number for alternative B."""
+
+    def __init__(self, outcome: object) -> None:
+        self.outcome = outcome
+
+    def __call__(self, alternative: str, context: float, seed: int) -> Any:
+        if alternative == "B" and isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome if alternative == "B" else 0.0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (float("nan"), "it returned .*nan"),
+        (ArithmeticError("no luck"), "ArithmeticError: no luck"),
+        ("x", "ValueError"),
+    ],
+)
+def test_a_failing_simulator_is_named_with_pair_and_seed(outcome: object, reason: str) -> None:
+    problem = Problem(["A", "B"], [0.0, 1.0], Failing(outcome), truth=[[0, 1], [1, 0]], name="bad")
+    experiment = Experiment(problem, "equal", samples=1)
+    with pytest.raises(
+        SimulationError,
+        match=f"simulator of 'bad' failed on alternative 'B', context 0.0 with seed [0-9]+: {reason}",
+    ):
+        trace(experiment, experiment.contenders[0], NUMBERS, lambda _: None)
+
+
+def test_the_usual_design_of_ts_is_as_large_as_that_of_the_others() -> None:
+    experiment = Experiment("branin", ["ts", "gp-c-ocba", "ts-plus"], samples=0)
+    problem = registry.problem("branin")
+    sizes = [
+        len(experiment.design(each, problem).pairs(problem, np.random.default_rng(0)))
+        for each in experiment.contenders
+    ]
+    assert sizes == [200, 200, 200]

@@ -1,0 +1,54 @@
+"""Curves of an experiment: the numbers exactly, the drawing by what it shows."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from argbest.report import comparison
+
+SUMMARY = pd.DataFrame(
+    {
+        "contender": ["b", "b", "a$", "a$"],
+        "samples": [0, 10, 0, 10],
+        "pcs_e": [0.5, 0.99, 0.4, 0.6],
+        "pcs_e_se": [0.1, 0.02, np.nan, np.nan],
+        "p_all": [0.01, 0.5, 0.0, 1.0],
+        "p_all_se": [0.01, 0.05, 0.0, 0.0],
+        "eoc": [3.0, 0.1, 2.0, 1.0],
+        "eoc_se": [0.5, 0.1, 0.1, 0.1],
+    }
+)
+
+
+def test_bands_reach_196_standard_errors_and_stay_in_the_range_of_the_measure() -> None:
+    first, second = comparison.bands(SUMMARY, "pcs_e")
+    assert (first.label, second.label) == ("b", "a$")
+    np.testing.assert_allclose(first.low, [0.5 - 0.196, 0.99 - 0.0392])
+    np.testing.assert_allclose(first.high, [0.5 + 0.196, 1.0])
+    np.testing.assert_array_equal(second.low, second.value)  # a single macro-replication
+    np.testing.assert_array_equal(second.high, second.value)
+    np.testing.assert_allclose(comparison.bands(SUMMARY, "p_all")[0].low, [0.0, 0.5 - 0.098])
+    cost = comparison.bands(SUMMARY, "eoc")[0]
+    np.testing.assert_allclose(cost.low, [3.0 - 0.98, 0.0])
+    np.testing.assert_allclose(cost.high, [3.0 + 0.98, 0.296])
+
+
+def test_every_panel_has_a_line_and_a_band_per_contender() -> None:
+    figure = comparison.plot(SUMMARY, title="a $ problem")
+    assert [ax.get_ylabel() for ax in figure.axes] == list(comparison.MEASURES.values())
+    for ax, measure in zip(figure.axes, comparison.MEASURES, strict=True):
+        assert [line.get_label() for line in ax.lines] == ["b", "a$"]
+        assert len(ax.collections) == 2
+        np.testing.assert_array_equal(ax.lines[0].get_ydata(), SUMMARY[measure][:2])
+
+
+def test_a_picture_is_written(tmp_path: Path) -> None:
+    path = comparison.save(SUMMARY, tmp_path / "curves.png", title="problem")
+    assert path.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_many_contenders_are_told_apart_by_colour_and_dashes() -> None:
+    many = pd.concat([SUMMARY.iloc[:2].assign(contender=f"p{i}") for i in range(12)], ignore_index=True)
+    looks = {(line.get_color(), line.get_linestyle()) for line in comparison.plot(many).axes[0].lines}
+    assert len(looks) == 12

@@ -1,0 +1,65 @@
+"""Problems that are quick to experiment on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest import Problem, streams
+from argbest.problems.axis import Axis
+from argbest.problems.noisy_table import NoisyTable
+
+SHAPE = (4, 5)
+NOISE_SD = 0.5
+
+
+def table(seed: int = 0, *, goal: str = "max") -> Problem:
+    """A random truth over a line of contexts, simulated by lookup."""
+    truth = np.random.default_rng(seed).normal(0.0, 1.0, SHAPE)
+    alternatives = Axis.of("alternative", list("ABCD"))
+    contexts = Axis.of("context", [{"x": x} for x in np.linspace(0.0, 1.0, SHAPE[1])])
+    weights = [0.4, 0.1, 0.2, 0.2, 0.1]
+    simulate = NoisyTable(alternatives, contexts, truth, np.full(SHAPE, NOISE_SD))
+    return Problem(
+        alternatives,
+        contexts,
+        simulate,
+        weights=weights,
+        goal=goal,
+        truth=truth,
+        noise_sd=NOISE_SD,
+        name="table",
+    )
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A simulator as users write it: one call, one number."""
+
+    def __call__(self, alternative: str, context: float, seed: int) -> float:
+        return ord(alternative) % 3 + context * (ord(alternative) % 2) + float(streams.standard_normal(seed))
+
+
+def plain(*, goal: str = "max") -> Problem:
+    """A problem without the method `many`."""
+    labels, x = list("ABCD"), np.linspace(0.0, 1.0, SHAPE[1])
+    truth = [[ord(label) % 3 + value * (ord(label) % 2) for value in x] for label in labels]
+    return Problem(labels, x.tolist(), Plain(), goal=goal, truth=truth, noise_sd=1.0, name="plain")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tables with a truth of their own for every seed."""
+
+    name: str = "family"
+    description: str = "Random tables."
+
+    def draw(self, seed: int) -> Problem:
+        return table(seed)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A simulator that never gives a number."""
+
+    def __call__(self, alternative: str, context: float, seed: int) -> float:
+        return float("nan")

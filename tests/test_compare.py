@@ -1,0 +1,172 @@
+"""`argbest compare`: options in, a table or one JSON object out."""
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from argbest import experiment
+from argbest.cli import main
+from argbest.errors import FitError
+
+KEYS = [
+    *("model", "n_initial", "samples_taken", "samples", "pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se"),
+    *("eoc", "certificate", "seconds"),
+]
+SMALL = ("--samples", "25", "--macroreps", "3", "--seed", "4")
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["compare", *arguments])
+
+
+def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
+    result = call("branin", "--policy", "c-ocba", "--policy", "equal:independent", *SMALL, "--json")
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert len(result.stdout.splitlines()) == 1
+    assert list(shown) == ["problem", "macroreps", "seed", "policies"]
+    assert (shown["problem"], shown["macroreps"], shown["seed"]) == ("branin", 3, 4)
+    assert list(shown["policies"]) == ["c-ocba", "equal:independent"]
+    for own in shown["policies"].values():
+        assert list(own) == KEYS
+        assert own["model"] == "independent"
+        assert own["n_initial"] == 200
+        assert own["samples"] == own["samples_taken"] == [0, 10, 20, 25]
+        assert {len(own[name]) for name in KEYS[2:-1]} == {4}
+    assert "150/150" in result.stderr
+
+
+def test_json_is_what_the_library_finds() -> None:
+    options = ("--weights", "uniform", "--refit-every", "5", "--initial", "3")
+    result = call("branin", "--policy", "equal", "--model", "independent", *options, *SMALL, "--json")
+    own = experiment.Contender("equal", "independent")
+    asked = experiment.Experiment(
+        "branin", own, samples=25, macroreps=3, seed=4, weights="uniform", refit_every=5, initial=3
+    )
+    expected, shown = experiment.run(asked).plain(), json.loads(result.stdout)
+    for found in (expected, shown):
+        del found["policies"]["equal"]["seconds"]
+    assert shown == expected
+    assert shown["policies"]["equal"]["n_initial"] == 300
+
+
+def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
+    result = call("branin", "--policy", "c-ocba", "--policy", "ts", *SMALL)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "branin: 3 macro-replications, scored after 25 samples"
+    head = next(line.split() for line in lines if "PCS_E" in line)
+    assert head == ["policy", "PCS_E", "PCS_M", "P_all", "EOC", "claim", "CPU", "s"]
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line.split()[:1] in (["c-ocba"], ["ts"])}
+    asked = experiment.Experiment("branin", ["c-ocba", "ts"], samples=25, macroreps=3, seed=4)
+    last = experiment.run(asked).plain()["policies"]
+    for name, row in rows.items():
+        assert row[0] == f"{last[name]['pcs_e'][-1]:.3f}±{last[name]['pcs_e_se'][-1]:.3f}"
+        assert row[1] == f"{last[name]['pcs_m'][-1]:.3f}"
+    assert rows.keys() == {"c-ocba", "ts"}
+    assert max(map(len, lines)) <= 80
+
+
+def test_good_selections_are_shown_when_asked_for() -> None:
+    result = call("branin", "--policy", "c-ocba", *SMALL, "--delta", "1.5")
+    assert "PGS(1.5)" in result.stdout
+
+
+def test_a_folder_gets_runs_summary_and_curves_and_is_taken_up_again(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "folder"
+    command = ("branin", "--policy", "c-ocba", *SMALL, "--out", str(out))
+    result = call(*command)
+    assert result.exit_code == 0, result.output
+    assert (out / "curves.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert str(out / "curves.png") in result.stdout
+    summary = pd.read_csv(out / "summary.csv")
+    assert summary["samples"].tolist() == [0, 10, 20, 25]
+    header = json.loads((out / "header.json").read_text())
+    assert header["experiment"]["problem"] == "branin"
+    again = call(*command, "--json")
+    own = json.loads(again.stdout)["policies"]["c-ocba"]
+    np.testing.assert_allclose(own["pcs_e"], summary["pcs_e"], rtol=1e-12)
+    other = call("branin", "--policy", "c-ocba", "--samples", "26", "--macroreps", "3", "--out", str(out))
+    assert other.exit_code == 2
+    assert "samples is 25, asked for 26" in other.stderr
+
+
+def test_without_matplotlib_the_summary_is_written_and_a_note_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = builtins.__import__
+
+    def without(name: str, *rest: Any, **options: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return usual(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    result = call("branin", "--policy", "c-ocba", *SMALL, "--out", str(tmp_path))
+    assert result.exit_code == 0
+    assert "pictures need matplotlib: pip install 'argbest[plot]'" in result.stderr
+    assert (tmp_path / "summary.csv").exists()
+    assert not (tmp_path / "curves.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("brannin", "--policy", "equal", *SMALL), "Did you mean 'branin'?"),
+        (("branin", "--policy", "equall", *SMALL), "Did you mean 'equal'?"),
+        (("branin", "--policy", "equal:gpp", *SMALL), "Did you mean 'gp'?"),
+        (("branin", "--policy", "equal", "--model", "gpp", *SMALL), "Did you mean 'gp'?"),
+        (("branin", "--policy", "equal", "--policy", "equal", *SMALL), "labelled 'equal'"),
+        (("branin", *SMALL), "Missing option '--policy'"),
+        (("branin", "--policy", "equal", "--macroreps", "3"), "Missing option '--samples'"),
+        (("branin", "--policy", "equal", "--samples", "3"), "Missing option '--macroreps'"),
+        (("branin", "--policy", "equal", *SMALL, "--jobs", "0"), "0 is not in the range x>=1"),
+        (("branin", "--policy", "equal", *SMALL, "--delta", "-1"), "-1.0 is not in the range x>=0"),
+        (("branin", "--policy", "equal", *SMALL, "--weights", "even"), "'even' is not one of"),
+        (
+            ("branin", "--policy", "c-ocba", "--initial", "1", *SMALL),
+            "c-ocba with the model independent cannot",
+        ),
+    ],
+)
+def test_misuse_exits_with_2_and_a_hint(arguments: tuple[str, ...], hint: str) -> None:
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert hint in result.stderr
+
+
+def test_a_refused_experiment_leaves_no_folder(tmp_path: Path) -> None:
+    result = call("branin", "--policy", "equall", *SMALL, "--out", str(tmp_path / "new"))
+    assert result.exit_code == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_simulating(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment, "run", lambda *_, **__: pytest.fail("simulated"))
+    (tmp_path / "file").write_text("")
+    result = call("branin", "--policy", "equal", *SMALL, "--out", str(tmp_path / "file"))
+    assert result.exit_code == 2
+    assert "Invalid value for '--out': cannot write into" in result.stderr
+
+
+def test_a_failure_exits_with_1_and_an_interruption_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise FitError("no fit could be found.")
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt("interrupted; nothing is kept.")
+
+    monkeypatch.setattr(experiment, "run", fails)
+    result = call("branin", "--policy", "equal", *SMALL)
+    assert (result.exit_code, result.stderr) == (1, "Error: no fit could be found.\n")
+    monkeypatch.setattr(experiment, "run", interrupted)
+    result = call("branin", "--policy", "equal", *SMALL)
+    assert (result.exit_code, result.stderr) == (130, "argbest: interrupted; nothing is kept.\n")
