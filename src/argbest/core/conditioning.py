@@ -13,7 +13,7 @@ def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tupl
     bracket are at least 1: it never needs jitter, and contexts without observations need no special care.
     ``prior`` is K [..., C, C], ``constant`` m [...], ``noise`` σ² [..., C]; the tally's arrays are [..., C].
     """
-    half, weighted = _reduce(prior, constant, noise, tally)
+    half, weighted = reduce(prior, constant, noise, tally)
     mean = constant[..., None] + np.einsum("...ic,...i->...c", half, weighted)
     return mean, prior - np.swapaxes(half, -1, -2) @ half
 
@@ -25,12 +25,12 @@ def predict(
 
     ``cross`` [..., C, X] is the prior covariance of contexts and points, ``variance`` [..., X] the points'.
     """
-    half, weighted = _reduce(prior, constant, noise, tally, cross)
+    half, weighted = reduce(prior, constant, noise, tally, cross)
     mean = constant[..., None] + np.einsum("...ix,...i->...x", half, weighted)
     return mean, np.maximum(variance - np.sum(half**2, axis=-2), 0.0)
 
 
-def _reduce(
+def reduce(
     prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None
 ) -> tuple[Array, Array]:
     """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""

@@ -183,7 +183,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
     _fill_kernel(theta, code, between, root, b, correlation, slope)
     log_determinant = factorise(b, upper, inverse, 1.0)
-    constant = _profiled_mean(root, inverse, mean)
+    constant = profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
     for i in range(m):
         u = 0.0
@@ -201,7 +201,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
 
 
 @compiled
-def _profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
+def profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
     """Return 1ᵀAȲ / 1ᵀA1."""
     above, below = 0.0, 0.0
     for i in range(root.size):

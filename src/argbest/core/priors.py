@@ -41,6 +41,13 @@ def _rule(family: float, a: float, b: float, bounds: tuple[float, float]) -> lis
     return [family, a, b, float(np.log(bounds[0])), float(np.log(bounds[1]))]
 
 
+# Of models fitted to a whole study: the paper's priors on lengths and noise, and a weak exponential one on
+# scales, which only keeps a scale that the data do not need from wandering.
+STUDY_LENGTH = _rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)
+STUDY_SCALE = _rule(GAMMA, 1.0, 0.1, SCALE_RANGE)
+STUDY_NOISE = _rule(GAMMA, 1.1, 0.05, NOISE_RANGE)
+
+
 def _paper(d: int) -> Hyperprior:
     """Return the 2021 BoTorch defaults with which the paper's experiments were run."""
     rules = [_rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d

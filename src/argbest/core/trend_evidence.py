@@ -65,7 +65,7 @@ def _smooth(half, vector):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _correlations(lengths, code, separation):  # type: ignore[no-untyped-def]
+def correlations(lengths, code, separation):  # type: ignore[no-untyped-def]
     """Return correlation and slope of all pairs of contexts for the log lengthscales."""
     d, c = separation.shape[0], separation.shape[1]
     precision = inverse_squares(lengths, d)
@@ -243,8 +243,8 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     if n == 0:
         return prior, 0.0
     variance, offset = np.exp(theta[p - 1]), np.exp(theta[p - 2])
-    near, near_slope = _correlations(theta[d + 1 :], code, separation)
-    far, far_slope = _correlations(theta, code, separation)
+    near, near_slope = correlations(theta[d + 1 :], code, separation)
+    far, far_slope = correlations(theta, code, separation)
     each, total, log_b = _precisions(count, variance, np.exp(theta[p - 3]), near, offset)
     half, log_m = _trend_half(total, far, np.exp(theta[d]))
     constant, trend = _profiled_mean(each, total, half, mean)

@@ -7,6 +7,8 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.priors import Hyperprior
+from argbest.core.scaling import Scaling
+from argbest.core.tally import Tally
 from argbest.errors import FitError
 
 if TYPE_CHECKING:
@@ -29,6 +31,22 @@ class Searched(Protocol):
     @property
     def status(self) -> IntArray:
         """How the search ended, [...]."""
+
+
+class Fitted(Protocol):
+    """Parameters of whole studies that remember the data they were fitted to."""
+
+    @property
+    def shift(self) -> Array:
+        """Of the standardisation, [...]."""
+
+    @property
+    def spread(self) -> Array:
+        """Of the standardisation, [...]."""
+
+    @property
+    def fitted(self) -> IntArray:
+        """Observations at the last fit, [..., alternative, context]."""
 
 
 class Search(NamedTuple):
@@ -55,6 +73,14 @@ def starts(
     full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
     presets = np.where(full[:, None, None], cold, np.nan)
     return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
+
+
+def study_changed(tally: Tally, scale: Scaling, params: Fitted | None) -> BoolArray:
+    """Return [...] whether a study's data or standardisation differ from those of the last fit."""
+    if params is None:
+        return np.ones(tally.shape[:-2], bool)
+    moved = (scale.shift[..., 0] != params.shift) | (scale.spread[..., 0] != params.spread)
+    return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
 
 
 def check_fit(found: "Fit") -> None:

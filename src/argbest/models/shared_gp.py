@@ -7,12 +7,12 @@ import numpy as np
 
 from argbest.core import kernels, priors, scaling, trend_belief
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.priors import GAMMA, Hyperprior
+from argbest.core.priors import Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.core.trend_belief import TrendBelief
 from argbest.models.options import STUDY_NOISES, check_kernel, check_noise_shape, checked_noise, noise_table
-from argbest.models.refitting import check_fit, scattered, starts
+from argbest.models.refitting import check_fit, scattered, starts, study_changed
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -67,7 +67,7 @@ class SharedGP:
         from argbest.core import trend  # imports Numba, so not before it is needed
 
         scale = scaling.standardisation_of_study(tally)
-        chosen = _changed(tally, scale, params)
+        chosen = study_changed(tally, scale, params)
         whole = scaling.standardise(tally, scale)
         data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
         prior, noise = noise_table(self, hyperprior(len(setting.separation)), tally, scale)
@@ -105,13 +105,8 @@ class SharedGP:
 
 
 def hyperprior(d: int) -> Hyperprior:
-    """Return the priors on standardised outcomes: the paper's on lengths and noise, exponential on scales.
-
-    The exponential densities are weak: they only keep a scale that the data do not need from wandering.
-    """
-    length = [GAMMA, 3.0, 6.0, *np.log(priors.LENGTH_RANGE)]
-    scale = [GAMMA, 1.0, 0.1, *np.log(priors.SCALE_RANGE)]
-    noise = [GAMMA, 1.1, 0.05, *np.log(priors.NOISE_RANGE)]
+    """Return the priors on standardised outcomes: the paper's on lengths and noise, exponential on scales."""
+    length, scale, noise = priors.STUDY_LENGTH, priors.STUDY_SCALE, priors.STUDY_NOISE
     # In turn: a bit of everything, mostly trend, mostly deviations.
     starts = [
         [*[0.5] * d, 0.5, *[0.5] * d, 0.3, 0.2, 0.3],
@@ -120,14 +115,6 @@ def hyperprior(d: int) -> Hyperprior:
     ]
     rules = [*[length] * d, scale, *[length] * d, scale, scale, noise]
     return Hyperprior(np.array(rules), np.log(starts))
-
-
-def _changed(tally: Tally, scale: scaling.Scaling, params: SharedGPParams | None) -> BoolArray:
-    """Return [...] whether data or standardisation differ from those of the last fit."""
-    if params is None:
-        return np.ones(tally.shape[:-2], bool)
-    moved = (scale.shift[..., 0] != params.shift) | (scale.spread[..., 0] != params.spread)
-    return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
 
 
 def _in_units(
