@@ -28,7 +28,7 @@ def compile_ufunc(body: Callable[..., None], signature: str, layout: str) -> Cal
     try:
         root = Path(FunctionCache(body).cache_path)
         root.mkdir(parents=True, exist_ok=True)
-        kept = root / f"argbest-{_digest()}-{body.__module__}.{body.__name__}"
+        kept = root / f"argbest-{_digest(Path(body.__code__.co_filename).parent)}-{body.__module__}.{body.__name__}"
         if kept.is_dir():
             with _cache_folder(kept):
                 return build(cache=True)
@@ -55,9 +55,9 @@ def _build(body: Callable[..., None], signature: str, layout: str, *, cache: boo
 
 
 @functools.cache
-def _digest() -> str:
-    """Return a name for the present state of all sources that may be compiled."""
-    sources = sorted((Path(__file__).parent / "core").glob("*.py"))
+def _digest(folder: Path) -> str:
+    """Return a name for the present state of all sources that may be compiled: the core, and this folder."""
+    sources = sorted({*(Path(__file__).parent / "core").glob("*.py"), *folder.glob("*.py")})
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 

@@ -8,6 +8,8 @@ from argbest.errors import InputError, unknown_name
 from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
+from argbest.models.joint_gp import JointGP
+from argbest.models.latent_gp import LatentGP
 from argbest.models.linear import Linear
 from argbest.models.shared_gp import SharedGP
 from argbest.policies.base import Policy
@@ -24,6 +26,7 @@ from argbest.policies.top_two import TopTwo
 from argbest.policies.two_stage import TS, TSPlus
 from argbest.problems.base import Problem
 from argbest.problems.classical import classical
+from argbest.problems.covid.editions import covid, covid_paper, covid_regional
 from argbest.problems.design import Design, EveryPair, RandomContexts, extremes_alike
 from argbest.problems.newsvendor import newsvendor
 from argbest.problems.queue_staffing import queue_staffing
@@ -81,6 +84,8 @@ MODELS: dict[str, Callable[[], Model[Any]]] = {
     "pooled-gp": lambda: GP(pooled=("lengthscale", "scale"), noise="pooled"),
     "shared-gp": SharedGP,
     "shared-gp-pair-noise": lambda: SharedGP(noise="pair"),
+    "joint-gp": JointGP,
+    "latent-gp": LatentGP,
     "independent": Independent,
     "linear": Linear,
 }
@@ -119,6 +124,9 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "queue-staffing": ProblemEntry(queue_staffing),
     "newsvendor": ProblemEntry(newsvendor),
     "classical": ProblemEntry(classical),
+    "covid": ProblemEntry(covid),
+    "covid-paper": ProblemEntry(covid_paper),
+    "covid-regional": ProblemEntry(covid_regional),
 }
 
 

@@ -1,0 +1,205 @@
+"""Three editions of the testing-allocation problem, and the way to make one of your own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from argbest.core.arrays import Array, IntArray
+from argbest.errors import InputError, unknown_name
+from argbest.problems.axis import Axis, Item
+from argbest.problems.base import Problem
+from argbest.problems.covid import tables
+from argbest.problems.covid.parameters import Outbreak
+from argbest.problems.covid.simulator import OutbreakRuns
+from argbest.streams import Purpose, philox
+
+REGIONAL_CASES = ((100, 300, 500, 700), (200, 500, 800, 1100))  # in population 1, in population 3
+REGIONAL_OUTBREAK = Outbreak(infection=0.03, contacts=12.0, cases=(0, 300, 0))
+_SHRUNK = 0.25  # the part of a run's deviation from the mean that an observation of the paper keeps
+
+
+def shares(
+    n_populations: int = 3, *, lots: int = 10, least: int = 2, most: int = 5
+) -> list[dict[str, float]]:
+    """Return all splits of the tests in whole lots, each population getting from `least` to `most` of them.
+
+    The defaults give the paper's twelve, in lexicographic order.
+    """
+    splits: list[tuple[int, ...]] = [()]
+    for _ in range(n_populations):
+        splits = [(*split, lot) for split in splits for lot in range(least, most + 1)]
+    names = [f"share_{j}" for j in range(1, n_populations + 1)]
+    kept = [split for split in splits if sum(split) == lots]
+    return [dict(zip(names, (lot / lots for lot in split), strict=True)) for split in kept]
+
+
+def conditions() -> list[dict[str, float]]:
+    """Return the paper's sixteen contexts: chance of infection per contact, contacts per day (faster)."""
+    return [
+        {"infection": p, "contacts": c} for p in (0.015, 0.02, 0.025, 0.03) for c in (6.0, 8.0, 10.0, 12.0)
+    ]
+
+
+def regional_conditions() -> list[dict[str, float]]:
+    """Return sixteen contexts that differ in where the disease is: cases in populations 1 and 3 (faster)."""
+    return [{"cases_1": a, "cases_3": b} for a in REGIONAL_CASES[0] for b in REGIONAL_CASES[1]]
+
+
+def allocation_problem(
+    alternatives: object,
+    contexts: object,
+    *,
+    outbreak: Outbreak | None = None,
+    table: Mapping[tables.Cell, tables.Moments] | None = None,
+    name: str = "covid",
+    description: str = "",
+) -> Problem:
+    """Return the problem of splitting the daily tests so that as few people as possible get infected.
+
+    Alternatives have the columns `share_1`, `share_2`, ... (of the daily tests); contexts any of `infection`,
+    `contacts`, `tests` and `cases_1`, `cases_2`, ..., the outbreak's own values serving for the rest. `table`
+    holds the moments of one population's infections where they are known; its sums are then the truth.
+    """
+    outbreak = Outbreak() if outbreak is None else outbreak
+    rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
+    runs = OutbreakRuns(outbreak, rows, columns, _shares(rows, outbreak), _conditions(columns, outbreak))
+    known = {} if table is None else tables.truth(runs, table)
+    return Problem(rows, columns, runs, goal="min", name=name, description=description, **known)
+
+
+def _shares(axis: Axis, outbreak: Outbreak) -> Array:
+    """Return [alternative, population] the shares of the tests, checked."""
+    names = [f"share_{j}" for j in range(1, outbreak.n_populations + 1)]
+    if set(axis.columns) != set(names):
+        raise InputError(f"got alternatives with the columns {list(axis.columns)}; expected {names}. Rename.")
+    table = np.array([axis.columns[name] for name in names], dtype=np.float64).T
+    if (table < 0).any() or (table.sum(axis=1) > 1 + 1e-9).any():
+        k = int(np.argmax((table < 0).any(axis=1) | (table.sum(axis=1) > 1 + 1e-9)))
+        raise InputError(
+            f"alternative {k} has the shares {table[k].tolist()}; expected none negative and a sum of at "
+            "most 1, for there are no more tests. Correct it."
+        )
+    return table
+
+
+def _conditions(axis: Axis, outbreak: Outbreak) -> dict[str, Array]:
+    """Return by name what the contexts say: [context], and [context, population] for the cases."""
+    cases = [f"cases_{j}" for j in range(1, outbreak.n_populations + 1)]
+    known = ["infection", "contacts", "tests", *cases]
+    if not axis.columns:
+        raise InputError(f"got contexts without columns; expected dicts with some of {known}. Give those.")
+    for name in axis.columns:
+        if name not in known:
+            raise unknown_name("context column", name, known)
+    found: dict[str, Array] = {}
+    for name in ("infection", "contacts", "tests"):
+        value = axis.columns.get(name, (getattr(outbreak, name),) * len(axis))
+        found[name] = np.array(value, dtype=np.float64)
+    usual = [axis.columns.get(name, (n,) * len(axis)) for name, n in zip(cases, outbreak.cases, strict=True)]
+    return found | {"cases": np.array(usual, dtype=np.float64).T}
+
+
+def unscored() -> Problem:
+    """Return the paper's problem without what long runs say of its truth."""
+    return allocation_problem(shares(), conditions())
+
+
+def unscored_regional() -> Problem:
+    """Return the regional problem without what long runs say of its truth."""
+    return allocation_problem(shares(), regional_conditions(), outbreak=REGIONAL_OUTBREAK)
+
+
+def covid() -> Problem:
+    """Return the testing-allocation problem with fresh runs; its truth is the mean of long runs.
+
+    The paper's populations, alternatives and contexts. The same split, (0.2, 0.3, 0.5), is best in all
+    contexts; gaps are small against the noise, whose standard deviation differs 8-fold between contexts.
+    """
+    return allocation_problem(
+        shares(),
+        conditions(),
+        table=tables.read("covid"),
+        name="covid",
+        description=(
+            "Split 10,000 Covid-19 tests a day between three populations to keep two weeks' infections low; "
+            "contexts are contagion and contacts; the truth is the mean of long runs."
+        ),
+    )
+
+
+def covid_regional() -> Problem:
+    """Return the testing-allocation problem in which the best split depends on where the disease is.
+
+    Contagion is high (p = 0.03, λ = 12) and population 2 starts with 300 cases; contexts are the cases that
+    populations 1 (100 to 700) and 3 (200 to 1,100) start with. Seven of the twelve splits are best somewhere,
+    and tests follow the cases: more cases in a population never mean fewer tests for it in the best split.
+    Gaps are 0.06 to 0.5 of the noise's standard deviation, which differs twofold between contexts.
+    """
+    return allocation_problem(
+        shares(),
+        regional_conditions(),
+        outbreak=REGIONAL_OUTBREAK,
+        table=tables.read("covid-regional"),
+        name="covid-regional",
+        description=(
+            "Split 10,000 Covid-19 tests a day between three populations to keep two weeks' infections low; "
+            "contexts are the cases found in populations 1 and 3; the truth is the mean of long runs."
+        ),
+    )
+
+
+def covid_paper() -> Problem:
+    """Return the experiment of Cakmak, Gao and Zhou: 30 stored runs per pair, their mean taken for the truth.
+
+    An observation is a stored run, drawn at random, moved by three quarters towards the mean of its pair. The
+    standard error of that mean exceeds most gaps between the leading splits, so what is called best here is
+    mostly chance; the edition `covid` has the same pairs without it.
+    """
+    rows, columns = Axis.of("alternative", shares()), Axis.of("context", conditions())
+    runs = PooledRuns(rows, columns, tables.read_pool("covid-paper", (len(rows), len(columns))), _SHRUNK)
+    return Problem(
+        rows,
+        columns,
+        runs,
+        goal="min",
+        truth=runs.mean,
+        noise_sd=_SHRUNK * runs.pool.std(axis=-1),
+        name="covid-paper",
+        description=(
+            "The paper's Covid-19 study: observations are drawn from 30 stored runs of each pair, shrunk by "
+            "three quarters; the truth is the mean of the stored runs."
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PooledRuns:
+    """A simulator that draws from stored runs; which one is a function of the seed."""
+
+    alternatives: Axis
+    contexts: Axis
+    pool: Array  # [alternative, context, run]
+    kept: float  # the part of the deviation from the mean that is kept
+
+    @property
+    def mean(self) -> Array:
+        """[alternative, context] the mean of the stored runs."""
+        return np.asarray(self.pool.mean(axis=-1))
+
+    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
+        """Return one observation."""
+        where = self.alternatives.index(alternative), self.contexts.index(context)
+        return float(self.many(np.array(where[0]), np.array(where[1]), np.array(seed)))
+
+    def many(self, alternatives: IntArray, contexts: IntArray, seeds: Any) -> Array:
+        """Return [...] many observations, given positions of alternatives and contexts; all broadcast."""
+        key = np.asarray(seeds)
+        word = philox((0, 0, 0, Purpose.NOISE), (key & 0xFFFFFFFF, key >> 32))[..., 0].astype(np.uint64)
+        run = (word * np.uint64(self.pool.shape[-1])) >> np.uint64(32)  # uniform but for 1 part in 10⁸
+        mean, drawn = (
+            self.mean[alternatives, contexts],
+            self.pool[alternatives, contexts, run.astype(np.int64)],
+        )
+        return np.asarray(mean + self.kept * (drawn - mean))

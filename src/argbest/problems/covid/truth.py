@@ -1,0 +1,131 @@
+"""Compute the tables that ship with the package: `python -m argbest.problems.covid.truth covid`.
+
+One edition per call, written to the package's data folder or to `--out`. Every number is a function of the
+number of runs alone, up to the last digit of the machine's elementary functions.
+"""
+
+import argparse
+import math
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from argbest.checks import whole
+from argbest.core.arrays import Array
+from argbest.problems.base import Problem
+from argbest.problems.covid import editions
+from argbest.problems.covid.parameters import Outbreak
+from argbest.problems.covid.simulator import OutbreakRuns, infections
+from argbest.problems.covid.tables import Cell, Moments, cells, truth
+from argbest.streams import cell_seed
+
+EDITIONS = ("covid", "covid-regional", "covid-paper")
+ROOT = 2026  # of all seeds here
+RUNS = 10_000  # of every cell, at least
+PRECISION = 0.09  # the standard error of a gap between two leaders, over that gap
+POOL = 30  # of every pair, as in the paper
+_DATA = Path(__file__).parent / "data"
+
+
+def moments(outbreak: Outbreak, cell: Cell, seeds: object) -> Moments:
+    """Return the moments of one population's infections over the runs with these seeds."""
+    alone = replace(
+        outbreak, sizes=(outbreak.sizes[cell.population - 1],), cases=(cell.cases,), tests=cell.tests
+    )
+    at = {"infection": cell.infection, "contacts": cell.contacts}
+    ever = infections(alone, (1.0,), seeds, **at)[..., 0]
+    return Moments(ever.size, float(ever.mean()), float(ever.std(ddof=1)))
+
+
+def moments_table(runs: OutbreakRuns, n: int, *, quiet: bool = True) -> pd.DataFrame:
+    """Return the moments of every cell over at least n runs, more for the two leaders of each context.
+
+    Those get as many as the standard error of their gap needs, at most 20 n. No two cells share a seed.
+    """
+    every = sorted({cell for _, cell in cells(runs)})
+    table: dict[Cell, Moments] = {}
+    todo = dict.fromkeys(every, n)
+    while todo:
+        started = time.monotonic()
+        for done, (cell, number) in enumerate(todo.items(), 1):
+            seeds = cell_seed(ROOT, every.index(cell), np.arange(number), n_cells=len(every))
+            table[cell] = moments(runs.outbreak, cell, seeds)
+            if not quiet:
+                left = (time.monotonic() - started) / done * (len(todo) - done)
+                print(
+                    f"\r{done} of {len(todo)} cells, {left:.0f} s left ", end="", file=sys.stderr, flush=True
+                )
+        todo = _short(runs, table, 20 * n)
+    return pd.DataFrame([{**cell._asdict(), **table[cell]._asdict(), "se": table[cell].se} for cell in every])
+
+
+def _short(runs: OutbreakRuns, table: dict[Cell, Moments], most: int) -> dict[Cell, int]:
+    """Return how many runs the cells should have that have too few to tell the two leaders apart."""
+    mean = truth(runs, table)["truth"]
+    parts: dict[tuple[int, int], set[Cell]] = {}
+    for pair, cell in cells(runs):
+        parts.setdefault(pair, set()).add(cell)
+    todo: dict[Cell, int] = {}
+    for c, (first, second) in enumerate(np.argsort(mean, axis=0)[:2].T.tolist()):
+        gap, one, other = mean[second, c] - mean[first, c], parts[first, c], parts[second, c]
+        variance = sum(table[cell].sd ** 2 for cell in one ^ other)  # what both share cancels
+        needed = min(most, math.ceil(variance / max(PRECISION * gap, 1e-9) ** 2))
+        for cell in one | other:
+            if table[cell].runs < needed:
+                todo[cell] = max(todo.get(cell, 0), min(most, math.ceil(1.2 * needed)))
+    return todo
+
+
+def pool(runs: OutbreakRuns, n: int = POOL) -> Array:
+    """Return n runs of every pair [alternative, context, run].
+
+    As in the paper's table, alternatives that give population 1 the same share have the same runs of it.
+    """
+    k, c, i = np.ogrid[: len(runs.alternatives), : len(runs.contexts), :n]
+    seeds = cell_seed(ROOT, k * c.size + c, i, n_cells=k.size * c.size)
+    at = {name: values[c] for name, values in runs.conditions.items()}
+    ever = infections(runs.outbreak, runs.shares[k], seeds, **at)
+    first = [int(np.flatnonzero(runs.shares[:, 0] == share)[0]) for share in runs.shares[:, 0]]
+    ever[..., 0] = ever[first, ..., 0]
+    return np.asarray(ever.sum(axis=-1), dtype=np.float64)
+
+
+def _pool_table(runs: OutbreakRuns) -> pd.DataFrame:
+    stored = pool(runs).astype(int)
+    pairs = pd.DataFrame(list(np.ndindex(stored.shape[:2])), columns=["alternative", "context"])
+    names = [f"run_{i + 1}" for i in range(stored.shape[2])]
+    return pairs.join(pd.DataFrame(stored.reshape(-1, stored.shape[2]), columns=names))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Compute one table and write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("edition", choices=EDITIONS)
+    parser.add_argument("--runs", type=int, default=RUNS, help="fewest runs of a cell (not for covid-paper)")
+    parser.add_argument("--out", type=Path, default=_DATA, help="folder")
+    options = parser.parse_args(arguments)
+    whole("--runs", options.runs, at_least=2)
+    regional = options.edition == "covid-regional"
+    problem: Problem = editions.unscored_regional() if regional else editions.unscored()
+    runs = problem.simulate
+    if not isinstance(runs, OutbreakRuns):
+        raise TypeError(f"the edition {options.edition} is simulated by {runs!r}")
+    command, kind = f"python -m argbest.problems.covid.truth {options.edition}", "Stored runs of every pair"
+    if options.edition == "covid-paper":
+        table = _pool_table(runs)
+    else:
+        command += f" --runs {options.runs}"
+        kind = "People ever infected in one population: mean, standard deviation, standard error of the mean"
+        table = moments_table(runs, options.runs, quiet=False)
+    target = options.out / f"{options.edition}.csv"
+    text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    target.write_text(f"# {kind}.\n# Made by: {command}\n{text}", encoding="utf-8")
+    print(target)
+
+
+if __name__ == "__main__":
+    main()
