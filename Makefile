@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow check format bench clean
+.PHONY: demo test test-slow check format bench paper clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
@@ -31,6 +31,12 @@ format: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/decision.py
 	$(BIN)/python benchmarks/policies.py
+	$(BIN)/python benchmarks/covid.py
+	$(BIN)/python benchmarks/paper.py --macroreps 10 --samples 200
+
+# Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.
+paper: $(VENV)/.demo
+	$(BIN)/argbest paper all --jobs 2 --out paper --docs docs $(if $(PUBLISHED),--published $(PUBLISHED))
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "argbest needs Python 3.11 or newer; install it or call 'make PYTHON=/path/to/python'." >&2; exit 1; }
@@ -47,4 +53,4 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.python
 
 clean:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo paper .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -30,3 +30,14 @@ def test_the_decision_benchmark_prints_a_row_per_size(capsys: pytest.CaptureFixt
     header, *rows = capsys.readouterr().out.splitlines()
     assert "n=100,000" in header
     assert [row.split()[:3] for row in rows] == [["10", "x", "10"], ["20", "x", "40"]]
+
+
+def test_the_covid_benchmark_prints_a_row_per_way_and_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    load("covid").main(["--seconds", "0", "--batch", "10"])
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 9
+
+
+def test_the_paper_benchmark_adds_up_the_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    load("paper").main(["--macroreps", "2", "--samples", "10"])
+    assert capsys.readouterr().out.splitlines()[-1].startswith("whole figure:")

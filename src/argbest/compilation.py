@@ -28,7 +28,10 @@ def compile_ufunc(body: Callable[..., None], signature: str, layout: str) -> Cal
     try:
         root = Path(FunctionCache(body).cache_path)
         root.mkdir(parents=True, exist_ok=True)
-        kept = root / f"argbest-{_digest(Path(body.__code__.co_filename).parent)}-{body.__module__}.{body.__name__}"
+        kept = (
+            root
+            / f"argbest-{_digest(Path(body.__code__.co_filename).parent)}-{body.__module__}.{body.__name__}"
+        )
         if kept.is_dir():
             with _cache_folder(kept):
                 return build(cache=True)

@@ -1,0 +1,89 @@
+"""`argbest paper`: the synthetic study of the paper, regenerated."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from argbest.cli.terminal import prepare, say, table
+
+if TYPE_CHECKING:
+    from argbest.paper.plan import Outcome
+
+
+@click.command()
+@click.argument("part", default="all", metavar="[fig1|fig2|table1|convergence|models|all]")
+@click.option("--macroreps", type=click.IntRange(1), help="Macro-replications per policy.  [default: 100]")
+@click.option(
+    "--samples",
+    type=click.IntRange(1),
+    help="Simulations after the initial design.  [default: 2000; for models 500]",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("paper"),
+    show_default=True,
+    help="Folder that keeps runs, tables and pictures.",
+)
+@click.option(
+    "--published", type=click.Path(path_type=Path), help="CSV file of published curves to draw beside ours."
+)
+@click.option(
+    "--docs", type=click.Path(path_type=Path), help="Folder to write reproduction.md and its pictures into."
+)
+def paper(
+    part: str,
+    macroreps: int | None,
+    samples: int | None,
+    jobs: int,
+    seed: int,
+    out: Path,
+    published: Path | None,
+    docs: Path | None,
+) -> None:
+    """Regenerate figures and tables of the paper's synthetic study.
+
+    Finished work is kept in the folder: the same command goes on after an interruption, and adds to it when
+    --macroreps grows.
+    """
+    from argbest.errors import unknown_name
+    from argbest.paper.page import write_page
+    from argbest.paper.parts import ALL, PARTS
+    from argbest.paper.plan import Plan
+    from argbest.paper.published import read
+
+    if part not in (*PARTS, ALL):
+        raise unknown_name("part of the paper", part, (*PARTS, ALL))
+    if published is not None:
+        read(published)
+    for folder in (out, docs):
+        if folder is not None:
+            prepare(folder)
+    plan = Plan(
+        out,
+        macroreps=macroreps,
+        samples=samples,
+        jobs=jobs,
+        seed=seed,
+        published=published,
+        progress=True,
+    )
+    for name in PARTS if part == ALL else (part,):
+        click.echo(f"argbest: {name}", err=True)
+        _show(PARTS[name](plan))
+    if docs is not None:
+        click.echo(f"page: {write_page(out, docs)}")
+
+
+def _show(outcome: "Outcome") -> None:
+    say(outcome.title)
+    rows = outcome.table.itertuples(index=False, name=None)
+    table(outcome.table.columns, rows, justify="right")
+    say(*outcome.notes)
+    click.echo("written:")
+    for path in outcome.written:
+        click.echo(f"  {path}")
+    click.echo()

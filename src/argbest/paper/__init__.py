@@ -1,0 +1,1 @@
+"""The synthetic study of Cakmak, Gao and Zhou, regenerated: figures, tables and a page about them."""

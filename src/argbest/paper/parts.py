@@ -1,0 +1,17 @@
+"""The parts of the study, by the names under which they are asked for."""
+
+from argbest.paper.convergence import convergence
+from argbest.paper.figure1 import figure1
+from argbest.paper.figure2 import figure2
+from argbest.paper.models import models
+from argbest.paper.plan import Part
+from argbest.paper.table1 import table1
+
+ALL = "all"
+PARTS: dict[str, Part] = {
+    "fig1": figure1,
+    "fig2": figure2,
+    "table1": table1,
+    "convergence": convergence,
+    "models": models,
+}

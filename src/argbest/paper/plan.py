@@ -1,0 +1,106 @@
+"""What is asked of the paper's study, and what each part of it hands back."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from argbest.checks import whole
+from argbest.errors import ArgbestError
+from argbest.experiment import Experiment, Results, run
+from argbest.study.progress import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MACROREPS, SAMPLES = 100, 2_000  # the paper's
+_DPI = 150
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to run, and where to put it; what is left out is the paper's.
+
+    ``published`` is the file of published curves. ``progress`` shows bars, or is called with (done, all).
+    """
+
+    out: Path
+    _: KW_ONLY
+    macroreps: int | None = None
+    samples: int | None = None
+    jobs: int = 1
+    seed: int = 0
+    published: Path | None = None
+    progress: bool | Progress = False
+
+    def __post_init__(self) -> None:
+        whole("macroreps", self.runs, at_least=1)
+        whole("samples", self.length(), at_least=1)
+        whole("jobs", self.jobs, at_least=1)
+        whole("seed", self.seed, at_least=0, below=2**64)
+
+    @property
+    def runs(self) -> int:
+        """Macro-replications."""
+        return MACROREPS if self.macroreps is None else self.macroreps
+
+    def length(self, usual: int = SAMPLES) -> int:
+        """Return the samples after the initial design: as asked, or the usual number."""
+        return usual if self.samples is None else self.samples
+
+    def run(self, name: str, experiment: Experiment, *, jobs: int | None = None) -> Results:
+        """Return the results of an experiment, kept in a folder of that name so that it can go on later."""
+        folder = self.out / "runs" / name
+        return run(experiment, jobs=jobs or self.jobs, out=folder, progress=self.progress)
+
+
+class Outcome(NamedTuple):
+    """What a part of the study has found: a table to show, remarks, and the files behind it."""
+
+    title: str
+    table: pd.DataFrame  # of short texts
+    notes: tuple[str, ...]
+    written: tuple[Path, ...]
+
+
+Part = Callable[[Plan], Outcome]
+
+
+def write(plan: Plan, frames: dict[str, pd.DataFrame]) -> tuple[Path, ...]:
+    """Return the paths of the frames, written as CSV files of these names."""
+    plan.out.mkdir(parents=True, exist_ok=True)
+    paths = tuple(plan.out / f"{name}.csv" for name in frames)
+    for path, frame in zip(paths, frames.values(), strict=True):
+        frame.to_csv(path, index=False, lineterminator="\n")
+    return paths
+
+
+def picture(plan: Plan, name: str, draw: Callable[[], "Figure"]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """Return the paths of a drawing as PNG and SVG; without matplotlib none, and a remark that says so."""
+    try:
+        figure = draw()
+    except ArgbestError as missing:
+        return (), (str(missing),)
+    paths = tuple(plan.out / f"{name}.{kind}" for kind in ("png", "svg"))
+    for path in paths:
+        figure.canvas.print_figure(path, dpi=_DPI)
+    return paths, ()
+
+
+def canvas(width: float, height: float) -> "Figure":
+    """Return an empty figure that belongs to no window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        raise ArgbestError("pictures need matplotlib: pip install 'argbest[plot]'") from missing
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def texts(frame: pd.DataFrame, forms: dict[str, str]) -> pd.DataFrame:
+    """Return the columns named in ``forms`` as texts in that form; what is not known is a dash."""
+    shown = {}
+    for name, form in forms.items():
+        shown[name] = ["-" if pd.isna(value) else f"{value:{form}}" for value in frame[name]]
+    return pd.DataFrame(shown)

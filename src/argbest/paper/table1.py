@@ -1,0 +1,70 @@
+"""Table 1: what 1,000 iterations of IKG and of GP-C-OCBA cost, beside the paper's wall clock."""
+
+import time
+
+import pandas as pd
+
+from argbest import registry
+from argbest.experiment import Contender, Experiment
+from argbest.paper import published
+from argbest.paper.figure2 import PROBLEMS
+from argbest.paper.plan import Outcome, Plan, texts, write
+from argbest.study.study import Study
+
+POLICIES = ("ikg", "gp-c-ocba")
+_ITERATIONS = 1_000
+_TOGETHER = 20  # macro-replications side by side
+
+
+def table1(plan: Plan) -> Outcome:
+    """Return Table 1: processor seconds per 1,000 iterations of a live study and of a run among several.
+
+    Both include what an iteration includes in the paper: simulating, refits every 10 samples, the decision,
+    and an estimate of PCS at checkpoints. ``samples`` and ``macroreps`` make it shorter, not longer.
+    """
+    length, runs = min(plan.length(), _ITERATIONS), min(plan.runs, _TOGETHER)
+    rows = []
+    for name in PROBLEMS:
+        together = _together(plan, name, length, runs)
+        for policy in POLICIES:
+            alone = _alone(name, policy, length, plan.seed) * _ITERATIONS / length
+            theirs = published.SECONDS[policy][name]
+            rows.append(
+                (name, policy, alone, together[policy], theirs, theirs / alone, theirs / together[policy])
+            )
+    columns = ["problem", "policy", "study", "in a batch", "paper", "paper/study", "paper/batch"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame["iterations"], frame["macroreps"] = length, runs
+    forms = {"problem": "", "policy": "", "study": ".3g", "in a batch": ".3g", "paper": ",.0f"}
+    forms |= {"paper/study": ",.0f", "paper/batch": ",.0f"}
+    notes = (
+        f"Processor seconds per 1,000 iterations, from {length} iterations of one study and of {runs} "
+        f"macro-replications side by side (per macro-replication). The paper's are wall clock on "
+        f"{published.CORES} cores.",
+    )
+    paths = write(plan, {"table1": frame})
+    return Outcome("Table 1, seconds per 1,000 iterations", texts(frame, forms), notes, paths)
+
+
+def _alone(name: str, policy: str, length: int, seed: int) -> float:
+    """Return the processor seconds of a live study between its initial design and its last decision."""
+    problem, initial = registry.problem(name), registry.problem_entry(name).initial
+    for budget in (1, length):  # the first one loads what is compiled
+        study = Study(problem, policy=policy, initial=initial, seed=seed)
+        n_initial = study.n_waiting
+        study.run(n_initial)
+        begin = time.process_time()
+        study.run(n_initial + budget)
+        spent = time.process_time() - begin
+    return spent
+
+
+def _together(plan: Plan, name: str, length: int, runs: int) -> dict[str, float]:
+    """Return the processor seconds per macro-replication and 1,000 iterations, in one process."""
+    contenders = [Contender(policy) for policy in POLICIES]
+    experiment = Experiment(
+        name, contenders, samples=length, macroreps=runs, seed=plan.seed, checkpoint_every=length
+    )
+    summary = plan.run(f"table1-{name}", experiment, jobs=1).summary()
+    spent = summary.groupby("contender")["seconds"].agg(lambda values: values.iloc[-1] - values.iloc[0])
+    return {policy: float(spent[policy]) * _ITERATIONS / length for policy in POLICIES}

@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from argbest import InputError
+from argbest.paper.figure1 import figure1
+from argbest.paper.figure2 import PANELS, PROBLEMS
+from argbest.paper.page import markdown, side_by_side, write_page
+from argbest.paper.plan import Plan
+from argbest.paper.table1 import table1
+
+
+def curves() -> pd.DataFrame:
+    """Made-up numbers of Figure 2: two checkpoints per curve."""
+    rows = [
+        (panel.problem, panel.measure, policy, n, 0.25 + n / 200, 0.01, 7, 0.125, 0.5)
+        for panel in PANELS
+        for policy in PROBLEMS[panel.problem]
+        for n in (0, 100)
+    ]
+    names = ["problem", "measure", "contender", "samples", "value", "se", "n", "pcs_m", "eoc"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_a_table_of_texts_becomes_markdown() -> None:
+    frame = pd.DataFrame({"a": ["1", "2"], "b": ["x", "y"]})
+    assert markdown(frame) == "| a | b |\n| --- | --- |\n| 1 | x |\n| 2 | y |"
+
+
+def test_our_numbers_stand_beside_the_published_ones() -> None:
+    table = side_by_side({"fig2": curves()})
+    row = table[(table["panel"] == "Branin, worst case") & (table["policy"] == "ts")].iloc[0]
+    assert (row["ours"], row["published"], row["PCS_M"]) == (
+        "0.250/0.750",
+        "0.16/0.21/0.38/0.54/0.56",
+        "0.12",
+    )
+    assert (row["samples"], row["± se"], row["largest difference"]) == ("0/100", "0.010", "-")
+
+
+def test_differences_are_shown_where_they_are_known() -> None:
+    row = ("branin", "pcs_e", "dsco", 100, 0.75, 0.80, -3.5)
+    names = ["problem", "measure", "contender", "samples", "ours", "published", "difference"]
+    comparison = pd.DataFrame([row], columns=names)
+    table = side_by_side({"fig2": curves(), "fig2_comparison": comparison})
+    own = table[(table["panel"] == "Branin, expected") & (table["policy"] == "dsco")]
+    assert own["largest difference"].tolist() == ["-3.5 se"]
+    assert (table["largest difference"] != "-").sum() == 1
+
+
+def test_the_page_holds_what_was_run_its_origin_and_every_correction(tmp_path: Path) -> None:
+    plan, docs = Plan(tmp_path / "out", macroreps=1, samples=10, seed=3), tmp_path / "docs"
+    figure1(plan)
+    table1(plan)
+    curves().to_csv(plan.out / "fig2.csv", index=False)
+    text = write_page(plan.out, docs).read_text(encoding="utf-8")
+    assert (docs / "images" / "reproduction" / "fig1.png").exists()
+    assert "images/reproduction/fig1.png" in text
+    assert "Seed 3; python 3" in text
+    assert "numpy" in text
+    for part in ("## Figure 1", "## Figure 2: 7 macro-replications", "## Table 1"):
+        assert part in text
+    assert "## Convergence" not in text
+    for what in ("IKG's noise", "Worst case", "Griewank", "Cosine8", "Hartmann", "Branin's domain", "Scale"):
+        assert f"**{what}.**" in text
+    for what in ("Rate of convergence", "Cost of IKG", "Wall clock", "Priors", "Initial design", "Index"):
+        assert f"**{what}.**" in text
+    assert "tied with its mirror image in 20 of 20 contexts" in text
+    assert "PCS cannot exceed about 0.50" in text
+    assert "P_all 0.75, PCS_M 0.12" in text
+    assert str(tmp_path) not in text
+
+
+def test_table_1_scales_to_a_thousand_iterations(tmp_path: Path) -> None:
+    table1(Plan(tmp_path, macroreps=2, samples=10))
+    table = pd.read_csv(tmp_path / "table1.csv")
+    assert table["iterations"].unique().tolist() == [10]
+    assert len(table) == 8
+    pd.testing.assert_series_equal(
+        table["paper/study"] * table["study"], table["paper"], check_names=False, rtol=1e-9
+    )
+    branin = table[(table["problem"] == "branin") & (table["policy"] == "ikg")].iloc[0]
+    assert branin["paper"] == 1218
+    assert 0.01 < branin["in a batch"] < 100
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no results. Run `argbest paper all"):
+        write_page(tmp_path, tmp_path)
