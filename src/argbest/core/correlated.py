@@ -9,12 +9,14 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from argbest.core import certainty
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import of_selected
+from argbest.core.even_grid import kept_first
 from argbest.core.normal import loss as normal_loss
 
 SOBOL_POINTS = 4096
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+_REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
 
 class CorrelatedAlternatives(ABC):
@@ -37,20 +39,24 @@ class CorrelatedAlternatives(ABC):
 
     def best_probability(self) -> Array:
         """Return the share of the Sobol points at which each is best; standard error below 0.008."""
-        share = np.empty(self._rows_shape())
-        for part, draws in self._draws():
+        n_rows, k = self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
+        share = np.empty((n_rows, k))
+        for rows, _, draws in self._draws(np.ones((n_rows, k), bool)):
             winners = draws == draws.max(axis=-1, keepdims=True)
-            share[part] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
-        return self._from_rows(share)
+            share[rows] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
+        shape = self.mean.shape
+        return np.moveaxis(share.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
 
-        Bonferroni's below and the least pairwise probability above: right in the tails, where points fail.
+        Bonferroni's below and the least pairwise probability above: right in the tails, where points fail,
+        and equal where there is one rival.
         """
         gap, tau = self._gaps(selected) + delta, self._difference_std(selected)
         ratio = np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0)
-        bounded = np.maximum(self._mean_of_regret(selected, delta), self.lower_bound(selected, delta))
+        average = self._mean_of_regret(selected, delta, ratio < _REACH)
+        bounded = np.maximum(average, self.lower_bound(selected, delta))
         return np.asarray(np.minimum(bounded, ndtr(ratio).min(axis=-2)))
 
     def expected_loss(self, selected: IntArray) -> Array:
@@ -61,7 +67,8 @@ class CorrelatedAlternatives(ABC):
         gap, tau = self._gaps(selected), self._difference_std(selected)
         ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
         pair = np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
-        estimate = np.maximum(self._mean_of_regret(selected, None), pair.max(axis=-2))
+        average = self._mean_of_regret(selected, None, (ratio < _REACH) & (pair > 0))
+        estimate = np.maximum(average, pair.max(axis=-2))
         return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
 
     def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
@@ -77,36 +84,43 @@ class CorrelatedAlternatives(ABC):
     def _difference_std(self, selected: IntArray) -> Array:
         return np.sqrt(self.difference_var(selected))
 
-    def _mean_of_regret(self, selected: IntArray, delta: float | None) -> Array:
-        """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context]."""
-        chosen, average = selected.reshape(-1), np.empty(selected.size)
-        for part, draws in self._draws():
-            regret = draws.max(axis=-1) - np.take_along_axis(draws, chosen[part, None, None], axis=-1)[..., 0]
-            average[part] = np.mean(regret if delta is None else regret <= delta, axis=-1)
+    def _mean_of_regret(self, selected: IntArray, delta: float | None, rivals: BoolArray) -> Array:
+        """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context].
+
+        Only ``rivals`` [..., alternative, context] take part. With one at most the bounds say all: it is 0.
+        """
+        chosen, k = selected.reshape(-1), self.mean.shape[-2]
+        keep = np.moveaxis(rivals, -2, -1).reshape(-1, k)
+        keep = keep | (np.arange(k) == chosen[:, None])
+        average = np.zeros(chosen.size)
+        keep[keep.sum(axis=1) < 3] = False
+        for rows, columns, draws in self._draws(keep):
+            own = np.argmax(columns == chosen[rows, None], axis=1)[:, None, None]
+            regret = draws.max(axis=-1) - np.take_along_axis(draws, own, axis=-1)[..., 0]
+            average[rows] = np.mean(regret if delta is None else regret <= delta, axis=-1)
         return average.reshape(selected.shape)
 
-    def _rows_shape(self) -> tuple[int, int]:
-        """Return (number of contexts of all studies, number of alternatives)."""
-        return self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
+    def _draws(self, keep: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
+        """Yield (rows, the alternatives kept there [row, m], draws of those [row, point, m]), memory bounded.
 
-    def _from_rows(self, rows: Array) -> Array:
-        """Return [row, alternative] as [..., alternative, context]."""
-        shape = self.mean.shape
-        return np.moveaxis(rows.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
-
-    def _draws(self) -> Iterator[tuple[slice, Array]]:
-        """Yield draws [row, point, alternative] for slices of the contexts of all studies, memory bounded.
-
-        Rewards are counted from the largest mean of their context, so a large origin costs no digits.
+        A row is a context of a study; ``keep`` [row, alternative] says who takes part, rows with nobody are
+        left out. Rewards are counted from the largest mean of their context: a large origin costs no digits.
         """
-        n_rows, k = self._rows_shape()
-        mean = np.moveaxis(self.mean - self.mean.max(axis=-2, keepdims=True), -2, -1).reshape(n_rows, k)
-        step = max(1, _ELEMENTS // (SOBOL_POINTS * k))
-        for start in range(0, n_rows, step):
-            part = slice(start, min(start + step, n_rows))
-            study, context = np.divmod(np.arange(part.start, part.stop), self.mean.shape[-1])
-            root = _root(self._covariances(study, context))
-            yield part, mean[part][:, None, :] + _normals(k) @ np.swapaxes(root, -1, -2)
+        k, c = self.mean.shape[-2:]
+        mean = np.moveaxis(self.mean - self.mean.max(axis=-2, keepdims=True), -2, -1).reshape(-1, k)
+        crowd = keep.sum(axis=1)
+        for size in np.unique(crowd[crowd > 0]):
+            alike = np.flatnonzero(crowd == size)
+            step = max(1, _ELEMENTS // (SOBOL_POINTS * int(size)))
+            for start in range(0, alike.size, step):
+                rows = alike[start : start + step]
+                columns = kept_first(keep[rows])
+                cov = self._covariances(*np.divmod(rows, c))
+                root = _root(
+                    cov[np.arange(rows.size)[:, None, None], columns[:, :, None], columns[:, None, :]]
+                )
+                centre = np.take_along_axis(mean[rows], columns, axis=1)
+                yield rows, columns, centre[:, None, :] + _normals(int(size)) @ np.swapaxes(root, -1, -2)
 
 
 def weight_of(n: Array, var: Array, noise: Array) -> Array:
