@@ -5,6 +5,11 @@ from importlib.metadata import version
 from argbest.core.certificate import Certificate
 from argbest.errors import ArgbestError, FitError, InputError, SimulationError, TrialError
 from argbest.models.gp import GP
+from argbest.models.independent import Independent
+from argbest.models.joint_gp import JointGP
+from argbest.models.latent_gp import LatentGP
+from argbest.models.linear import Linear
+from argbest.models.shared_gp import SharedGP
 from argbest.problems.base import Problem
 from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
 from argbest.study.select import select
@@ -22,10 +27,15 @@ __all__ = [
     "ExpectedPCS",
     "ExtremeContexts",
     "FitError",
+    "Independent",
     "InputError",
+    "JointGP",
+    "LatentGP",
+    "Linear",
     "OpportunityCost",
     "Problem",
     "RandomContexts",
+    "SharedGP",
     "SimulationError",
     "Study",
     "Trial",

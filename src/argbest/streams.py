@@ -50,8 +50,13 @@ class Draws:
     purpose: Purpose
     step: int = 0
 
-    def uniform(self, lane: int = 0) -> Array:
-        """Return numbers in [0, 1) with 53 bits in the shape of `root`; lanes are independent."""
+    def uniform(self, lane: Words = 0) -> Array:
+        """Return numbers in [0, 1) with 53 bits in the shape of `root`; lanes are independent.
+
+        Lanes in an array have axes of their own, before those of the roots.
+        """
+        if not isinstance(lane, int):
+            lane = np.reshape(lane, (*np.shape(lane), *(1,) * np.ndim(self.root)))
         words = _block((lane, self.step, 0, self.purpose), _halves(self.root))
         return np.asarray(_unit(words[0], words[1]), dtype=np.float64)
 

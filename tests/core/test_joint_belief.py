@@ -298,3 +298,18 @@ def test_policies_decide_on_joint_beliefs(policy: Policy) -> None:
         )
         np.testing.assert_array_equal(found.alternative[i], alone.alternative)
         np.testing.assert_array_equal(found.context[i], alone.context)
+
+
+def test_rounding_does_not_move_the_certificate_where_alternatives_are_exchangeable() -> None:
+    """Eigenvectors of equal eigenvalues are anybody's choice; probabilities must not depend on it."""
+    rng = np.random.default_rng(9)
+    k = 10
+    mean = rng.normal(0, 0.5, (k, 1))
+    plain = np.eye(k) + 0.3
+    found = []
+    for _ in range(10):
+        noise = 1e-13 * rng.standard_normal((k, k))
+        cov = (plain + noise + noise.T).reshape(k, 1, k, 1)
+        belief = JointBelief(mean, cov, np.ones((k, 1)))
+        found.append(float(belief.good_probability(np.argmax(mean, axis=0))[0]))
+    assert np.ptp(found) < 1e-3

@@ -345,6 +345,10 @@ def test_noise_per_pair_is_found_where_contexts_differ() -> None:
 def test_options_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="pooled hyper-parameter"):
         GP(pooled=("noise",))
+    with pytest.raises(InputError, match="pooled=3 names nothing"):
+        GP(pooled=3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="kernel"):
+        GP(kernel=["rbf"])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="noise 'pairs'"):
         GP(noise="pairs")
     with pytest.raises(InputError, match="either known or learned"):

@@ -152,9 +152,9 @@ def test_the_smallest_data_give_a_usable_belief() -> None:
 
 def test_options_and_sizes_are_checked() -> None:
     for wrong in (0, 1.5, True):
-        with pytest.raises(InputError, match="dimensions must be a whole number from 1 on, got"):
+        with pytest.raises(InputError, match="dimensions must be a whole number ≥ 1, got"):
             LatentGP(dimensions=wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="restarts must be a whole number from 0 on, got -1"):
+    with pytest.raises(InputError, match="restarts must be a whole number ≥ 0, got -1"):
         LatentGP(restarts=-1)
     with pytest.raises(InputError, match="unknown kernel 'matern5'.*Did you mean 'matern52'"):
         LatentGP(kernel="matern5")

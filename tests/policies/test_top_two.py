@@ -152,8 +152,8 @@ class Recorder:
 
     lanes: list[int] = field(default_factory=list)
 
-    def uniform(self, lane: int = 0) -> Array:
-        self.lanes.append(lane)
+    def uniform(self, lane: int | IntArray = 0) -> Array:
+        self.lanes += np.ravel(lane).tolist()
         return Draws(0, Purpose.POLICY).uniform(lane)
 
 
@@ -226,8 +226,8 @@ class Fixed:
     def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
 
-    def uniform(self, lane: int = 0) -> Array:
-        return np.asarray(self.high if (lane - 2) % 4 >= 2 else self.low)
+    def uniform(self, lane: int | IntArray = 0) -> Array:
+        return np.where((np.asarray(lane) - 2) % 4 >= 2, self.high, self.low)
 
 
 def test_the_smallest_uniform_number_is_no_infinite_draw() -> None:

@@ -149,7 +149,7 @@ class BlockBelief(_IndependentAlternatives):
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""
-        root = _square_root(self.cov)
+        root = square_root(self.cov)
         deviation: Array = np.einsum("...ij,s...j->s...i", root, normals)
         return self.mean + deviation
 
@@ -200,8 +200,11 @@ class CellBelief(_IndependentAlternatives):
         return self.mean + np.sqrt(self.var) * normals
 
 
-def _square_root(cov: Array) -> Array:
-    """Return a symmetric square root; unlike Cholesky it accepts singular covariances."""
+def square_root(cov: Array) -> Array:
+    """Return the symmetric square root; unlike Cholesky it accepts singular covariances.
+
+    It is unique: eigenvectors alone are not where eigenvalues coincide, and rounding would choose among them.
+    """
     values, vectors = np.linalg.eigh(cov)
     root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return root

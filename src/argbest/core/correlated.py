@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import of_selected
+from argbest.core.belief import of_selected, square_root
 from argbest.core.even_grid import kept_first
 from argbest.core.normal import loss as normal_loss
 
@@ -116,7 +116,7 @@ class CorrelatedAlternatives(ABC):
                 rows = alike[start : start + step]
                 columns = kept_first(keep[rows])
                 cov = self._covariances(*np.divmod(rows, c))
-                root = _root(
+                root = square_root(
                     cov[np.arange(rows.size)[:, None, None], columns[:, :, None], columns[:, None, :]]
                 )
                 centre = np.take_along_axis(mean[rows], columns, axis=1)
@@ -127,13 +127,6 @@ def weight_of(n: Array, var: Array, noise: Array) -> Array:
     """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
     total = np.asarray(n * var + noise)
     return np.divide(n, total, out=np.zeros_like(total), where=total > 0)
-
-
-def _root(cov: Array) -> Array:
-    """Return V Λ½, the widest direction first: the first Sobol coordinates are the most even."""
-    values, vectors = np.linalg.eigh(cov)
-    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])[..., ::-1]
-    return root
 
 
 @cache

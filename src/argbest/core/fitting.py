@@ -14,7 +14,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.evidence import log_posterior, observed
 from argbest.core.kernels import KERNELS
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, STALLED, search_for
+from argbest.core.search import MAX_STEPS, search_for
 from argbest.core.tally import Tally
 
 
@@ -78,20 +78,10 @@ _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta, constant, value, status):  # type: ignore[no-untyped-def]
     """Fill the best of the maxima reached from the starts."""
     data = observed(separation, count, mean, m2, noise)
-    value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
-    theta[:] = np.nan
-    point, gradient = np.empty(theta.size), np.empty(theta.size)
     spare = data[4][0] - data[1].size
-    for s in range(starts.shape[0]):
-        if np.isnan(starts[s, 0]):
-            continue
-        for i in range(theta.size):
-            point[i] = starts[s, i]
-        reached, mean_there, ended = _maximise(point, code, data, rules, spare, MAX_STEPS, gradient)
-        if reached > value[0]:
-            value[0], constant[0], status[0] = reached, mean_there, ended
-            for i in range(theta.size):
-                theta[i] = point[i]
+    value[0], constant[0], status[0] = _maximise(
+        starts, code, data, rules, spare, MAX_STEPS, theta, np.empty(theta.size)
+    )
 
 
 def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value, gradient, constant):  # type: ignore[no-untyped-def]

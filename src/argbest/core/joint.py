@@ -14,7 +14,7 @@ from argbest.core.arrays import Array
 from argbest.core.fitting import Fit, kernel_code
 from argbest.core.joint_evidence import log_posterior, prepare
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, STALLED, STEP_LIMIT, search_for
+from argbest.core.search import MAX_STEPS, STEP_LIMIT, search_for
 from argbest.core.tally import Tally
 
 
@@ -92,20 +92,8 @@ def _search_body(  # type: ignore[no-untyped-def]
     """Fill the best of the points reached from the starts in so many steps, and the gradient there."""
     data = prepare(alternatives, contexts, count, mean, m2, noise)
     code = (first_code, second_code, dimensions)
-    value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
-    slopes = np.empty(theta.size)
-    for i in range(theta.size):
-        theta[i], gradient[i] = np.nan, np.nan
     spare = data[4][0] - data[3].shape[1]
-    for s in range(starts.shape[0]):
-        if np.isnan(starts[s, 0]):
-            continue
-        point = starts[s].copy()
-        reached, mean_there, ended = _maximise(point, code, data, rules.copy(), spare, steps, slopes)
-        if reached > value[0]:
-            value[0], constant[0], status[0] = reached, mean_there, ended
-            for i in range(theta.size):
-                theta[i], gradient[i] = point[i], slopes[i]
+    value[0], constant[0], status[0] = _maximise(starts, code, data, rules, spare, steps, theta, gradient)
 
 
 @functools.cache

@@ -46,9 +46,9 @@ def shrunk(squares: Array, freedom: Array) -> Array:
     """Return variance estimates [..., i] from sums of squares and their degrees of freedom, up to a factor.
 
     σ_i² ~ d s² / χ²_d and W_i ~ σ_i² χ²_ν, so that W_i/(ν s²) ~ F(ν, d) (Smyth, "Linear models and empirical
-    Bayes methods", 2004). For every d on a grid s² is the most likely; the estimate (d s² + W)/(d + ν), one
-    over the posterior mean of 1/σ², is averaged over d by the marginal likelihood. Unlike a single best d
-    the average does not jump, and with few variances it does not trust a chance agreement.
+    Bayes methods", 2004). For every d on a grid s² is the most likely, by a few Newton steps; the estimate
+    (d s² + W)/(d + ν), one over the posterior mean of 1/σ², is averaged over d by the marginal likelihood.
+    Unlike a single best d the average does not jump, nor does it trust a chance agreement of few variances.
     """
     total = freedom.sum(axis=-1, keepdims=True)
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1.0)

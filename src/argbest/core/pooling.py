@@ -17,7 +17,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.evidence import add_log_prior, compiled, observed
 from argbest.core.fitting import Fit, kernel_code
 from argbest.core.priors import FLAT, Hyperprior
-from argbest.core.search import MAX_STEPS, STALLED, search_for
+from argbest.core.search import MAX_STEPS, search_for
 from argbest.core.tally import Tally
 
 
@@ -147,25 +147,11 @@ def _search_body(  # type: ignore[no-untyped-def]
     if owner[0, p - 1] == owner[k - 1, p - 1]:  # replicates fix a noise level that all share
         for a in range(k):
             spare += each[a][4][0] - each[a][1].size
-    value[0], status[0] = -np.inf, STALLED
-    slopes = np.empty(theta.size)
-    for i in range(theta.size):
-        theta[i], gradient[i] = np.nan, np.nan
-    for s in range(starts.shape[0]):
-        if np.isnan(starts[s, 0]):
-            continue
-        point = starts[s].copy()
-        data = (each, owner.copy(), free, constants)
-        reached, _, ended = _maximise(point, code, data, rules.copy(), spare, steps, slopes)
-        if reached > value[0]:
-            _log_posterior(
-                point, code, data, rules.copy(), slopes
-            )  # the last trial may have been another point
-            value[0], status[0] = reached, ended
-            for i in range(theta.size):
-                theta[i], gradient[i] = point[i], slopes[i]
-            for a in range(k):
-                constant[a] = constants[a]
+    data = (each, owner.copy(), free, constants)
+    value[0], _, status[0] = _maximise(starts, code, data, rules, spare, steps, theta, gradient)
+    _log_posterior(theta.copy(), code, data, rules.copy(), np.empty(theta.size))  # notes the means there
+    for a in range(k):
+        constant[a] = constants[a]
 
 
 @functools.cache

@@ -20,8 +20,9 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
     """Return the compiled search for a maximum of ``log_posterior(theta, code, data, rules, gradient)``.
 
     The objective returns (value, constant) and fills the gradient. The search
-    ``(theta, code, data, rules, spare, steps, gradient)`` moves ``theta`` to a maximum inside the bounds of
-    ``rules``, fills the gradient there and returns (value, constant, status). ``spare`` is the number of
+    ``(starts, code, data, rules, spare, steps, theta, gradient)`` climbs from every row of ``starts``, a row
+    of NaN being none, fills ``theta`` with the best of the maxima inside the bounds of ``rules`` and
+    ``gradient`` with the slopes there, and returns (value, constant, status). ``spare`` is the number of
     replications beyond the first of each cell: they fix the noise, and the first Hessian knows that.
     """
 
@@ -70,7 +71,24 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
             value, constant = reached, new_constant
         return value, constant, STEP_LIMIT
 
-    compiled_search: Callable[..., Any] = maximise
+    @compiled
+    def best_of(starts, code, data, rules, spare, steps, theta, gradient):  # type: ignore[no-untyped-def]
+        value, constant, status = -np.inf, np.nan, STALLED
+        slopes, bounded = np.empty(theta.size), rules.copy()
+        for i in range(theta.size):
+            theta[i], gradient[i] = np.nan, np.nan
+        for s in range(starts.shape[0]):
+            if np.isnan(starts[s, 0]):
+                continue
+            point = starts[s].copy()
+            reached, mean, ended = maximise(point, code, data, bounded, spare, steps, slopes)
+            if reached > value:
+                value, constant, status = reached, mean, ended
+                for i in range(theta.size):
+                    theta[i], gradient[i] = point[i], slopes[i]
+        return value, constant, status
+
+    compiled_search: Callable[..., Any] = best_of
     return compiled_search
 
 

@@ -13,7 +13,7 @@ from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array
 from argbest.core.fitting import Fit, kernel_code
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, STALLED, search_for
+from argbest.core.search import MAX_STEPS, search_for
 from argbest.core.tally import Tally
 from argbest.core.trend_evidence import log_posterior, prepare
 
@@ -58,21 +58,8 @@ def _search_body(  # type: ignore[no-untyped-def]
 ):
     """Fill the best of the points reached from the starts in so many steps, and the gradient there."""
     data = prepare(separation, count, mean, m2, noise)
-    value[0], constant[0], status[0] = -np.inf, np.nan, STALLED
-    slopes = np.empty(theta.size)
-    for i in range(theta.size):
-        theta[i], gradient[i] = np.nan, np.nan
-    for s in range(starts.shape[0]):
-        if np.isnan(starts[s, 0]):
-            continue
-        point = starts[s].copy()
-        reached, mean_there, ended = _maximise(
-            point, code, data, rules.copy(), data[3][0] - data[3][2], steps, slopes
-        )
-        if reached > value[0]:
-            value[0], constant[0], status[0] = reached, mean_there, ended
-            for i in range(theta.size):
-                theta[i], gradient[i] = point[i], slopes[i]
+    spare = data[3][0] - data[3][2]
+    value[0], constant[0], status[0] = _maximise(starts, code, data, rules, spare, steps, theta, gradient)
 
 
 @functools.cache

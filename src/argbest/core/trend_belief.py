@@ -74,8 +74,8 @@ class TrendBelief(CorrelatedAlternatives):
     def draw(self, normals: Array) -> Array:
         """Return joint draws, alternative by alternative: each is drawn, and the trend learns from it.
 
-        P = T_k S_g T_kᵀ + R_k = V Λ Vᵀ, f_k = mean + V Λ½ z; then g shifts by G z and S_g −= G Gᵀ with
-        G = S_g T_kᵀ V Λ⁻½. It is a block Cholesky factorisation of the whole covariance in O(K C³).
+        P = T_k S_g T_kᵀ + R_k = V Λ Vᵀ, f_k = mean + V Λ½ Vᵀ z; then g shifts by G z and S_g −= G Gᵀ with
+        G = S_g T_kᵀ V Λ⁻½ Vᵀ. It is a block Cholesky factorisation of the whole covariance in O(K C³).
         """
         trend, drift = self.trend, np.zeros((*normals.shape[:-2], self.trend.shape[-1]))
         out = np.empty(normals.shape)
@@ -87,8 +87,9 @@ class TrendBelief(CorrelatedAlternatives):
             # Directions that hardly vary teach nothing that is more than rounding.
             kept = values > 1e-13 * values[..., -1:]
             inverse = np.where(kept, 1.0 / np.where(kept, root, 1.0), 0.0)
-            gain = np.swapaxes(cross, -1, -2) @ (vectors * inverse[..., None, :])
-            deviation = np.einsum("...ij,s...j->s...i", vectors * root[..., None, :], z)
+            turned = np.swapaxes(vectors, -1, -2)
+            gain = np.swapaxes(cross, -1, -2) @ (vectors * inverse[..., None, :]) @ turned
+            deviation = np.einsum("...ij,s...j->s...i", (vectors * root[..., None, :]) @ turned, z)
             pulled = np.einsum("...cg,s...g->s...c", loading, drift)
             out[..., k, :] = self.mean[..., k, :] + deviation + pulled
             drift = drift + np.einsum("...gj,s...j->s...g", gain, z)

@@ -1,5 +1,6 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import unknown_name
+from argbest.errors import InputError, unknown_name
 from argbest.models.options import check_kernel, check_noise_shape, checked_noise, noise_table
 from argbest.models.refitting import Search, check_fit, scattered, starts
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from argbest.core.fitting import Fit
 
 NOISES = ("alternative", "pooled", "pair")
+POOLABLE = ("lengthscale", "scale")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class GP:
     `argbest.core.priors`). ``pooled`` names what all alternatives have in common: any of "lengthscale" and
     "scale". ``noise`` is learned: one level per "alternative", one for all ("pooled"), or one per "pair" by
     shrinkage (`argbest.core.noise`). ``noise_sd`` is the standard deviation of one observation where it is
-    known: a number, or a table [alternative, context]. BoTorch's model since 0.12 is
+    known: a number, or a table [alternative, context]. Outcomes are standardised per alternative, or over
+    the whole study where alternatives have something in common. BoTorch's model since 0.12 is
     ``GP(kernel="rbf", prior="modern")``.
     """
 
@@ -58,11 +61,7 @@ class GP:
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         priors.hyperprior(self.prior, 1)
-        pooled = (self.pooled,) if isinstance(self.pooled, str) else tuple(self.pooled)
-        for name in pooled:
-            if name not in ("lengthscale", "scale"):
-                raise unknown_name("pooled hyper-parameter", name, ("lengthscale", "scale"))
-        object.__setattr__(self, "pooled", pooled)
+        object.__setattr__(self, "pooled", _pooled(self.pooled))
         object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, NOISES))
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002
@@ -163,6 +162,17 @@ class GP:
         """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context]."""
         prior = priors.hyperprior(self.prior, len(setting.separation))
         return noise_table(self, prior, tally, scale, per_alternative=not self.pooled)
+
+
+def _pooled(given: object) -> tuple[str, ...]:
+    """Return the names of what alternatives have in common, checked."""
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Collection):
+        raise InputError(f"pooled={given!r} names nothing; give any of {POOLABLE}, such as {POOLABLE[:1]}.")
+    for name in names:
+        if name not in POOLABLE:
+            raise unknown_name("pooled hyper-parameter", str(name), POOLABLE)
+    return tuple(names)
 
 
 def _selected(tally: Tally, chosen: BoolArray) -> Tally:

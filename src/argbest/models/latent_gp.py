@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from argbest.checks import whole
 from argbest.core import kernels
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.priors import FLAT, STUDY_LENGTH, STUDY_NOISE, STUDY_SCALE, Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError
 from argbest.models.crossed import CrossedGP, check_size
 from argbest.models.options import STUDY_NOISES, check_kernel, check_noise_shape, checked_noise
 
@@ -44,9 +44,7 @@ class LatentGP(CrossedGP):
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         for name, least in (("dimensions", 1), ("restarts", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InputError(f"{name} must be a whole number from {least} on, got {value!r}.")
+            object.__setattr__(self, name, whole(name, getattr(self, name), at_least=least))
         object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, STUDY_NOISES))
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002

@@ -29,14 +29,14 @@ class NoiseOptions(Protocol):
 
 def check_kernel(name: str) -> None:
     """Raise an InputError unless there is such a kernel."""
-    if name not in kernels.KERNELS:
-        raise unknown_name("kernel", name, kernels.KERNELS)
+    if not isinstance(name, str) or name not in kernels.KERNELS:
+        raise unknown_name("kernel", str(name), kernels.KERNELS)
 
 
 def checked_noise(noise: str, noise_sd: object, noises: Collection[str]) -> Array | None:
     """Return the known standard deviation of the noise, read-only, or None where the noise is learned."""
-    if noise not in noises:
-        raise unknown_name("noise", noise, noises)
+    if not isinstance(noise, str) or noise not in noises:
+        raise unknown_name("noise", str(noise), noises)
     if noise_sd is None:
         return None
     if noise == "pair":

@@ -15,8 +15,8 @@ from argbest.core.tally import Tally
 class Draws(Protocol):
     """Random numbers of one step: the same lane always gives the same number."""
 
-    def uniform(self, lane: int = 0) -> Array:
-        """Return one uniform number in [0, 1) per leading index, [...]."""
+    def uniform(self, lane: int | IntArray = 0) -> Array:
+        """Return one uniform number in [0, 1) per leading index, [...]; for an array of lanes [lane, ...]."""
 
 
 class Policy(Protocol):

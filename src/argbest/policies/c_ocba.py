@@ -43,6 +43,6 @@ class COCBA:
 class _First:
     """Draws under which the first of several equal candidates is picked."""
 
-    def uniform(self, lane: int = 0) -> Array:  # noqa: ARG002
+    def uniform(self, lane: int | IntArray = 0) -> Array:  # noqa: ARG002
         """Return 0 for every leading index."""
         return np.zeros(())

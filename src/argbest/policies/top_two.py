@@ -86,12 +86,7 @@ def _leaders(belief: Belief, draws: Draws, lane: int, start: int, stop: int) -> 
     """Return the best alternatives in draws ``start`` to ``stop`` of all rewards, [draw, ..., context]."""
     shape = belief.mean.shape[-2:]
     size = shape[0] * shape[1]
-    uniform = np.stack(
-        [
-            np.broadcast_to(draws.uniform(lane + i), belief.mean.shape[:-2])
-            for i in range(start * size, stop * size)
-        ]
-    )
+    uniform = draws.uniform(lane + np.arange(start * size, stop * size))
     normals: Array = np.asarray(ndtri(np.maximum(uniform, _TINIEST)), float)
     normals = normals.reshape(stop - start, size, *belief.mean.shape[:-2])
     rewards = belief.draw(np.moveaxis(normals, 1, -1).reshape(stop - start, *belief.mean.shape))
