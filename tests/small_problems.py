@@ -31,6 +31,15 @@ def table(seed: int = 0, *, goal: str = "max") -> Problem:
     )
 
 
+def numbered() -> Problem:
+    """A table whose alternatives lie on a line, as joint models need."""
+    given = table()
+    alternatives = Axis.of("alternative", [{"a": a} for a in np.linspace(0.0, 1.0, SHAPE[0])])
+    assert given.truth is not None
+    simulate = NoisyTable(alternatives, given.contexts, given.truth, np.full(SHAPE, NOISE_SD))
+    return Problem(alternatives, given.contexts, simulate, truth=given.truth, noise_sd=NOISE_SD, name="line")
+
+
 @dataclass(frozen=True)
 class Plain:
     """A simulator as users write it: one call, one number."""

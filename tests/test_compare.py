@@ -73,6 +73,29 @@ def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
     assert max(map(len, lines)) <= 80
 
 
+def test_no_initial_design_is_a_choice_too() -> None:
+    result = call("branin", "--policy", "gp-c-ocba", "--initial", "0", *SMALL, "--json")
+    assert result.exit_code == 0, result.output
+    own = json.loads(result.stdout)["policies"]["gp-c-ocba"]
+    assert own["n_initial"] == 0
+    assert 0.0 < own["pcs_e"][-1] < 1.0
+    refused = call("branin", "--policy", "c-ocba", "--initial", "0", *SMALL)
+    assert refused.exit_code == 2
+    assert "Start with initial=2 or more" in refused.stderr
+
+
+def test_one_job_runs_apart_so_that_jobs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def look(*_: object, **options: Any) -> None:
+        seen.append(options)
+        raise FitError("seen enough.")
+
+    monkeypatch.setattr(experiment, "run", look)
+    call("branin", "--policy", "equal", *SMALL)
+    assert (seen[0]["jobs"], seen[0]["apart"]) == (1, True)
+
+
 def test_good_selections_are_shown_when_asked_for() -> None:
     result = call("branin", "--policy", "c-ocba", *SMALL, "--delta", "1.5")
     assert "PGS(1.5)" in result.stdout
@@ -124,6 +147,7 @@ def test_without_matplotlib_the_summary_is_written_and_a_note_says_what_to_insta
         (("branin", "--policy", "equal", "--model", "gpp", *SMALL), "Did you mean 'gp'?"),
         (("branin", "--policy", "equal", "--policy", "equal", *SMALL), "labelled 'equal'"),
         (("branin", *SMALL), "Missing option '--policy'"),
+        (("branin", "--policy", "ikg:", *SMALL), "'ikg:' names no model after the colon"),
         (("branin", "--policy", "equal", "--macroreps", "3"), "Missing option '--samples'"),
         (("branin", "--policy", "equal", "--samples", "3"), "Missing option '--macroreps'"),
         (("branin", "--policy", "equal", *SMALL, "--jobs", "0"), "0 is not in the range x>=1"),

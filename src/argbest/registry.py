@@ -85,6 +85,7 @@ MODELS: dict[str, Callable[[], Model[Any]]] = {
     "shared-gp": SharedGP,
     "shared-gp-pair-noise": lambda: SharedGP(noise="pair"),
     "joint-gp": JointGP,
+    "joint-gp-pair-noise": lambda: JointGP(noise="pair"),
     "latent-gp": LatentGP,
     "independent": Independent,
     "linear": Linear,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import small_problems
 
-from argbest import GP, EveryPair, Problem
+from argbest import GP, EveryPair, Problem, registry
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment
 from argbest.policies.equal import Equal
@@ -27,7 +27,7 @@ def test_names_are_policies_with_the_usual_model_or_their_own() -> None:
 def test_objects_are_contenders_by_the_name_of_their_class() -> None:
     contender = Contender(Equal(), GP(kernel="rbf"))
     assert (contender.label, contender.model_name) == ("Equal", "GP")
-    assert "kernel=rbf" in contender.plain()["model"]
+    assert "kernel='rbf'" in contender.plain()["model"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,10 @@ def test_uniform_weights_replace_those_of_the_problem() -> None:
         ({"contenders": ["gp-c-ocb"]}, "unknown policy 'gp-c-ocb'.*Did you mean 'gp-c-ocba'"),
         ({"contenders": ["equal:gpp"]}, "unknown model 'gpp'.*Did you mean 'gp'"),
         ({"contenders": []}, "got no contenders"),
+        ({"contenders": None}, "contenders=None is no list of contenders"),
+        ({"contenders": [3]}, "3 is no contender: expected POLICY, POLICY:MODEL or a Contender"),
+        ({"contenders": ["ikg:"]}, "'ikg:' names no model after the colon"),
+        ({"weights": np.array([0.5, 0.5])}, "unknown weights array"),
         ({"contenders": ["equal", "equal"]}, "2 contenders are labelled 'equal'"),
         ({"samples": -1}, "samples must be a whole number ≥ 0, got -1"),
         ({"samples": 1.5}, "samples must be a whole number ≥ 0, got 1.5"),
@@ -95,3 +99,41 @@ def test_the_description_is_the_same_for_equal_experiments_and_differs_with_the_
     assert one.plain() == same.plain()
     other = Experiment(small_problems.table(1), "equal", samples=5, initial=EveryPair(3))
     assert one.plain() != other.plain()
+
+
+class Drawn(small_problems.Family):
+    """A family whose draws are what a test says."""
+
+    def __init__(self, *draws: Any, name: Any = "drawn") -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "draws", draws)
+
+    def draw(self, seed: int) -> Any:
+        return self.draws[seed]  # type: ignore[attr-defined]
+
+
+TABLE = small_problems.table()
+UNKNOWN = Problem(TABLE.alternatives, TABLE.contexts, small_problems.Plain())
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        (small_problems.Family, "is a class of families. Give one of them, as Family\\(\\)"),
+        (Drawn(TABLE, TABLE, name=None), "has the name None. Give it the attribute name"),
+        (
+            Drawn("table", TABLE),
+            "draw\\(0\\) of the family 'drawn' returned str; expected an argbest.Problem",
+        ),
+        (Drawn(TABLE, UNKNOWN), "draw\\(1\\) of the family 'drawn' has no truth"),
+        (
+            Drawn(TABLE, registry.problem("branin")),
+            "has the shape \\(4, 5\\) for seed 0 and \\(10, 10\\) for",
+        ),
+        (Drawn(TABLE, small_problems.table(goal="min")), "has the goal max for seed 0 and min for seed 1"),
+        (Drawn(TABLE, small_problems.numbered()), "share their weights. Let the truth alone depend"),
+    ],
+)
+def test_a_family_that_cannot_be_run_side_by_side_is_refused_at_once(family: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Experiment(family, "equal", samples=5)

@@ -14,7 +14,7 @@ from argbest.paper.published import COLUMNS
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
     """Figure 2 of three short macro-replications, with one published point, and its folder."""
     out = tmp_path_factory.mktemp("paper")
-    row = ("branin", "worst", "GP-C-OCBA", 0, 200, 0.07, 0.026, 100, 0.5, 0.05)
+    row = ("branin", "worst", "GP-C-OCBA", 0, 0.07, 0.026, 100, 0.5)
     pd.DataFrame([row], columns=list(COLUMNS)).to_csv(out / "published.csv", index=False)
     return figure2(Plan(out, macroreps=3, samples=20, seed=5, published=out / "published.csv")), out
 

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from argbest import InputError
+from argbest.experiment import Experiment
 from argbest.paper.figure1 import figure1
 from argbest.paper.figure2 import PANELS, PROBLEMS
 from argbest.paper.page import markdown, side_by_side, write_page
@@ -53,6 +54,7 @@ def test_the_page_holds_what_was_run_its_origin_and_every_correction(tmp_path: P
     plan, docs = Plan(tmp_path / "out", macroreps=1, samples=10, seed=3), tmp_path / "docs"
     figure1(plan)
     table1(plan)
+    plan.run("some", Experiment("branin", "equal:independent", samples=1, macroreps=1, seed=3))
     curves().to_csv(plan.out / "fig2.csv", index=False)
     text = write_page(plan.out, docs).read_text(encoding="utf-8")
     assert (docs / "images" / "reproduction" / "fig1.png").exists()
@@ -83,6 +85,34 @@ def test_table_1_scales_to_a_thousand_iterations(tmp_path: Path) -> None:
     branin = table[(table["problem"] == "branin") & (table["policy"] == "ikg")].iloc[0]
     assert branin["paper"] == 1218
     assert 0.01 < branin["in a batch"] < 100
+
+
+def test_the_seconds_of_table_1_are_all_of_this_session(tmp_path: Path) -> None:
+    table1(Plan(tmp_path, macroreps=1, samples=2))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unknown_error_is_a_dash() -> None:
+    table = side_by_side({"fig2": curves().assign(se=float("nan"))})
+    assert set(table["± se"]) == {"-"}
+
+
+def test_a_command_is_shown_whole_but_for_where_it_was_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(tmp_path / "here" / "out", macroreps=1, samples=1)
+    here = str(tmp_path / "here")
+    words = ["/some/bin/argbest", "paper", "fig2", "--out", f"{here}/a b/out", f"--docs={here}/docs"]
+    words += ["--published", "/elsewhere/curves.csv", "--policy", "dvr:gp", "rel/ative/x"]
+    monkeypatch.setattr("sys.argv", words)
+    plan.run("some", Experiment("branin", "equal:independent", samples=1, macroreps=1))
+    curves().to_csv(plan.out / "fig2.csv", index=False)
+    monkeypatch.chdir(here)
+    text = write_page(plan.out, tmp_path / "docs").read_text(encoding="utf-8")
+    expected = (
+        "argbest paper fig2 --out 'a b/out' --docs=docs --published curves.csv --policy dvr:gp rel/ative/x"
+    )
+    assert f"    {expected}\n" in text
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:

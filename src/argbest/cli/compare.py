@@ -93,7 +93,7 @@ def compare(
     )
     if out is not None:
         prepare(out)
-    results = run(experiment, jobs=jobs, out=out, progress=True)
+    results = run(experiment, jobs=jobs, out=out, progress=True, apart=True)
     summary = results.summary()
     if as_json:
         import json

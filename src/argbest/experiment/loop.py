@@ -75,7 +75,8 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     """Return the trace of the macro-replications of these numbers.
 
     The order of operations is that of `Study`: take in, refit when due, look, decide. ``tick`` is called at
-    every checkpoint with the number of samples since the last one, of all runs together.
+    every refit and every checkpoint, before either, with the number of samples since the last call, of all
+    runs together.
     """
     clock = _Clock()
     start = _start(experiment, contender, numbers, clock)
@@ -88,8 +89,13 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     times: list[dict[str, float]] = []
     params: Any = None
     belief: Any = None
+    ticked = 0
     for i in range(experiment.samples + 1):
-        if i % experiment.refit_every == 0:
+        due = i % experiment.refit_every == 0
+        if due or i == checkpoints[len(times)]:
+            tick(len(numbers) * (i - ticked))
+            ticked = i
+        if due:
             with clock.part("refit"):
                 params = model.fit(tally, setting, params)
                 belief = model.posterior(tally, setting, params, belief)
@@ -98,7 +104,6 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
                 selected.append(best(belief))
                 claims.append(belief.good_probability(selected[-1]) @ setting.weights)
             times.append(clock.read())
-            tick(len(numbers) * (i - checkpoints[max(len(times) - 2, 0)]))
         if i == experiment.samples:
             break
         with clock.part("decide"):
@@ -116,25 +121,26 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
 def rehearse(experiment: Experiment, contender: Contender) -> None:
     """Raise an InputError if the contender could not decide after its initial design.
 
-    It is shown made-up values of macro-replication 0's initial design, so no budget is spent.
+    It is shown made-up values of the first two macro-replications' initial designs, side by side as they will
+    be run, so no budget is spent.
     """
-    problem = experiment.first_problem()
-    [root] = streams.roots(experiment.seed, np.arange(1))
-    pairs = _pairs(experiment, contender, [problem], np.array([root]))[0]
-    values = np.random.default_rng(0).standard_normal(len(pairs))
-    tally = tallies.from_observations((pairs[:, 0], pairs[:, 1]), values, problem.shape)
+    roots = streams.roots(experiment.seed, np.arange(min(2, experiment.macroreps)))
+    problems = experiment.problems(roots.tolist())
+    setting, shape = problems[0].setting, problems[0].shape
+    pairs = _pairs(experiment, contender, problems, roots)
+    values = np.random.default_rng(0).standard_normal(pairs.shape[:2])
+    tally = _filled(pairs, values, shape)
     policy, model = contender.make()
     try:
-        model.check(problem.shape, problem.setting)
-        belief = model.posterior(tally, problem.setting, model.fit(tally, problem.setting))
-        policy = _begun(policy, problem.setting, tally)
-        draws = streams.Draws(int(root), streams.Purpose.POLICY, len(pairs))
-        policy.propose(belief, tally, np.zeros(problem.shape, np.int64), problem.setting, draws)
+        model.check(shape, setting)
+        belief = model.posterior(tally, setting, model.fit(tally, setting))
+        policy = _begun(policy, setting, tally)
+        draws = streams.Draws(roots, streams.Purpose.POLICY, pairs.shape[1])
+        policy.propose(belief, tally, np.zeros(tally.shape, np.int64), setting, draws)
     except InputError as error:
         raise InputError(
             f"{contender.label} with the model {contender.model_name} cannot begin on {experiment.name} "
-            f"after an initial design of {len(pairs)} replications: {error} Give it another initial design "
-            "(--initial 2 is two replications of every pair), or leave it out."
+            f"after an initial design of {pairs.shape[1]} replications: {error}"
         ) from error
 
 
@@ -144,11 +150,9 @@ def _start(experiment: Experiment, contender: Contender, numbers: IntArray, cloc
     problems = experiment.problems(roots.tolist())
     simulate, setting = Simulators(problems, roots), problems[0].setting
     pairs = _pairs(experiment, contender, problems, roots)
-    tally = tallies.empty((len(numbers), *problems[0].shape))
     with clock.part("simulate"):
         values = simulate(pairs[..., 0], pairs[..., 1], _repeats(pairs, problems[0].n_contexts))
-    for i in range(pairs.shape[1]):
-        tally = tallies.add(tally, Decision(pairs[:, i, 0], pairs[:, i, 1]), values[:, i])
+    tally = _filled(pairs, values, problems[0].shape)
     policy, model = contender.make()
     return _Start(roots, setting, simulate, _begun(policy, setting, tally), model, tally, pairs.shape[1])
 
@@ -166,7 +170,15 @@ def _pairs(
             f"the initial design of {contender.label} differs in length between macro-replications; curves "
             "need the same number in all. Use a design of fixed length."
         )
-    return np.array(listed, np.int64).reshape(len(listed), -1, 2)
+    return np.array(listed, np.int64).reshape(len(listed), len(listed[0]), 2)
+
+
+def _filled(pairs: IntArray, values: Array, shape: tuple[int, int]) -> Tally:
+    """Return the tally of the initial designs [run, replication, 2], filled in their order."""
+    tally = tallies.empty((len(pairs), *shape))
+    for i in range(pairs.shape[1]):
+        tally = tallies.add(tally, Decision(pairs[:, i, 0], pairs[:, i, 1]), values[:, i])
+    return tally
 
 
 def _repeats(pairs: IntArray, n_contexts: int) -> IntArray:

@@ -14,6 +14,7 @@ _NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal
 _AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
 COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
 TIMES = ("seconds", *(f"{part}_seconds" for part in PARTS))
+COLUMNS = (*COUNTS[:-1], "share_correct", "all_correct", "share_good", "cost", "claim", "correct", *TIMES)
 
 
 def scored(

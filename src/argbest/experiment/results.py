@@ -10,6 +10,7 @@ import pandas as pd
 
 from argbest.errors import InputError
 from argbest.experiment import measures
+from argbest.experiment.spec import checkpoints
 from argbest.experiment.storage import Folder
 
 _LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
@@ -27,15 +28,30 @@ class Results:
     @classmethod
     def load(cls, folder: str | Path) -> "Results":
         """Return what a folder holds: of every contender, the macro-replications that all of them have."""
-        place = Folder(Path(folder))
+        place = Folder.at(folder)
         header = place.header()
-        spec, models = header["experiment"], {k: v["model"] for k, v in header["contenders"].items()}
+        spec = header["experiment"]
+        # A header without names is of the first version, which knew objects by their descriptions alone.
+        names = header.get("names", {"problem": spec["problem"], "models": {}})
+        models = {
+            label: names["models"].get(label, each["model"]) for label, each in header["contenders"].items()
+        }
         parts = {label: place.finished(label) for label in models}
+        absent = [label for label, own in parts.items() if not own]
+        if absent or not models:
+            raise InputError(
+                f"the folder {str(folder)!r} has no runs yet of {', '.join(absent) or 'anything'}. Run its "
+                "experiment first."
+            )
         common = set.intersection(*({r for part in own for r in part} for own in parts.values()))
         if not common:
-            raise InputError(f"the folder {str(folder)!r} has no runs yet. Run its experiment first.")
-        frames = {label: [place.read(label, part) for part in own] for label, own in parts.items()}
-        return cls(spec["problem"], spec["seed"], models, joined(frames, common))
+            raise InputError(
+                f"the contenders in the folder {str(folder)!r} have no macro-replication in common yet. Run "
+                "its experiment first."
+            )
+        looks = checkpoints(spec["samples"], spec["checkpoint_every"])
+        frames = {label: [place.read(label, part, looks) for part in own] for label, own in parts.items()}
+        return cls(names["problem"], spec["seed"], models, joined(frames, common))
 
     @property
     def macroreps(self) -> int:
@@ -72,13 +88,16 @@ class Results:
 
 
 def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd.DataFrame:
-    """Return the parts of all contenders in one frame, in order, with the wanted macro-replications only."""
-    whole = []
+    """Return the parts of all contenders in one frame, in order, with the wanted macro-replications only.
+
+    Of a macro-replication that several parts hold, the first part counts.
+    """
+    whole, order = [], ["macroreplication", "samples"]
     for label, parts in frames.items():
         frame = pd.concat(parts, ignore_index=True)
         frame.insert(0, "contender", label)
-        whole.append(frame[frame["macroreplication"].isin(wanted)])
-    order = ["macroreplication", "samples"]
+        own = frame[frame["macroreplication"].isin(wanted)]
+        whole.append(own.drop_duplicates(order, keep="first"))
     return pd.concat([each.sort_values(order, kind="stable") for each in whole], ignore_index=True)
 
 

@@ -7,6 +7,7 @@ import pickle
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -17,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import streams
-from argbest.checks import whole
+from argbest.checks import flag, whole
 from argbest.errors import ArgbestError, InputError
 from argbest.experiment import loop, measures
 from argbest.experiment.results import Results, joined
@@ -26,7 +27,7 @@ from argbest.experiment.storage import Folder
 from argbest.study.progress import Progress, reporter
 
 _MOST = 50  # macro-replications in a part: enough to be quick, few enough to share among processors
-_NUMBERS = 2**23  # in the covariances of a part, 64 MB; a step holds several arrays of that size
+_NUMBERS = 2**19  # in the covariances of a part: beyond, more runs side by side gain nothing
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _POLL = 0.2  # seconds between two looks at the progress of other processes
 
@@ -39,6 +40,7 @@ class Part(NamedTuple):
 
 
 Keep = Callable[[Part, pd.DataFrame], None]
+Frames = dict[str, list[pd.DataFrame]]
 
 
 def run(
@@ -47,22 +49,45 @@ def run(
     jobs: int = 1,
     out: str | Path | None = None,
     progress: bool | Progress = False,
+    apart: bool = False,
 ) -> Results:
-    """Return the results, from ``jobs`` processes; the numbers do not depend on how many.
+    """Return the results, from ``jobs`` processes.
 
     The folder ``out`` keeps every finished part: the same experiment goes on from there, with as many
     macro-replications as it now asks for. ``progress`` shows a bar, or is called with (done, all) samples.
+
+    Several processes have one thread of linear algebra each, and their numbers are the same however many
+    they are. One job runs in this process, with as many threads as NumPy was started with: its last digits
+    may be others, and its seconds are those of all threads. With ``apart`` it gets a process of its own, as
+    several do, unless OMP_NUM_THREADS=1 has been set and makes them equal anyway.
     """
+    if not isinstance(experiment, Experiment):
+        raise InputError(f"run() needs an Experiment, got {experiment!r}. Give Experiment(problem, ...).")
     jobs = whole("jobs", jobs, at_least=1)
+    separate = jobs > 1 or (flag("apart", apart) and not _one_thread())
+    folder = None if out is None else Folder.at(out)
     for contender in experiment.contenders:
         loop.rehearse(experiment, contender)
-    if jobs > 1:
+    if separate:
         _check_portable(experiment)
-    folder = None if out is None else Folder(Path(out))
-    if folder is not None:
-        folder.open(experiment, shlex.join(sys.argv))
+    try:
+        with contextlib.nullcontext() if folder is None else folder.taken():
+            if folder is not None:
+                folder.open(experiment, shlex.join(sys.argv))
+            frames = _completed(experiment, folder, jobs if separate else 0, progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_farewell(folder)) from None
+    models = {each.label: each.model_name for each in experiment.contenders}
+    return Results(experiment.name, experiment.seed, models, joined(frames, range(experiment.macroreps)))
+
+
+def _completed(
+    experiment: Experiment, folder: Folder | None, processes: int, progress: bool | Progress
+) -> Frames:
+    """Return the runs that are kept and all that were missing, from this process if there are no others."""
     frames = _kept(experiment, folder)
     parts = [part for each in frames for part in missing(experiment, each, folder)]
+    parts.sort(key=lambda part: part.numbers.start)  # so that all contenders get on
 
     def keep(part: Part, runs: pd.DataFrame) -> None:
         if folder is not None:
@@ -70,13 +95,12 @@ def run(
         frames[part.label].append(runs)
 
     total = experiment.samples * sum(len(part.numbers) for part in parts)
-    try:
-        with reporter(progress, max(total, 1)) as report:
-            (_serially if jobs == 1 else _together)(experiment, parts, keep, report, jobs)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_farewell(folder)) from None
-    models = {each.label: each.model_name for each in experiment.contenders}
-    return Results(experiment.name, experiment.seed, models, joined(frames, range(experiment.macroreps)))
+    with reporter(progress, max(total, 1)) as report:
+        if processes and parts:
+            _together(experiment, parts, keep, report, processes)
+        else:
+            _serially(experiment, parts, keep, report)
+    return frames
 
 
 def chunk_size(shape: tuple[int, int]) -> int:
@@ -107,21 +131,16 @@ def run_part(experiment: Experiment, part: Part, tick: loop.Tick) -> pd.DataFram
     return measures.scored(trace, problems, numbers, experiment.checkpoints, experiment.delta)
 
 
-def _kept(experiment: Experiment, folder: Folder | None) -> dict[str, list[pd.DataFrame]]:
+def _kept(experiment: Experiment, folder: Folder | None) -> Frames:
     """Return what the folder already has of every contender."""
     labels = [each.label for each in experiment.contenders]
     if folder is None:
         return {label: [] for label in labels}
-    return {label: [folder.read(label, part) for part in folder.finished(label)] for label in labels}
+    looks = experiment.checkpoints
+    return {label: [folder.read(label, part, looks) for part in folder.finished(label)] for label in labels}
 
 
-def _serially(
-    experiment: Experiment,
-    parts: Sequence[Part],
-    keep: Keep,
-    report: Progress,
-    jobs: int,  # noqa: ARG001
-) -> None:
+def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress) -> None:
     total, done = experiment.samples * sum(len(part.numbers) for part in parts), 0
 
     def tick(samples: int) -> None:
@@ -140,26 +159,58 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
     done, stop = context.Value("q", 0), context.Event()
     with (
         _single_threaded(),
-        ProcessPoolExecutor(
-            min(jobs, max(len(parts), 1)), context, _prepare, (experiment, done, stop)
-        ) as pool,
+        ProcessPoolExecutor(min(jobs, len(parts)), context, _prepare, (experiment, done, stop)) as pool,
     ):
-        waiting: dict[Future[pd.DataFrame], Part] = {pool.submit(_remote, part): part for part in parts}
+        waiting: dict[Future[pd.DataFrame], Part] = {}
         try:
+            with _undisturbed():  # new processes inherit it, until they are ready for an interruption
+                for part in parts:
+                    waiting[pool.submit(_remote, part)] = part
             while waiting:
-                ready, _ = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    keep(waiting.pop(future), future.result())
+                wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED)
+                _keep_finished(waiting, keep)
                 report(done.value, total)
         except BaseException as error:
             stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            for future, part in waiting.items():
-                if future.done() and not future.cancelled() and future.exception() is None:
-                    keep(part, future.result())
+            try:
+                pool.shutdown(wait=True, cancel_futures=True)
+            finally:  # also when it is interrupted once more
+                with _undisturbed():
+                    _keep_finished({f: part for f, part in waiting.items() if _succeeded(f)}, keep)
             if isinstance(error, BrokenProcessPool):
                 raise ArgbestError(_BROKEN) from error
             raise
+
+
+def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> None:
+    """Keep the parts that are done, and wait for them no longer."""
+    for future in [each for each in waiting if each.done()]:
+        keep(waiting[future], future.result())
+        del waiting[future]
+
+
+def _succeeded(future: Future[pd.DataFrame]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let an interruption wait until the block is over; processes started in it are deaf to any."""
+    if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
+        yield
+        return
+    waiting: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    masks = hasattr(signal, "pthread_sigmask")  # not on Windows
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    try:
+        yield
+    finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
+        if waiting and callable(usual):
+            usual(waiting[0], None)
 
 
 _BROKEN = (
@@ -171,6 +222,8 @@ _shared: dict[str, Any] = {}  # of a process that runs parts for another one
 
 def _prepare(experiment: Experiment, done: Any, stop: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the first one tells the rest
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _shared.update(experiment=experiment, done=done, stop=stop)
     for contender in experiment.contenders:
         loop.rehearse(experiment, contender)  # loads what is compiled, so that it is nobody's time
@@ -201,14 +254,33 @@ def _single_threaded() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _one_thread() -> bool:
+    """Return whether the linear algebra of this process was told to use one thread."""
+    usual = os.environ.get(_THREADS[0])
+    return all(os.environ.get(name, usual) == "1" for name in _THREADS)
+
+
 def _check_portable(experiment: Experiment) -> None:
+    """Raise an InputError if other processes could not be started or not be sent the experiment."""
+    script = sys.modules["__main__"]
+    path = getattr(script, "__file__", None)
+    if path is not None and getattr(script, "__spec__", None) is None and not os.path.exists(path):
+        raise InputError(
+            f"new processes import the script, and {str(path)!r} is no file. Save the script as one, or use "
+            "jobs=1."
+        )
     try:
-        pickle.dumps(experiment)
+        content = pickle.dumps(experiment)
     except Exception as error:
         raise InputError(
             f"the experiment cannot be sent to other processes ({type(error).__name__}: {error}). Define its "
             "simulator, policies and models at the top level of a module, or use jobs=1."
         ) from error
+    if path is None and b"__main__" in content:
+        raise InputError(
+            "the experiment uses what this session has defined, which other processes cannot import. Put its "
+            "simulator, policies and models into a module (a .py file), or use jobs=1."
+        )
 
 
 def _farewell(folder: Folder | None) -> str:

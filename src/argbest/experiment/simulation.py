@@ -26,6 +26,8 @@ class Simulators:
 
     def __call__(self, alternative: IntArray, context: IntArray, replication: IntArray) -> Array:
         """Return one value per run and entry, [run, ...], all arguments of that shape."""
+        if not alternative.size:
+            return np.zeros(alternative.shape)
         n_alternatives, n_contexts = self.problems[0].shape
         root = self.roots.reshape(-1, *(1,) * (alternative.ndim - 1))
         seeds = streams.cell_seed(
@@ -81,6 +83,7 @@ class Simulators:
         problem = self.problems[run]
         return SimulationError(
             f"the simulator of {problem.name!r} failed on alternative {problem.alternatives.item(k)!r}, "
-            f"context {problem.contexts.item(c)!r} with seed {seed}: {reason}. A reward is a finite number. "
+            f"context {problem.contexts.item(c)!r} with seed {seed}: {reason}. A reward is a finite "
+            f"number of at most {LARGEST:g} in size. "
             "Fix the simulator and run again; what was finished and kept in a folder need not be repeated."
         )

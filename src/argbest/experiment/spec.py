@@ -1,11 +1,9 @@
 """What an experiment is: a problem, contenders, budgets and a seed; frozen, and checked before it runs."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, cast
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from argbest import registry, streams
 from argbest.checks import indifference_zone, whole
 from argbest.core.arrays import IntArray
 from argbest.errors import InputError, unknown_name
+from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
@@ -51,7 +50,14 @@ class Contender:
     @classmethod
     def named(cls, name: str, *, model: str | None = None, initial: object = None) -> "Contender":
         """Return the contender called POLICY or POLICY:MODEL; ``model`` stands where none is in the name."""
-        policy, _, own = name.partition(":")
+        if not isinstance(name, str):
+            raise InputError(
+                f"{name!r} is no contender: expected POLICY, POLICY:MODEL or a Contender. Put a policy "
+                "of your own into Contender(policy, model)."
+            )
+        policy, colon, own = name.partition(":")
+        if colon and not own:
+            raise InputError(f"{name!r} names no model after the colon. Name one, or leave out the colon.")
         return cls(policy, own or model, initial, name)
 
     @property
@@ -68,9 +74,9 @@ class Contender:
     def plain(self) -> dict[str, Any]:
         """Return the contender as JSON-ready values."""
         return {
-            "policy": _text(self.policy),
-            "model": _text(self.model) if self.model is not None else self.model_name,
-            "initial": None if self.initial is None else _text(design(self.initial)),
+            "policy": text(self.policy),
+            "model": text(self.model) if self.model is not None else self.model_name,
+            "initial": None if self.initial is None else text(design(self.initial)),
         }
 
 
@@ -110,7 +116,7 @@ class Experiment:
         weights: str = "problem",
         delta: float = 0.0,
     ) -> None:
-        if weights not in WEIGHTS:
+        if not isinstance(weights, str) or weights not in WEIGHTS:
             raise unknown_name("weights", weights, WEIGHTS)
         if initial is not None:
             design(initial)
@@ -130,7 +136,7 @@ class Experiment:
     @property
     def checkpoints(self) -> IntArray:
         """The numbers of samples after which selections are scored, 0 and the last included."""
-        return np.union1d(np.arange(0, self.samples + 1, self.checkpoint_every), [self.samples])
+        return checkpoints(self.samples, self.checkpoint_every)
 
     @property
     def name(self) -> str:
@@ -167,8 +173,8 @@ class Experiment:
     def plain(self) -> dict[str, Any]:
         """Return what decides the numbers, apart from contenders and macro-replications, JSON-ready."""
         return {
-            "problem": self.problem if isinstance(self.problem, str) else _digest(self.problem),
-            "initial": None if self.initial is None else _text(design(self.initial)),
+            "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
+            "initial": None if self.initial is None else text(design(self.initial)),
             **{
                 name: getattr(self, name)
                 for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
@@ -188,26 +194,65 @@ class Experiment:
         )
 
 
+def checkpoints(samples: int, every: int) -> IntArray:
+    """Return 0, every, 2 every, ... up to the number of samples, and that number itself."""
+    return np.union1d(np.arange(0, samples + 1, every), [samples])
+
+
 def _source(problem: object) -> object:
     """Return the problem, after checking that it can be run and scored."""
     if isinstance(problem, str):
         registry.problem_entry(problem)
     elif isinstance(problem, Problem):
-        missing = [name for name in ("simulate", "truth") if getattr(problem, name) is None]
-        if missing:
-            raise InputError(
-                f"problem {problem.name!r} has no {' and no '.join(missing)}; an experiment simulates and "
-                "scores against the truth. Give Problem(..., simulate=function, truth=table)."
-            )
+        _check_known(problem, f"problem {problem.name!r}")
     elif not hasattr(problem, "draw"):
         raise InputError(
             f"problem={problem!r} is neither a registered name, nor an argbest.Problem, nor a family of "
             "problems with the method draw(seed)."
         )
+    elif isinstance(problem, type):
+        raise InputError(
+            f"problem={problem!r} is a class of families. Give one of them, as {problem.__name__}()."
+        )
+    else:
+        _check_family(problem)
     return problem
 
 
-def _contenders(given: str | Contender | Iterable[str | Contender]) -> tuple[Contender, ...]:
+def _check_known(problem: Problem, what: str) -> None:
+    missing = [name for name in ("simulate", "truth") if getattr(problem, name) is None]
+    if missing:
+        raise InputError(
+            f"{what} has no {' and no '.join(missing)}; an experiment simulates and scores against the "
+            "truth. Give Problem(..., simulate=function, truth=table)."
+        )
+
+
+def _check_family(family: Any) -> None:
+    """Raise an InputError unless two draws are problems that can be run side by side."""
+    name = getattr(family, "name", None)
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the family {family!r} has the name {name!r}. Give it the attribute name, a text.")
+    drawn = [family.draw(seed) for seed in (0, 1)]
+    for seed, problem in enumerate(drawn):
+        if not isinstance(problem, Problem):
+            raise InputError(
+                f"draw({seed}) of the family {name!r} returned {type(problem).__name__}; expected an "
+                "argbest.Problem."
+            )
+        _check_known(problem, f"draw({seed}) of the family {name!r}")
+    first, second = ((each.shape, each.goal, each.weights.tolist()) for each in drawn)
+    for what, one, other in zip(("shape", "goal", "weights"), first, second, strict=True):
+        if one != other:
+            raise InputError(
+                f"the family {name!r} has the {what} {one} for seed 0 and {other} for seed 1; problems that "
+                f"run side by side share their {what}. Let the truth alone depend on the seed."
+            )
+
+
+def _contenders(given: object) -> tuple[Contender, ...]:
+    if not isinstance(given, str | Contender | Iterable):
+        raise InputError(f"contenders={given!r} is no list of contenders. Name policies, as ['gp-c-ocba'].")
     listed = [given] if isinstance(given, str | Contender) else list(given)
     contenders = tuple(each if isinstance(each, Contender) else Contender.named(each) for each in listed)
     if not contenders:
@@ -226,21 +271,9 @@ def _name(thing: object) -> str:
     return thing if isinstance(thing, str) else type(thing).__name__
 
 
-def _text(thing: object) -> str:
-    """Return a description that is the same in every session."""
-    if isinstance(thing, str):
-        return thing
-    if is_dataclass(thing):
-        parts = ", ".join(f"{each.name}={_text(getattr(thing, each.name))}" for each in fields(thing))
-        return f"{type(thing).__name__}({parts})"
-    if isinstance(thing, np.ndarray):
-        return str(thing.tolist())
-    plain = type(thing).__repr__ is object.__repr__  # would show where in memory it lies
-    return type(thing).__qualname__ if plain else repr(thing)
-
-
-def _digest(problem: Problem | Family) -> str:
-    """Return the name, and a fingerprint of what the problem is."""
-    source = cast("Any", problem)
-    content = json.dumps(source.summary()) if isinstance(problem, Problem) else _text(problem)
-    return f"{problem.name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+def _described(problem: Problem | Family) -> str:
+    """Return the name, and a digest of all that the problem is made of."""
+    if not isinstance(problem, Problem):
+        return f"{problem.name} {digest(text(problem))}"
+    parts = {each.name: getattr(problem, each.name) for each in fields(problem) if each.name != "description"}
+    return f"{problem.name} {digest(text(parts))}"

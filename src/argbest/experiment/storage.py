@@ -1,25 +1,32 @@
 """An experiment on disk: a header in JSON, and a CSV for every finished part of a contender's runs."""
 
 import json
+import math
 import os
 import platform
 import re
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from argbest.core.arrays import IntArray
 from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.spec import Experiment
 
 HEADER = "header.json"
-_PARTS = "runs"
+_PARTS, _LOCK = "runs", ".lock"
 _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
+_FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
 
 
 @dataclass(frozen=True)
@@ -28,32 +35,77 @@ class Folder:
 
     path: Path
 
+    @classmethod
+    def at(cls, path: object) -> "Folder":
+        """Return the folder of this path, which need not exist yet."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"out={path!r} names no folder. Give its path.")
+        return cls(Path(path))
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from running in it, where the system can."""
+        try:
+            (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
+            file = open(self.path / _LOCK, "w", encoding="utf-8")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(
+                f"cannot write into {str(self.path)!r} ({error.strerror or error}). Name another folder."
+            ) from error
+        with file:
+            if not _lock(file.fileno()):
+                raise InputError(
+                    f"another process is running in the folder {str(self.path)!r}. Wait for it, or name "
+                    "another folder."
+                )
+            yield
+
     def open(self, experiment: Experiment, command: str) -> None:
         """Write the header, or check that it is of the same experiment and note the new session."""
-        header = self.header() if (self.path / HEADER).exists() else None
-        spec = experiment.plain()
-        known = {} if header is None else header["contenders"]
-        if header is not None:
+        header = self._earlier()
+        spec, known = experiment.plain(), header["contenders"]
+        if header["sessions"]:
             self._compare("the experiment", header["experiment"], spec)
         for each in experiment.contenders:
+            if each.label not in known and self.finished(each.label):
+                raise InputError(
+                    f"the folder {str(self.path)!r} holds runs of {each.label!r}, but its {HEADER} does not "
+                    "say what they are. Name another folder, or give the contender another label."
+                )
             self._compare(f"contender {each.label!r}", known.get(each.label, each.plain()), each.plain())
         session = {"command": command, "macroreps": experiment.macroreps, "versions": versions()}
+        self._mention(header["sessions"], session)
+        models = header.get("names", {"models": {}})["models"]
         whole = {
             "experiment": spec,
             "contenders": known | {each.label: each.plain() for each in experiment.contenders},
-            "sessions": [*([] if header is None else header["sessions"]), session],
+            "names": {
+                "problem": experiment.name,
+                "models": models | {each.label: each.model_name for each in experiment.contenders},
+            },
+            "sessions": [*header["sessions"], session],
         }
-        (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
         _replace(self.path / HEADER, json.dumps(whole, indent=2) + "\n")
+
+    def _earlier(self) -> dict[str, Any]:
+        """Return the header of earlier sessions; an empty one for a folder that holds no runs."""
+        if (self.path / HEADER).exists():
+            return self.header()
+        if any((self.path / _PARTS).glob("*.csv")):
+            raise InputError(
+                f"the folder {str(self.path)!r} holds runs, but no {HEADER} that says of what. Name another "
+                "folder, or put the file back."
+            )
+        return {"contenders": {}, "sessions": []}
 
     def header(self) -> dict[str, Any]:
         """Return what is known of the experiment in this folder."""
         path = self.path / HEADER
         try:
             header: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if {"experiment", "contenders", "sessions"} <= header.keys():
+            if _sound(header):
                 return header
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, KeyError, TypeError):
             pass
         raise InputError(
             f"{str(path)!r} is no header of an experiment. Name the folder of one, or a new one."
@@ -62,28 +114,30 @@ class Folder:
     def finished(self, label: str) -> list[range]:
         """Return the macro-replications of a contender that are there, part by part in ascending order."""
         found = (_PART.fullmatch(path.name) for path in (self.path / _PARTS).glob("*.csv"))
+        own = (m for m in found if m and m["label"] == label.translate(_FILE))
         return sorted(
-            (range(int(m["first"]), int(m["last"]) + 1) for m in found if m and m["label"] == _file(label)),
-            key=lambda part: part.start,
+            (range(int(m["first"]), int(m["last"]) + 1) for m in own),
+            key=lambda part: (part.start, part.stop),
         )
 
     def write(self, label: str, part: range, runs: pd.DataFrame) -> None:
         """Keep a part: the file is there in full or not at all."""
         _replace(self._file(label, part), runs.to_csv(index=False, lineterminator="\n"))
 
-    def read(self, label: str, part: range) -> pd.DataFrame:
+    def read(self, label: str, part: range, checkpoints: IntArray) -> pd.DataFrame:
         """Return a part as it was written, to the last bit."""
-        text = pd.read_csv(self._file(label, part), dtype=str)  # the reader's own floats may be one bit off
-        return text.assign(
-            **{
-                name: [(int if name in measures.COUNTS else float)(value) for value in text[name]]
-                for name in text.columns
-                if name != "correct"
-            }
-        )
+        path = self._file(label, part)
+        try:
+            return _read(path, part, checkpoints)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"the file {str(path)!r} is damaged: {error}. Delete it, and its macro-replications are "
+                "simulated again."
+            ) from error
 
     def _file(self, label: str, part: range) -> Path:
-        return self.path / _PARTS / f"{_file(label)}.{part.start:06d}-{part.stop - 1:06d}.csv"
+        name = f"{label.translate(_FILE)}.{part.start:06d}-{part.stop - 1:06d}.csv"
+        return self.path / _PARTS / name
 
     def _compare(self, what: str, there: dict[str, Any], wanted: dict[str, Any]) -> None:
         other = [name for name in wanted if there.get(name) != wanted[name]]
@@ -96,14 +150,92 @@ class Folder:
                 "Name another folder, or repeat the options of the first run; macroreps alone may change."
             )
 
+    def _mention(self, earlier: list[dict[str, Any]], session: dict[str, Any]) -> None:
+        """Say on standard error with which other versions the folder was last run."""
+        before, now = (earlier[-1] if earlier else {}).get("versions", {}), session["versions"]
+        other = [
+            f"{name} {before[name]}, now {now[name]}"
+            for name in now
+            if before.get(name, now[name]) != now[name]
+        ]
+        if other:
+            print(
+                f"argbest: the runs in {str(self.path)!r} were made with {'; '.join(other)}. The last digits "
+                "of new ones may differ.",
+                file=sys.stderr,
+            )
+
 
 def versions() -> dict[str, str]:
     """Return the versions that the numbers may depend on."""
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
-def _file(label: str) -> str:
-    return label.replace(":", "+")  # some file systems refuse colons
+def _sound(header: dict[str, Any]) -> bool:
+    """Return whether everything that is read from a header is there and of its type."""
+    spec, contenders, sessions = (header[name] for name in ("experiment", "contenders", "sessions"))
+    numbers = [spec[name] for name in ("samples", "checkpoint_every", "seed")]
+    names = header.get("names", {"problem": "", "models": {}})
+    texts = [spec["problem"], names["problem"], *(each["model"] for each in contenders.values())]
+    return (
+        all(type(each) is int and each >= 0 for each in numbers)
+        and spec["checkpoint_every"] > 0
+        and all(isinstance(each, str) for each in [*texts, *names["models"].values()])
+        and isinstance(sessions, list)
+        and bool(sessions)
+        and all(isinstance(each.get("versions", {}), dict) for each in sessions)
+    )
+
+
+def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
+    """Return the rows of a part, or raise a ValueError that says what is wrong with the file."""
+    if not path.read_bytes().endswith(b"\n"):
+        raise ValueError("its end is missing")
+    # The reader's own floats may be one bit off, so it reads texts.
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if tuple(table.columns) != measures.COLUMNS:
+        raise ValueError(f"its columns are not {', '.join(measures.COLUMNS)}")
+    runs = table.assign(
+        **{
+            name: [(int if name in measures.COUNTS else _number)(value) for value in table[name]]
+            for name in table.columns
+            if name != "correct"
+        }
+    )
+    expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
+    for name, values in zip(("macroreplication", "samples"), expected, strict=True):
+        if not np.array_equal(runs[name].to_numpy(), values):
+            raise ValueError(
+                f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "
+                "checkpoints each"
+            )
+    bad = [name for name in measures.COLUMNS if name not in ("claim", "correct") and not _finite(runs[name])]
+    if bad or not table["correct"].str.fullmatch("[01]+").all() or table["correct"].str.len().nunique() > 1:
+        raise ValueError(f"the column {(bad or ['correct'])[0]} has an entry that cannot be")
+    return runs
+
+
+def _number(text: str) -> float:
+    return float(text) if text else math.nan  # how an unknown number is written
+
+
+def _finite(column: "pd.Series[Any]") -> bool:
+    return bool(np.isfinite(column.to_numpy(float)).all())
+
+
+def _lock(file: int) -> bool:
+    """Return whether this process now holds the file; it does where nothing can tell."""
+    try:
+        import fcntl
+    except ImportError:  # not everywhere
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def _replace(path: Path, text: str) -> None:

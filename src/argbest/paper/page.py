@@ -70,7 +70,7 @@ def side_by_side(frames: Frames) -> pd.DataFrame:
                     "policy": contender,
                     "samples": "/".join(map(str, marks)),
                     "ours": "/".join(f"{value:.3f}" for value in at["value"]),
-                    "± se": f"{at['se'].iloc[-1]:.3f}",
+                    "± se": "-" if pd.isna(at["se"].iloc[-1]) else f"{at['se'].iloc[-1]:.3f}",
                     "published": quoted.get(str(contender), "-"),
                     "PCS_M": f"{at['pcs_m'].iloc[-1]:.2f}" if panel.measure == "p_all" else "-",
                     "largest difference": "-" if found is None else f"{found:+.1f} se",
@@ -105,11 +105,31 @@ def _origin(results: Path) -> Iterator[str]:
         found = Folder(header.parent).header()
         session = found["sessions"][-1]
         versions = ", ".join(f"{name} {version}" for name, version in session["versions"].items())
-        command = shlex.join(Path(word).name for word in shlex.split(session["command"]))
-        seen[command, found["experiment"]["seed"], versions] = None
+        seen[_command(session["command"]), found["experiment"]["seed"], versions] = None
     for command, seed, versions in seen:
         yield f"    {command}"
         yield f"Seed {seed}; {versions}."
+
+
+def _command(given: str) -> str:
+    """Return a command as it can be repeated elsewhere: of absolute paths, what lies in the working folder.
+
+    The program and paths outside of that folder are shown by their last names.
+    """
+    program, *words = shlex.split(given)
+    shown = []
+    for word in words:
+        option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        shown.append(option + equals + _portable(value))
+    return shlex.join([Path(program).name, *shown])
+
+
+def _portable(value: str) -> str:
+    path = Path(value)
+    if not path.is_absolute():
+        return value
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
 def _figure1(_: Frames) -> Iterator[str]:

@@ -53,7 +53,7 @@ class Plan:
     def run(self, name: str, experiment: Experiment, *, jobs: int | None = None) -> Results:
         """Return the results of an experiment, kept in a folder of that name so that it can go on later."""
         folder = self.out / "runs" / name
-        return run(experiment, jobs=jobs or self.jobs, out=folder, progress=self.progress)
+        return run(experiment, jobs=jobs or self.jobs, out=folder, progress=self.progress, apart=True)
 
 
 class Outcome(NamedTuple):

@@ -10,8 +10,8 @@ import pandas as pd
 from argbest.errors import InputError
 
 COLUMNS = (
-    *("experiment", "objective", "algorithm", "iteration", "total_samples", "pcs_as_plotted", "stderr"),
-    *("n_rep", "pcs_by_definition", "stderr_by_definition"),
+    *("experiment", "objective", "algorithm", "iteration"),
+    *("pcs_as_plotted", "stderr", "n_rep", "pcs_by_definition"),
 )
 _NUMBERS = ("iteration", "pcs_as_plotted", "stderr", "n_rep", "pcs_by_definition")
 MEASURES = {"mean": "pcs_e", "worst": "p_all"}
@@ -133,8 +133,9 @@ def gap_in_errors(first: Sample, second: Sample, *, proportion: bool) -> float:
 
 
 def largest(comparison: pd.DataFrame) -> dict[tuple[str, ...], float]:
-    """Return the difference that is largest in size, by (problem, measure, contender)."""
-    ordered = comparison.iloc[np.argsort(comparison["difference"].abs().to_numpy(), kind="stable")]
+    """Return the difference that is largest in size, by (problem, measure, contender), where one is known."""
+    known = comparison[comparison["difference"].notna()]
+    ordered = known.iloc[np.argsort(known["difference"].abs().to_numpy(), kind="stable")]
     keys = ordered[["problem", "measure", "contender"]].itertuples(index=False, name=None)
     return dict(zip(keys, ordered["difference"].tolist(), strict=True))
 

@@ -5,7 +5,7 @@ import time
 import pandas as pd
 
 from argbest import registry
-from argbest.experiment import Contender, Experiment
+from argbest.experiment import Contender, Experiment, run
 from argbest.paper import published
 from argbest.paper.figure2 import PROBLEMS
 from argbest.paper.plan import Outcome, Plan, texts, write
@@ -65,6 +65,7 @@ def _together(plan: Plan, name: str, length: int, runs: int) -> dict[str, float]
     experiment = Experiment(
         name, contenders, samples=length, macroreps=runs, seed=plan.seed, checkpoint_every=length
     )
-    summary = plan.run(f"table1-{name}", experiment, jobs=1).summary()
+    # Not kept: a stored time may be of another machine than that of the study beside it.
+    summary = run(experiment, progress=plan.progress).summary()
     spent = summary.groupby("contender")["seconds"].agg(lambda values: values.iloc[-1] - values.iloc[0])
     return {policy: float(spent[policy]) * _ITERATIONS / length for policy in POLICIES}
