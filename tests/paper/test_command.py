@@ -38,7 +38,17 @@ def test_all_runs_every_part_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setitem(parts.PARTS, name, stand_in(name))
     options = ("--macroreps", "3", "--samples", "7", "--jobs", "2", "--seed", "9", "--out", str(tmp_path))
     assert call(*options).exit_code == 0
-    assert [name for name, _ in asked] == ["fig1", "fig2", "table1", "convergence", "models"]
+    assert [name for name, _ in asked] == [
+        "fig1",
+        "fig2",
+        "table1",
+        "convergence",
+        "models",
+        "covid-epidemic",
+        "fig3",
+        "fig4",
+        "covid-models",
+    ]
     plan = asked[0][1]
     assert (plan.runs, plan.length(), plan.jobs, plan.seed, plan.out) == (3, 7, 2, 9, tmp_path)
 

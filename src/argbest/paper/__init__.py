@@ -1,1 +1,1 @@
-"""The synthetic study of Cakmak, Gao and Zhou, regenerated: figures, tables and a page about them."""
+"""The experiments of Cakmak, Gao and Zhou, regenerated: figures, tables and a page about them."""

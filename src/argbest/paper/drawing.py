@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#1a1a1a")  # Okabe and Ito
-_DASHES = ("-", "--", (0, (6, 1.5, 1.5, 1.5)), "-.", (0, (3, 1.5)), (0, (8, 2)), (0, (1.5, 1)))
-_BAND = 1.96  # standard errors: 95 %
+COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#1a1a1a")  # Okabe and Ito
+DASHES = ("-", "--", (0, (6, 1.5, 1.5, 1.5)), "-.", (0, (3, 1.5)), (0, (8, 2)), (0, (1.5, 1)))
+BAND = 1.96  # standard errors: 95 %
 _YLABELS = {"pcs_e": "PCS_E", "p_all": "P(all contexts right)"}
 
 
@@ -45,7 +45,7 @@ def panels(
         for i, policy in enumerate(policies):
             curve = own[own["contender"] == policy]
             if len(curve):
-                _line(ax, curve, _COLOURS[i], _DASHES[i], policy)
+                _line(ax, curve, COLOURS[i], DASHES[i], policy)
         if theirs is not None:
             _dots(ax, _of(theirs, place), policies)
         ax.set_title(place.title, fontsize=10)
@@ -65,7 +65,7 @@ def _of(curves: pd.DataFrame, place: Placed) -> pd.DataFrame:
 
 def _line(ax: "Axes", curve: pd.DataFrame, colour: str, dashes: object, label: str) -> None:
     x, y = curve["samples"].to_numpy(float), curve["value"].to_numpy(float)
-    reach = _BAND * np.nan_to_num(curve["se"].to_numpy(float))
+    reach = BAND * np.nan_to_num(curve["se"].to_numpy(float))
     ax.plot(x, y, color=colour, linestyle=dashes, linewidth=1.3, label=label)
     ax.fill_between(
         x, np.maximum(y - reach, 0.0), np.minimum(y + reach, 1.0), color=colour, alpha=0.12, linewidth=0
@@ -78,7 +78,7 @@ def _line(ax: "Axes", curve: pd.DataFrame, colour: str, dashes: object, label: s
 def _dots(ax: "Axes", published: pd.DataFrame, policies: Sequence[str]) -> None:
     for policy, curve in published.groupby("contender", sort=False):
         if policy in policies:
-            colour = _COLOURS[policies.index(str(policy))]
+            colour = COLOURS[policies.index(str(policy))]
             ax.plot(curve["samples"], curve["value"], ":", color=colour, linewidth=1.6)
 
 
@@ -88,14 +88,14 @@ def predictions(numbers: pd.DataFrame, models: Sequence[str]) -> "Figure":
     axes = figure.subplots(1, 1 + len(models), sharey=True)
     marks = ("o", "s")
     for i, (label, own) in enumerate(numbers.groupby("alternative", sort=False)):
-        axes[0].plot(own["context"], own["truth"], _DASHES[i], color=_COLOURS[i], label=label)
+        axes[0].plot(own["context"], own["truth"], DASHES[i], color=COLOURS[i], label=label)
         for ax, model in zip(axes[1:], models, strict=True):
             ax.errorbar(
                 own["context"],
                 own[f"{model}_mean"],
                 yerr=2.0 * own[f"{model}_sd"],
                 fmt=marks[i],
-                color=_COLOURS[i],
+                color=COLOURS[i],
                 markersize=3.5,
                 linewidth=0.9,
             )
@@ -113,20 +113,20 @@ def decay(shares: pd.DataFrame, residuals: pd.DataFrame, pfs: pd.DataFrame) -> "
     figure = canvas(12.0, 3.9)
     ratios, gaps, false = figure.subplots(1, 3)
     for i, (pair, own) in enumerate(shares.groupby(["alternative", "context"], sort=False)):
-        ratios.plot(own["n"], own["share"], color=_COLOURS[i], label=", ".join(map(str, pair)))
-        ratios.plot(own["n"], own["optimal"], ":", color=_COLOURS[i])
+        ratios.plot(own["n"], own["share"], color=COLOURS[i], label=", ".join(map(str, pair)))
+        ratios.plot(own["n"], own["optimal"], ":", color=COLOURS[i])
     ratios.set_ylabel("share of samples (dotted: p*)", fontsize=9)
     labels = {"distance": "max |p - p*|", "balance": "|balance|", "across": "1 - min η / max η"}
     for i, (name, label) in enumerate(labels.items()):
-        gaps.plot(residuals["n"], residuals[name], color=_COLOURS[i], linestyle=_DASHES[i], label=label)
+        gaps.plot(residuals["n"], residuals[name], color=COLOURS[i], linestyle=DASHES[i], label=label)
     gaps.set_ylabel("residual, median over runs", fontsize=9)
     gaps.set_ylim(bottom=0.0)
     for i, (allocation, own) in enumerate(pfs.groupby("allocation", sort=False)):
         seen = own[own["pfs"] > 0]
-        false.plot(seen["n"], seen["pfs"], color=_COLOURS[i], linestyle=_DASHES[i], label=allocation)
-        reach = _BAND * seen["pfs_se"]
+        false.plot(seen["n"], seen["pfs"], color=COLOURS[i], linestyle=DASHES[i], label=allocation)
+        reach = BAND * seen["pfs_se"]
         low = np.maximum(seen["pfs"] - reach, seen["pfs"] / 100.0)
-        false.fill_between(seen["n"], low, seen["pfs"] + reach, color=_COLOURS[i], alpha=0.15, linewidth=0)
+        false.fill_between(seen["n"], low, seen["pfs"] + reach, color=COLOURS[i], alpha=0.15, linewidth=0)
     false.plot(own["n"], own["reference"], ":", color="#1a1a1a", label="exp(-n η*/2)")
     false.set_yscale("log")
     false.set_ylabel("P(some context selected wrong)", fontsize=9)
@@ -150,7 +150,7 @@ def models(numbers: pd.DataFrame, order: Sequence[str], policy: str = "gp-c-ocba
         for i, model in enumerate(order):
             curve = own[(own["problem"] == name) & (own["model"] == model)]
             if len(curve):
-                ax.plot(curve["samples"], curve["eoc"], color=_COLOURS[i], linestyle=_DASHES[i], label=model)
+                ax.plot(curve["samples"], curve["eoc"], color=COLOURS[i], linestyle=DASHES[i], label=model)
         ax.set_title(name, fontsize=10)
         ax.set_xlabel("samples after the initial design", fontsize=9)
         ax.set_ylim(bottom=0.0)

@@ -20,6 +20,7 @@ _FRAMES = (
     *("fig1", "fig2", "fig2_comparison", "fig2_seconds", "table1"),
     *("convergence", "convergence_pfs", "models_landmarks", "models_savings", "models_skipped"),
 )
+_PICTURES = ("fig1", "fig2", "convergence", "models")
 _LARGE = 3.0  # combined standard errors from which a difference is listed
 
 
@@ -35,8 +36,9 @@ def write_page(results: str | Path, docs: str | Path) -> Path:
             f"the folder {str(results)!r} holds no results. Run `argbest paper all --out` there."
         )
     (docs / _IMAGES).mkdir(parents=True, exist_ok=True)
-    for picture in sorted(results.glob("*.png")):
-        shutil.copyfile(picture, docs / _IMAGES / picture.name)
+    for name in _PICTURES:
+        if (picture := results / f"{name}.png").exists():
+            shutil.copyfile(picture, docs / _IMAGES / picture.name)
     page = docs / "reproduction.md"
     page.write_text("\n\n".join(_blocks(frames, results)) + "\n", encoding="utf-8")
     return page
