@@ -3,10 +3,10 @@
 from argbest.cli.compare import compare
 from argbest.cli.demo import demo
 from argbest.cli.group import main
-from argbest.cli.lists import policies, problems
+from argbest.cli.lists import models, policies, problems
 from argbest.cli.paper import paper
 
-for command in (compare, demo, paper, policies, problems):
+for command in (compare, demo, models, paper, policies, problems):
     main.add_command(command)
 
 __all__ = ["main"]

@@ -1,7 +1,7 @@
-"""`argbest problems` and `argbest policies`: what ships."""
+"""`argbest problems`, `argbest policies` and `argbest models`: what ships."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,15 +36,32 @@ def problems(name: str | None, as_json: bool) -> None:
 @click.command()
 def policies() -> None:
     """List the policies and the models they use by default."""
-    import inspect
-
     from argbest import registry
 
-    rows = [
-        (name, entry.model, (inspect.getdoc(entry.make()) or "").partition("\n")[0])
-        for name, entry in registry.POLICIES.items()
-    ]
+    rows = [(name, entry.model, _about(entry.make())) for name, entry in registry.POLICIES.items()]
     table(("policy", "model", "what it does"), rows)
+
+
+@click.command()
+def models() -> None:
+    """List the models that a study or an experiment can use."""
+    from argbest import registry
+
+    table(("model", "what it assumes"), [(name, _about(make())) for name, make in registry.MODELS.items()])
+
+
+def _about(thing: Any) -> str:
+    """Return the first line of its docstring, and the options in which it is not the usual one."""
+    import inspect
+    from dataclasses import fields
+
+    first = (inspect.getdoc(thing) or "").partition("\n")[0]
+    unusual = [
+        f"{each.name}={getattr(thing, each.name)!r}"
+        for each in fields(thing)
+        if getattr(thing, each.name) is not each.default and getattr(thing, each.name) != each.default
+    ]
+    return first + (f" ({', '.join(unusual)})" if unusual else "")
 
 
 def _show_problems(shipped: Iterable["Problem"]) -> None:
