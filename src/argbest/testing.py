@@ -39,7 +39,7 @@ class Situation:
         belief, tally = self.belief, self.tally
         return Situation(
             BlockBelief(belief.mean[run], belief.cov[run], belief.noise[run]),
-            Tally(tally.count[run], tally.mean[run], tally.m2[run]),
+            tally[run],
             self.pending[run],
             self.setting,
             replace(self.draws, root=np.asarray(self.draws.root)[run]),
@@ -108,7 +108,7 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
         assert np.all(np.isfinite(values)), f"belief.{name} holds numbers that are not finite"
     assert np.all(belief.var >= 0), "belief.var holds negative variances"
     for run in range(3):
-        single = Tally(tally.count[run], tally.mean[run], tally.m2[run])
+        single = tally[run]
         alone = model.posterior(single, setting, model.fit(single, setting))
         _assert_close(belief.mean[run], alone.mean, "a study among others must learn what it learns alone")
     where, value = Decision(np.zeros(3, np.int64), np.ones(3, np.int64)), rng.normal(size=3)

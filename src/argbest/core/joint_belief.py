@@ -132,10 +132,8 @@ class _Studies(NamedTuple):
         )  # fmt: skip
 
     def some(self, which: slice) -> "_Studies":
-        tally = Tally(self.tally.count[which], self.tally.mean[which], self.tally.m2[which])
-        return _Studies(
-            self.relation[which], self.nearness[which], self.constant[which], self.noise[which], tally
-        )
+        relation, nearness, constant, noise, tally = self
+        return _Studies(relation[which], nearness[which], constant[which], noise[which], tally[which])
 
     def prior(self) -> Array:
         """Return the prior covariance of all cells, [study, K C, K C]."""

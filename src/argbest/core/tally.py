@@ -1,6 +1,7 @@
 """Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,10 @@ class Tally:
     def shape(self) -> tuple[int, ...]:
         """The common shape [..., alternative, context]."""
         return self.count.shape
+
+    def __getitem__(self, index: Any) -> "Tally":
+        """Return the entries that an index of the arrays picks: some studies, alternatives or cells."""
+        return Tally(self.count[index], self.mean[index], self.m2[index])
 
 
 def empty(shape: tuple[int, ...]) -> Tally:
@@ -68,8 +73,7 @@ def add(
     ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``.
     """
     where = cell(decision, tally.shape)
-    old = Tally(tally.count[where], tally.mean[where], tally.m2[where])
-    merged = merge(old, Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
+    merged = merge(tally[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
     return Tally(count, average, squares)

@@ -99,7 +99,7 @@ class CrossedGP(ABC):
         scale = scaling.standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
         whole = scaling.standardise(tally, scale)
-        data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
+        data = whole[chosen]
         prior, noise = noise_table(self, self._hyperprior(tally.shape[-2], setting), tally, scale)
         points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
         kernel, separation, dimensions = self._alternatives(tally.shape[-2], setting)
@@ -118,7 +118,7 @@ class CrossedGP(ABC):
     ) -> JointBelief:
         """Return the exact posterior at the contexts."""
         chosen = ... if known is None else params.changed
-        data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
+        data = tally[chosen]
         nearness = kernels.covariance(
             self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
         )

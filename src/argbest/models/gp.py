@@ -89,7 +89,7 @@ class GP:
         chosen = _changed(tally, scale, params)
         if self.noise == "pair":  # every pair's noise leans on all others
             chosen = np.broadcast_to(chosen.any(axis=-1, keepdims=True), chosen.shape)
-        data = _selected(scaling.standardise(tally, scale), chosen)
+        data = scaling.standardise(tally, scale)[chosen]
         prior, noise = self._noise(tally, setting, scale)
         own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         points, searched = starts(prior, data.count.sum(axis=-1), chosen, params)
@@ -106,7 +106,7 @@ class GP:
         shape = tally.shape[:-1]
         scale = scaling.Scaling(*(np.broadcast_to(v, shape) for v in scaling.standardisation_of_study(tally)))
         chosen = np.asarray(_changed(tally, scale, params).any(axis=-1))
-        data = _selected(scaling.standardise(tally, scale), chosen)
+        data = scaling.standardise(tally, scale)[chosen]
         single, noise = self._noise(tally, setting, scale)
         who = pooling.ownership(
             tally.shape[-2],
@@ -136,7 +136,7 @@ class GP:
     ) -> BlockBelief:
         """Return the exact posterior at the contexts."""
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
-        data = _selected(tally, chosen)
+        data = tally[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
         prior = kernels.covariance(
             self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
@@ -173,10 +173,6 @@ def _pooled(given: object) -> tuple[str, ...]:
         if name not in POOLABLE:
             raise unknown_name("pooled hyper-parameter", str(name), POOLABLE)
     return tuple(names)
-
-
-def _selected(tally: Tally, chosen: BoolArray) -> Tally:
-    return Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
 
 
 def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:

@@ -69,7 +69,7 @@ class SharedGP:
         scale = scaling.standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
         whole = scaling.standardise(tally, scale)
-        data = Tally(whole.count[chosen], whole.mean[chosen], whole.m2[chosen])
+        data = whole[chosen]
         prior, noise = noise_table(self, hyperprior(len(setting.separation)), tally, scale)
         points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
         found = trend.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points)
@@ -84,7 +84,7 @@ class SharedGP:
     ) -> TrendBelief:
         """Return the exact posterior at the contexts."""
         chosen = np.ones(tally.shape[:-2], bool) if known is None else params.changed
-        data = Tally(tally.count[chosen], tally.mean[chosen], tally.m2[chosen])
+        data = tally[chosen]
         trend, deviation = (each[chosen] for each in self._covariances(setting.separation, params))
         belief = trend_belief.condition(trend, deviation, params.constant[chosen], params.noise[chosen], data)
         return scattered(belief, chosen, known)
