@@ -159,7 +159,9 @@ def _experiment(plan: Plan, name: str, found: list[Contender]) -> Experiment:
 def _curves(problem: str, results: Results) -> pd.DataFrame:
     summary = results.summary()
     names = summary["contender"].str.split(":", n=1, expand=True)
-    frame = pd.DataFrame({"problem": problem, "policy": names[0], "model": names[1]})
+    frame = pd.DataFrame(
+        {"problem": problem, "policy": names[0], "model": names[1], "macroreps": results.macroreps}
+    )
     kept = ["samples", "pcs_e", "pcs_e_se", "eoc", "eoc_se", "seconds"]
     return pd.concat([frame, summary[kept]], axis=1)
 

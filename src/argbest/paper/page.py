@@ -203,14 +203,19 @@ def _convergence(frames: Frames) -> Iterator[str]:
 
 
 def _models(frames: Frames) -> Iterator[str]:
+    landmarks, saved = frames["models_landmarks"], frames["models_savings"]
+    at, runs = int(saved["at"].iloc[0]), int(landmarks["macroreps"].min())
     yield "## Models: how many samples does a better one save?"
     yield _image("models", "Opportunity cost over samples by model and problem")
     yield (
-        "`needed`: samples that the paper's model `gp` needs for the opportunity cost that the model of the "
-        "row has after `at` samples, under the same policy; inf is more than were run."
+        f"{runs} macro-replications, so that single rows are rough; what they have in common is not. PCS_E "
+        f"and expected opportunity cost (EOC) after {at} samples, and how many the paper's model `gp` needs "
+        "for that cost under the same policy; inf is more than were run."
     )
-    forms = {"problem": "", "policy": "", "model": "", "at": "", "eoc": ".3g", "needed": ".0f"}
-    yield markdown(texts(frames["models_savings"], forms))
+    keys = ["problem", "policy", "model"]
+    table = landmarks[landmarks["samples"] == at].merge(saved[[*keys, "needed"]], on=keys, how="left")
+    forms = dict.fromkeys(keys, "") | {"pcs_e": ".3f", "pcs_e_se": ".3f", "eoc": ".3g", "eoc_se": ".2g"}
+    yield markdown(texts(table, forms | {"needed": ".0f"}).replace("nan", "-"))
     if len(frames["models_skipped"]):
         yield "Left out:"
         yield markdown(texts(frames["models_skipped"], dict.fromkeys(frames["models_skipped"].columns, "")))
