@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import types
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,14 @@ def asked(policies: list[str] = QUICK, **options: Any) -> Experiment:
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("argbest.experiment.runner._MOST", 4)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT as at a terminal: programs started in the background, and their children, ignore it."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
 
 
 def kept(folder: Path) -> list[str]:
@@ -93,6 +102,7 @@ def test_a_second_interruption_loses_nothing_either(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     "delay", [0.3, *(pytest.param(d, marks=pytest.mark.slow) for d in (0.0, 0.1, 0.5, 1.0))]
 )
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_processes_start_prints_one_line(tmp_path: Path, delay: float) -> None:
     options = ("--policy", "c-ocba", "--samples", "100000", "--macroreps", "200", "--jobs", "2")
     command = [sys.executable, "-c", "from argbest.cli import main; main(prog_name='argbest')"]
@@ -108,12 +118,18 @@ def test_ctrl_c_while_processes_start_prints_one_line(tmp_path: Path, delay: flo
         time.sleep(0.01)
     time.sleep(delay + 0.05)
     os.killpg(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
+    try:
+        said = process.communicate(timeout=60)[1]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
     assert process.returncode == 130
     assert "Traceback" not in said
     assert "argbest: interrupted; finished parts are kept in" in said
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_waits_until_a_block_is_over() -> None:
     reached = False
     with pytest.raises(KeyboardInterrupt), runner._undisturbed():  # noqa: PT012
