@@ -102,6 +102,8 @@ def test_a_run_is_that_of_a_literal_first_come_first_served_queue(
 def test_every_pair_averages_to_its_truth_and_all_together_show_no_bias(problem: Problem) -> None:
     # 80 normal scores: beyond 4 in one with chance 5e-3, their mean square beyond 1 ± 4 √(2/80) with 1e-4.
     assert isinstance(problem.simulate, CallCentre)
+    assert problem.truth is not None
+    assert problem.noise_sd is not None
     n = 800
     seeds = 10**8 + np.arange(80 * n).reshape(8, 10, n)
     values = problem.simulate.many(np.arange(8)[:, None, None], np.arange(10)[:, None], seeds)
