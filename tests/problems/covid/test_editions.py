@@ -239,3 +239,25 @@ def test_making_a_problem_does_not_import_numba() -> None:
         "covid(); covid_paper(); covid_regional(); sys.exit('numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lots": 0}, "lots must be a whole number"),
+        ({"least": 0.2}, "least must be a whole number"),
+        ({"least": 6, "most": 8}, "no 3 whole numbers from 6 to 8 add up to 10 lots"),
+        ({"least": 5, "most": 2}, "no 3 whole numbers from 5 to 2 add up"),
+    ],
+)
+def test_impossible_splits_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        editions.shares(**options)
+
+
+@pytest.mark.parametrize("seed", [1.5, "x", -1])
+def test_the_pool_takes_whole_numbers_as_seeds_like_the_simulator(seed: Any) -> None:
+    problem = editions.covid_paper()
+    assert problem.simulate is not None
+    with pytest.raises(InputError, match="seed"):
+        problem.simulate(problem.alternatives.item(0), problem.contexts.item(0), seed)

@@ -14,6 +14,9 @@ def test_the_defaults_are_the_papers() -> None:
     assert outbreak.sizes == (50_000, 75_000, 100_000)
     assert outbreak.cases == (125, 300, 500)
     assert (outbreak.tests, outbreak.days) == (10_000, 14)
+    assert (outbreak.infection, outbreak.contacts, outbreak.tracing_delay) == (0.02, 10.0, 2)
+    assert (outbreak.exposed, outbreak.preinfectious) == (Stay(1, 4), Stay(1, 4))
+    assert (outbreak.infectious, outbreak.late) == (Stay(4, 8), Stay(10, 14))
     np.testing.assert_allclose(
         outbreak.rates, [0.8, 0.005, 0.04421932786621643, 0.8, 0.5, 5.0, 0.05, 0.3], rtol=1e-14
     )
@@ -33,6 +36,8 @@ def test_the_defaults_are_the_papers() -> None:
         ({"tracing_delay": -1}, "tracing_delay must be a whole number ≥ 0"),
         ({"tests": -1}, "tests must be a finite number of 0 or more"),
         ({"contacts": float("inf")}, "contacts must be a finite number"),
+        ({"contacts": 1e300}, "contacts must be a finite number from 0 to"),
+        ({"tracing_window": 1e300}, "tracing_window must be a finite number from 0 to 3650"),
         ({"infection": 1.5}, "infection must be a finite number from 0 to 1"),
         ({"recall": float("nan")}, "recall must be a finite number from 0 to 1"),
         ({"self_report": "often"}, "self_report must be a finite number from 0 to 1, got 'often'"),

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from argbest.checks import whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Item
 from argbest.problems.base import Problem
 from argbest.problems.covid import tables
 from argbest.problems.covid.parameters import Outbreak
-from argbest.problems.covid.simulator import OutbreakRuns
+from argbest.problems.covid.simulator import OutbreakRuns, checked_seeds
 from argbest.streams import Purpose, philox
 
 REGIONAL_CASES = ((100, 300, 500, 700), (200, 500, 800, 1100))  # in population 1, in population 3
@@ -27,6 +28,13 @@ def shares(
 
     The defaults give the paper's twelve, in lexicographic order.
     """
+    n_populations, lots = whole("n_populations", n_populations, at_least=1), whole("lots", lots, at_least=1)
+    least, most = whole("least", least, at_least=0), whole("most", most, at_least=0)
+    if not n_populations * least <= lots <= n_populations * most or least > most:
+        raise InputError(
+            f"no {n_populations} whole numbers from {least} to {most} add up to {lots} lots. "
+            "Change least, most or lots."
+        )
     splits: list[tuple[int, ...]] = [()]
     for _ in range(n_populations):
         splits = [(*split, lot) for split in splits for lot in range(least, most + 1)]
@@ -115,7 +123,7 @@ def covid() -> Problem:
     """Return the testing-allocation problem with fresh runs; its truth is the mean of long runs.
 
     The paper's populations, alternatives and contexts. The same split, (0.2, 0.3, 0.5), is best in all
-    contexts; gaps are small against the noise, whose standard deviation differs 8-fold between contexts.
+    contexts; gaps are small against the noise, whose standard deviation differs 9-fold between pairs.
     """
     return allocation_problem(
         shares(),
@@ -195,7 +203,7 @@ class PooledRuns:
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: Any) -> Array:
         """Return [...] many observations, given positions of alternatives and contexts; all broadcast."""
-        key = np.asarray(seeds)
+        key = checked_seeds(seeds)
         word = philox((0, 0, 0, Purpose.NOISE), (key & 0xFFFFFFFF, key >> 32))[..., 0].astype(np.uint64)
         run = (word * np.uint64(self.pool.shape[-1])) >> np.uint64(32)  # uniform but for 1 part in 10⁸
         mean, drawn = (

@@ -10,6 +10,7 @@ from argbest.checks import whole
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 
+MOST_CONTACTS = 1e6  # per person and day
 _LONGEST_DAYS = 3650  # of a horizon or a stay: a slip of the pen is refused before it fills the memory
 _LARGEST = 10**9  # people in one population
 
@@ -123,8 +124,8 @@ class Outbreak:
         checked: dict[str, object] = {"sizes": sizes, "cases": cases}
         for name, least in (("days", 1), ("tracing_delay", 0)):
             checked[name] = whole(name, getattr(self, name), at_least=least, below=_LONGEST_DAYS)
-        for name in ("tests", "contacts", "tracing_window"):
-            checked[name] = _number(name, getattr(self, name), 0.0)
+        for name, most in (("tests", np.inf), ("contacts", MOST_CONTACTS), ("tracing_window", _LONGEST_DAYS)):
+            checked[name] = _number(name, getattr(self, name), 0.0, most)
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(field.default, Stay) and not isinstance(value, Stay):

@@ -8,7 +8,7 @@ import numpy as np
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Item
-from argbest.problems.covid.parameters import Outbreak
+from argbest.problems.covid.parameters import MOST_CONTACTS, Outbreak
 
 COMPARTMENTS = ("S", "E", "P", "I", "M", "V", "QS", "QI", "R")
 _AT_ONCE = 20_000  # population runs in one call: 10 MB of counts at most for a usual horizon
@@ -47,7 +47,7 @@ def infections(outbreak: Outbreak, shares: Any, seeds: Any, **contexts: Any) -> 
 def _counts(outbreak: Outbreak, local: Array, seeds: Any, days: IntArray) -> IntArray:
     from argbest.problems.covid import disease  # Numba: seconds, and only who simulates needs it
 
-    keys, number = _checked_seeds(seeds)[..., None], np.arange(outbreak.n_populations)
+    keys, number = checked_seeds(seeds)[..., None], np.arange(outbreak.n_populations)
     width = np.arange(len(COMPARTMENTS))
     delay = outbreak.tracing_delay
     counts = disease.run()(local, outbreak.rates, outbreak.hazards, delay, keys, number, days, width)
@@ -92,7 +92,7 @@ def _check_local(local: Array, n_populations: int) -> None:
         "cases": (local[..., 1], 0.0, local[..., 0]),
         "tests * share / size, the chance of a person to be tested on a day,": (local[..., 2], 0.0, 1.0),
         "infection": (local[..., 3], 0.0, 1.0),
-        "contacts": (local[..., 4], 0.0, 1e6),
+        "contacts": (local[..., 4], 0.0, MOST_CONTACTS),
     }
     if local.shape[-2] != n_populations:
         raise InputError(f"got {local.shape[-2]} shares for {n_populations} populations. Give one each.")
@@ -107,7 +107,8 @@ def _check_local(local: Array, n_populations: int) -> None:
         raise InputError("cases must be whole numbers of people. Round them.")
 
 
-def _checked_seeds(seeds: Any) -> IntArray:
+def checked_seeds(seeds: Any) -> IntArray:
+    """Return the seeds as 64-bit integers, or raise an InputError."""
     array = np.asarray(seeds)
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 2**63):
         raise InputError(f"got seeds {seeds!r}; a seed is an integer from 0 to 2^63 - 1. Pass integers.")
