@@ -57,14 +57,18 @@ class PCS:
     contexts: pd.DataFrame  # a row per context: its PCS
 
 
-def optimal_allocation(problem: Problem, *, delta: float = 0.0) -> StaticOptimum:
+def optimal_allocation(
+    problem: Problem, *, delta: float = 0.0, cost: Sequence[Sequence[float]] | Array | None = None
+) -> StaticOptimum:
     """Return the share of every pair under the best static allocation p*, and its rate η*.
 
     p* maximises min η of `rate_function` (Gao, Du and Chen, 2019; Theorem 1 of Cakmak, Gao and Zhou). A small
     gap is dear, some 4σ²/gap² samples for each unit of rate, so the closest context may take nearly all.
-    Contexts whose best alternatives are tied are refused unless ``delta`` sets these apart.
+    Contexts whose best alternatives are tied are refused unless ``delta`` sets these apart. With a table
+    ``cost`` [alternative][context] of a sample: the largest min η for what it costs, the rate being per unit
+    of cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
     """
-    share, rate = core.optimal_allocation(*_apart(problem, delta))
+    share, rate = core.optimal_allocation(*_apart(problem, delta), cost=_costs(problem, cost))
     frame = _pairs(problem)
     frame["share"] = share.ravel()
     return StaticOptimum(frame, float(rate))
@@ -196,6 +200,21 @@ def _apart(problem: Problem, delta: float) -> tuple[Array, Array]:
                 "so no allocation has a positive rate. Give delta, the smallest difference that matters."
             )
     return core.separated(truth, zone), noise
+
+
+def _costs(problem: Problem, given: Sequence[Sequence[float]] | Array | None) -> Array | None:
+    """Return the costs as a table, all finite and above 0."""
+    if given is None:
+        return None
+    table = np.asarray(given)
+    if table.dtype.kind not in "iuf" or table.shape != problem.shape:
+        raise InputError(
+            f"got costs of shape {table.shape} and type {table.dtype}; expected numbers of shape "
+            f"{problem.shape} (alternatives x contexts)."
+        )
+    if not (np.isfinite(table).all() and (table > 0).all()):
+        raise InputError("the cost of a sample is a finite number above 0. Correct the table of costs.")
+    return np.asarray(table, float)
 
 
 def _right(problem: Problem, delta: float) -> BoolArray:

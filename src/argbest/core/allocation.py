@@ -42,7 +42,7 @@ def rate_function(truth: Array, noise: Array, allocation: Array) -> Array:
     return zeta(CellBelief(truth, var, noise), _best(truth))
 
 
-def optimal_allocation(truth: Array, noise: Array) -> tuple[Array, Array]:
+def optimal_allocation(truth: Array, noise: Array, *, cost: Array | None = None) -> tuple[Array, Array]:
     """Return the allocation p* [..., alternative, context] with the largest min η, and that rate η* [...].
 
     η is homogeneous in p, so contexts decouple: with d_k = F_b − F_k and u = σ_b²/p_b the least work for rate
@@ -51,7 +51,14 @@ def optimal_allocation(truth: Array, noise: Array) -> tuple[Array, Array]:
 
     A pair without noise gets a share of nearly 0: one sample of it says all. Tied best alternatives are
     refused, for no allocation has a positive rate; `separated` sets them apart by what one cares about.
+
+    With a ``cost`` κ of a sample, the p* with the largest min η/Σκp, and that rate per unit of cost. Counted
+    in money s = κp a mean has the variance κσ²/s: the same problem with the noise κσ².
     """
+    if cost is not None:
+        spent, rate = optimal_allocation(truth, noise * cost)
+        share = spent / cost
+        return share / share.sum(axis=(-2, -1), keepdims=True), rate
     truth, noise = np.broadcast_arrays(truth, noise)
     best = _best(truth)
     is_best = np.arange(truth.shape[-2])[:, None] == best[..., None, :]

@@ -2,14 +2,40 @@
 
 from dataclasses import dataclass
 
-from argbest.core.arrays import Array, BoolArray
+import numpy as np
+
+from argbest.core.arrays import AnyArray, Array, BoolArray
+from argbest.errors import InputError
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Weights and separations of the contexts, which of them are allowed now, separations of alternatives."""
+    """Weights and separations of the contexts, which pairs are allowed now, what a replication costs."""
 
     weights: Array  # [context], sums to 1
     separation: Array  # [coordinate, context, context]: squared distances after scaling by the bounds
     allowed: BoolArray  # [..., context]
     alternative_separation: Array | None = None  # [coordinate, alternative, alternative]; None: mere names
+    cost: Array | None = None  # [alternative, context]: of a replication, above 0, in any unit; None: alike
+    excluded: BoolArray | None = None  # [alternative, context]: set aside, never to be simulated; None: none
+
+    def candidates(self, shape: tuple[int, ...]) -> BoolArray:
+        """Return which pairs may be simulated now, [..., alternative, context] as ``shape`` says."""
+        marked: BoolArray = np.broadcast_to(self.allowed[..., None, :], shape)
+        if self.excluded is None:
+            return marked
+        marked = marked & ~self.excluded
+        if not np.all(marked.any(axis=(-2, -1))):
+            raise InputError(
+                "no pair is left to simulate: all pairs of the allowed contexts have been set aside. "
+                "Ask for other contexts, or mend the simulator and take pairs back."
+            )
+        return marked
+
+    def spent(self, count: AnyArray) -> AnyArray:
+        """Return what so many replications of every pair cost, [..., alternative, context]."""
+        return count if self.cost is None else count * self.cost
+
+    def per_cost(self, log_value: Array) -> Array:
+        """Return the logarithm of value / cost from that of the value, [..., alternative, context]."""
+        return log_value if self.cost is None else log_value - np.log(self.cost)

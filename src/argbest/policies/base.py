@@ -23,7 +23,8 @@ class Policy(Protocol):
     """A frozen description of a rule that says which pairs to simulate next.
 
     A policy that fixes something once the initial design is in, as two-stage procedures do, also has a method
-    ``begin(setting, tally)`` that returns the policy to go on with.
+    ``begin(setting, tally)`` that returns the policy to go on with. One that takes ``setting.cost`` into
+    account says so by a class attribute ``weighs_cost = True``; the others take all replications for alike.
     """
 
     def propose(
@@ -32,7 +33,13 @@ class Policy(Protocol):
         """Return n decisions [..., n].
 
         ``pending`` [..., alternative, context] counts the trials under way; the belief does not know of them.
+        Every decision is among ``setting.candidates``.
         """
+
+
+def weighs_cost(policy: Policy) -> bool:
+    """Return whether the policy prefers, other things equal, replications that cost less."""
+    return bool(getattr(policy, "weighs_cost", False))
 
 
 Decide = Callable[[Belief, IntArray, int], Decision]
@@ -43,12 +50,7 @@ def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArr
 
     ``decide`` maps (belief, counts including those, position in the batch) to one decision.
     """
-    if pending.any():
-        lead = count.shape[:-2]
-        for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
-            where = Decision(np.full(lead, k), np.full(lead, c))
-            belief = anticipate(belief, where, pending[..., k, c])
-        count = count + pending
+    belief, count = with_pending(belief, count, pending)
     decisions = []
     for i in range(n):
         decision = decide(belief, count, i)
@@ -57,6 +59,22 @@ def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArr
             belief = anticipate(belief, decision)
             count = count.copy()
             count[cell(decision, count.shape)] += 1
+    return stacked(decisions)
+
+
+def with_pending(belief: Belief, count: IntArray, pending: IntArray) -> tuple[Belief, IntArray]:
+    """Return belief and counts as if the pending trials had come out as expected."""
+    if pending.any():
+        lead = count.shape[:-2]
+        for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
+            where = Decision(np.full(lead, k), np.full(lead, c))
+            belief = anticipate(belief, where, pending[..., k, c])
+        count = count + pending
+    return belief, count
+
+
+def stacked(decisions: list[Decision]) -> Decision:
+    """Return a batch [..., n] from its decisions in order, each [...]."""
     return Decision(
         np.stack([d.alternative for d in decisions], axis=-1),
         np.stack([d.context for d in decisions], axis=-1),
@@ -73,6 +91,14 @@ def pick(candidates: BoolArray, draws: Draws, lane: int) -> Decision:
         rank = np.minimum((draws.uniform(lane) * number).astype(np.int64), number - 1)
         index = np.argmax(np.cumsum(flat, axis=-1) > rank[..., None], axis=-1)
     return Decision(index // n_contexts, index % n_contexts)
+
+
+def fewest(count: IntArray, candidates: BoolArray) -> BoolArray:
+    """Return which candidates have the fewest replications, [..., alternative, context]."""
+    most = np.iinfo(np.int64).max
+    least = np.min(count, axis=(-2, -1), keepdims=True, where=candidates, initial=most)
+    marked: BoolArray = candidates & (count == least)
+    return marked
 
 
 def largest(score: Array, candidates: BoolArray) -> BoolArray:

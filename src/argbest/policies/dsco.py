@@ -1,17 +1,18 @@
 """DSCO: the sample that would raise the smallest rate of false selection most."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from argbest.core import rates
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, CellBelief, best
 from argbest.core.decision import Decision, of_each_context
-from argbest.core.moments import sample_variance
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws, in_sequence
+from argbest.policies.sampled import sampled
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,14 @@ class DSCO:
     Li, Lam, Liang and Peng (2020), with sample statistics in place of known variances:
     value(k, c) = min over c' and k' ≠ b(c') of (Ȳ_b − Ȳ_k')² / (v_b/Ñ_b + v_k'/Ñ_k'), Ñ = N with 1 more at
     (k, c). Ties go to the first pair, alternative by alternative. Works from the tally, whatever the model;
-    needs two observations of every pair. Contexts that may not be simulated now do not enter the minimum.
+    needs two observations of every pair that is not set aside. Contexts that may not be simulated now do not
+    enter the minimum, and pairs set aside count as known.
+
+    Where replications differ in cost, what the same money buys is compared, (least cost)/cost replications in
+    place of 1: the rule without costs for noise cost·v and money in place of N, with steps of the least cost.
     """
+
+    weighs_cost: ClassVar[bool] = True
 
     def propose(
         self,
@@ -34,23 +41,28 @@ class DSCO:
         n: int = 1,
     ) -> Decision:
         """Return the pairs of largest value; trials under way count in N."""
-        noise = sample_variance(tally)
+        by_tally, under_way = sampled(tally, pending, setting)
+        candidates = setting.candidates(tally.shape)
+        step = 1 if setting.cost is None else setting.cost.min() / setting.cost
 
         def decide(_: Belief, count: IntArray, __: int) -> Decision:
-            index = np.argmax(_score(tally.mean, noise, count, setting.allowed), axis=-1)
+            seen = np.maximum(count, 1)  # none but of pairs set aside, whose noise is 0
+            index = np.argmax(_score(by_tally.mean, by_tally.noise, seen, candidates, step), axis=-1)
             return Decision(index // tally.shape[-1], index % tally.shape[-1])
 
-        sampled = CellBelief(tally.mean, noise / tally.count, noise)
-        return in_sequence(decide, sampled, tally.count, pending, n)
+        return in_sequence(decide, by_tally, tally.count, under_way, n)
 
 
-def look_ahead(mean: Array, noise: Array, count: IntArray, allowed: BoolArray) -> tuple[Array, Array]:
-    """Return value(k, c) after one more sample there, and the present rates, [..., alternative, context].
+def look_ahead(
+    mean: Array, noise: Array, count: IntArray, allowed: BoolArray, *, step: AnyArray | int = 1
+) -> tuple[Array, Array]:
+    """Return value(k, c) after ``step`` more samples there, and the present rates.
 
-    A sample of the best moves all rates of its context, any other only its own, and none those of other
-    contexts: with the two smallest of each row and column at hand, O(K·C) for all pairs together.
+    Both [..., alternative, context]; ``allowed`` [..., context] are the contexts of the minimum. A sample of
+    the best moves all rates of its context, any other only its own, and none those of other contexts: with
+    the two smallest of each row and column at hand, O(K·C) for all pairs together.
     """
-    now, more = noise / count, noise / (count + 1)
+    now, more = noise / count, noise / (count + step)
     belief = CellBelief(mean, now, noise)
     selected = best(belief)
     where = of_each_context(selected)
@@ -64,21 +76,22 @@ def look_ahead(mean: Array, noise: Array, count: IntArray, allowed: BoolArray) -
     return np.minimum(after, elsewhere[..., None, :]), rate
 
 
-def _score(mean: Array, noise: Array, count: IntArray, allowed: BoolArray) -> Array:
+def _score(mean: Array, noise: Array, count: IntArray, candidates: BoolArray, step: AnyArray | int) -> Array:
     """Return what the decision maximises: the value, −∞ for pairs out of the question, [..., pair].
 
     When no single sample raises the minimum (two alternatives tied at the top, or two contexts at the
     minimum), all pairs have the same value, and the first one would be sampled for ever without breaking the
     tie. Then only pairs that the minimum depends on are in question.
     """
-    value, rate = look_ahead(mean, noise, count, allowed)
-    allowed = np.broadcast_to(allowed[..., None, :], value.shape)
+    open_contexts = np.asarray(candidates.any(axis=-2))
+    value, rate = look_ahead(mean, noise, count, open_contexts, step=step)
+    allowed = np.broadcast_to(open_contexts[..., None, :], value.shape)
     lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=allowed, initial=np.inf)
-    stuck = np.max(value, axis=(-2, -1), keepdims=True, where=allowed, initial=-np.inf) <= lowest
+    stuck = np.max(value, axis=(-2, -1), keepdims=True, where=candidates, initial=-np.inf) <= lowest
     critical = rate == lowest
     of_best = np.arange(mean.shape[-2])[:, None] == np.argmax(mean, axis=-2)[..., None, :]
     critical |= of_best & critical.any(axis=-2, keepdims=True)
-    score = np.where(allowed & (critical | ~stuck), value, -np.inf)
+    score = np.where(candidates & (critical | ~stuck), value, -np.inf)
     return score.reshape(*score.shape[:-2], -1)
 
 

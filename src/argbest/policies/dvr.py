@@ -1,13 +1,15 @@
 """DVR and DVR-M: sample where most variance is removed from the differences that may be ties."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
-from argbest.core.arrays import Array, IntArray
+from argbest.core import rates
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, gaps
 from argbest.core.decision import Decision, of_each_context
 from argbest.core.setting import Setting
@@ -22,8 +24,11 @@ class DVR:
     Density-weighted variance reduction: with f_b − f_k ~ N(d, τ²) in context c′, z = d/τ and g_kc′ = φ(z)/τ²,
     a(j, c) = Σ_c′ w_c′ Σ_{k≠b} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² / (V_jc + σ²). If alternatives are
     independent that is Σ_c′ w_c′ G_jc′ S_j(c′, c)² / (V_jc + σ²), with G = g for j ≠ b and Σ_k g_k for j = b.
-    In logarithms; ties at random.
+    In logarithms; ties at random. Where replications differ in cost: the largest a(j, c) / cost. Pairs set
+    aside count as known in τ, as in GP-C-OCBA.
     """
+
+    weighs_cost: ClassVar[bool] = True
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
@@ -34,9 +39,9 @@ class DVR:
 
         def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
             selected = best(belief)
-            score = log_reduction(belief, selected, log_tie_density(belief, selected) + log_weights)
-            candidates = np.broadcast_to(setting.allowed[..., None, :], score.shape)
-            return pick(largest(score, candidates), draws, lane)
+            log_density = log_tie_density(belief, selected, setting.excluded) + log_weights
+            score = setting.per_cost(log_reduction(belief, selected, log_density))
+            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 
@@ -46,10 +51,11 @@ class DVRM:
     """DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
 
     PFS(c) = min(1, Σ_{k≠b} Φ(−z_kc)) bounds the probability of a false selection; the larger the power, the
-    more the worst context counts.
+    more the worst context counts. Costs and pairs set aside as in DVR.
     """
 
     power: float = 3.0
+    weighs_cost: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         finite("power", self.power, above=0.0)
@@ -61,35 +67,34 @@ class DVRM:
 
         def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
             selected = best(belief)
-            log_weights = self.power * log_false_selection(belief, selected)
-            log_density = log_tie_density(belief, selected) + log_weights[..., None, :]
-            score = log_reduction(belief, selected, log_density)
-            candidates = np.broadcast_to(setting.allowed[..., None, :], score.shape)
-            return pick(largest(score, candidates), draws, lane)
+            log_weights = self.power * log_false_selection(belief, selected, setting.excluded)
+            log_density = log_tie_density(belief, selected, setting.excluded) + log_weights[..., None, :]
+            score = setting.per_cost(log_reduction(belief, selected, log_density))
+            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 
 
-def log_tie_density(belief: Belief, selected: IntArray) -> Array:
+def log_tie_density(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
     """Return log(φ(z)/τ²) up to a constant, −∞ for the best and where τ = 0, [..., alternative, context]."""
-    z, spread = _standardised_gaps(belief, selected)
+    z, spread = _standardised_gaps(belief, selected, closed)
     with np.errstate(over="ignore"):
         density: Array = -0.5 * z * z - np.log(spread, out=np.zeros_like(spread), where=spread > 0)
     return density
 
 
-def log_false_selection(belief: Belief, selected: IntArray) -> Array:
+def log_false_selection(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
     """Return log min(1, Σ_{k≠b} Φ(−z_k)), Bonferroni's bound of the false selection, [..., context].
 
     A difference that is known has nothing left to learn and does not count.
     """
-    z, _ = _standardised_gaps(belief, selected)
+    z, _ = _standardised_gaps(belief, selected, closed)
     return np.minimum(0.0, kg.log_sum(log_ndtr(-z), axis=-2))
 
 
-def _standardised_gaps(belief: Belief, selected: IntArray) -> tuple[Array, Array]:
+def _standardised_gaps(belief: Belief, selected: IntArray, closed: BoolArray | None) -> tuple[Array, Array]:
     """Return z = d/τ, infinite for the best and where τ = 0, and τ²."""
-    spread = belief.difference_var(selected)
+    spread = rates.open_var(belief, selected, closed)
     z = np.full_like(spread, np.inf)
     with np.errstate(over="ignore"):
         np.divide(gaps(belief, selected), np.sqrt(np.maximum(spread, 0.0)), out=z, where=spread > 0)

@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from argbest.core.arrays import IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.policies.base import Draws, in_sequence, pick
+from argbest.policies.base import Draws, fewest, in_sequence, pick
 
 
 @dataclass(frozen=True)
 class Equal:
-    """Every pair as often as every other; ties at random."""
+    """Every pair as often as every other, whatever a replication costs; ties at random."""
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
@@ -22,10 +20,6 @@ class Equal:
         """Return the pairs with the fewest replications, those under way included."""
 
         def decide(_: Belief, count: IntArray, lane: int) -> Decision:
-            allowed = np.broadcast_to(setting.allowed[..., None, :], count.shape)
-            fewest = np.min(
-                count, axis=(-2, -1), keepdims=True, where=allowed, initial=np.iinfo(np.int64).max
-            )
-            return pick(allowed & (count == fewest), draws, lane)
+            return pick(fewest(count, setting.candidates(count.shape)), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,11 @@ class IKG:
 
     IKG(k, c) = Σ_c′ w_c′ KG(k, c; c′) (Ding, Hong, Shen and Zhang 2022), exact for finitely many contexts, in
     logarithms; ties at random. ``lookahead`` is the number of replications looked ahead, noise σ²/lookahead;
-    ``math.inf`` is the noise-free look-ahead behind the published curves of Cakmak, Gao and Zhou.
+    ``math.inf`` is the noise-free look-ahead behind the published curves of Cakmak, Gao and Zhou. Where
+    replications differ in cost: the largest IKG / cost, as in the knowledge gradient per unit of cost.
     """
 
+    weighs_cost: ClassVar[bool] = True
     lookahead: float = 1.0
 
     def __post_init__(self) -> None:
@@ -41,25 +43,33 @@ class IKG:
         """Return the pairs with the largest integrated knowledge gradient."""
 
         def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            candidates = np.broadcast_to(setting.allowed[..., None, :], belief.mean.shape)
-            score = log_ikg(belief, setting.weights, candidates, lookahead=self.lookahead)
+            candidates = setting.candidates(belief.mean.shape)
+            score = log_ikg(belief, setting.weights, candidates, lookahead=self.lookahead, cost=setting.cost)
             return pick(largest(score, candidates), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 
 
-def log_ikg(belief: Belief, weights: Array, candidates: BoolArray, *, lookahead: float = 1.0) -> Array:
-    """Return log IKG where it is largest among the candidates, [..., alternative, context].
+def log_ikg(
+    belief: Belief,
+    weights: Array,
+    candidates: BoolArray,
+    *,
+    lookahead: float = 1.0,
+    cost: Array | None = None,
+) -> Array:
+    """Return log(IKG / cost) where it is largest among the candidates, [..., alternative, context].
 
-    Elsewhere it is the value as well, or −∞ if an upper bound showed that it is not the largest.
+    Elsewhere it is the value as well, or −∞ if an upper bound showed that it is not the largest. ``cost`` is
+    [alternative, context], 1 unless given.
     """
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
     root = kg.precision_root(belief, lookahead)
-    cov = belief.own_cov
+    cov, log_cost = belief.own_cov, np.zeros(()) if cost is None else np.log(cost)
     if cov is None:
-        return np.where(candidates, _correlated(belief, root, log_weights), -np.inf)
-    return _independent(_pairs(belief, cov, root, log_weights), candidates)
+        return np.where(candidates, _correlated(belief, root, log_weights) - log_cost, -np.inf)
+    return _independent(_pairs(belief, cov, root, log_weights), candidates, log_cost)
 
 
 def _correlated(belief: Belief, root: Array, log_weights: Array) -> Array:
@@ -95,19 +105,21 @@ def _pairs(belief: Belief, cov: Array, root: Array, log_weights: Array) -> _Pair
     )
 
 
-def _independent(pairs: _Pairs, candidates: BoolArray) -> Array:
-    """Return log IKG by the closed form, O(K C²), of the pairs that its upper bound does not rule out.
+def _independent(pairs: _Pairs, candidates: BoolArray, log_cost: Array) -> Array:
+    """Return log(IKG / cost) by the closed form, O(K C²), of the pairs that upper bounds do not rule out.
 
     The bound costs a quarter of the value. Per run, the pair with the largest bound is worked out first, then
     those whose bound reaches its value.
     """
     n_contexts, n_pairs = candidates.shape[-1], candidates.shape[-2] * candidates.shape[-1]
-    bound = np.where(candidates.reshape(-1, n_pairs), _bound(pairs).reshape(-1, n_pairs), -np.inf)
+    log_cost = np.broadcast_to(log_cost, candidates.shape[-2:]).reshape(n_pairs)
+    bound = _bound(pairs).reshape(-1, n_pairs) - log_cost
+    bound = np.where(candidates.reshape(-1, n_pairs), bound, -np.inf)
     value = np.full(bound.shape, -np.inf)
 
     def work_out(run: IntArray, pair: IntArray) -> None:
         row, context = np.divmod(run * n_pairs + pair, n_contexts)
-        value[run, pair] = _value(pairs, row, context)
+        value[run, pair] = _value(pairs, row, context) - log_cost[pair]
 
     runs, first = np.arange(len(bound)), np.argmax(bound, axis=-1)
     work_out(runs, first)

@@ -1,6 +1,7 @@
 """LEVI: sample where one replication is worth most in its own context."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,7 +20,10 @@ class LEVI:
 
     EI = s h(d/s) with s = V/√(V + σ²) and d = |μ_kc − max_{j≠k} μ_jc| (local expected value of information,
     Pearce and Branke 2017). Where alternatives covary, a sample moves the rivals too: EI is then KG(k, c; c).
+    Where replications differ in cost: the largest w_c EI / cost.
     """
+
+    weighs_cost: ClassVar[bool] = True
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
@@ -29,7 +33,7 @@ class LEVI:
             log_weights = np.log(setting.weights)
 
         def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            candidates = np.broadcast_to(setting.allowed[..., None, :], belief.mean.shape)
-            return pick(largest(log_kg_here(belief) + log_weights, candidates), draws, lane)
+            score = setting.per_cost(log_kg_here(belief) + log_weights)
+            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)

@@ -1,17 +1,18 @@
 """OCBA: classical optimal computing budget allocation, for a single context."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, CellBelief
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief
 from argbest.core.decision import Decision
-from argbest.core.moments import sample_variance
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.base import Draws, in_sequence
+from argbest.policies.sampled import sampled
 
 
 @dataclass(frozen=True)
@@ -20,15 +21,17 @@ class OCBA:
 
     Chen, Lin, Yücesan and Chick (2000), one replication at a time: the largest (n + 1) r_k − N_k. Ties go to
     the first alternative. Works from the tally, whatever the model; needs two observations of every
-    alternative.
+    alternative that is not set aside. n and the ratios r are over those; see `ocba_ratios` for costs.
     """
+
+    weighs_cost: ClassVar[bool] = True
 
     def propose(
         self,
         belief: Belief,  # noqa: ARG002
         tally: Tally,
         pending: IntArray,
-        setting: Setting,  # noqa: ARG002
+        setting: Setting,
         draws: Draws,  # noqa: ARG002
         n: int = 1,
     ) -> Decision:
@@ -38,41 +41,54 @@ class OCBA:
                 f"ocba knows a single context, the problem has {tally.shape[-1]}. "
                 "Use c-ocba, which is made for contexts."
             )
-        noise = sample_variance(tally)
-        ratios = ocba_ratios(tally.mean[..., 0], noise[..., 0])
+        by_tally, under_way = sampled(tally, pending, setting)
+        candidates = setting.candidates(tally.shape)[..., 0]
+        cost = None if setting.cost is None else setting.cost[:, 0]
+        ratios = ocba_ratios(by_tally.mean[..., 0], by_tally.noise[..., 0], cost=cost, candidates=candidates)
 
         def decide(_: Belief, count: IntArray, __: int) -> Decision:
-            spent = count[..., 0]
-            deficit = (spent.sum(axis=-1, keepdims=True) + 1) * ratios - spent
-            index = np.argmax(deficit, axis=-1)
+            number = np.where(candidates, count[..., 0], 0)
+            deficit = (number.sum(axis=-1, keepdims=True) + 1) * ratios - number
+            index = np.argmax(np.where(candidates, deficit, -np.inf), axis=-1)
             return Decision(index, np.zeros_like(index))
 
-        sampled = CellBelief(tally.mean, noise / tally.count, noise)
-        return in_sequence(decide, sampled, tally.count, pending, n)
+        return in_sequence(decide, by_tally, tally.count, under_way, n)
 
 
-def ocba_ratios(mean: Array, var: Array) -> Array:
-    """Return the shares of the budget, summing to 1, [..., alternative]; larger means are better.
+def ocba_ratios(
+    mean: Array, var: Array, *, cost: Array | None = None, candidates: BoolArray | None = None
+) -> Array:
+    """Return the shares of all replications, summing to 1, [..., alternative]; larger means are better.
 
     N_i / N_j = ((σ_i/d_i) / (σ_j/d_j))² for i, j ≠ b with d the distance to the best mean, and
     N_b = σ_b √(Σ_{i≠b} N_i²/σ_i²). Alternatives tied with the best share all that the best leaves, in
     proportion to their variances: the limit of equal distances that go to 0.
+
+    With a ``cost`` of a replication [alternative] these are the ratios of money for variances cost·σ², so
+    N_i/N_j stays and cost_b N_b²/σ_b² = Σ cost_i N_i²/σ_i². Alternatives that are no ``candidates``
+    [..., alternative] get nothing; the others compare themselves with them as if they were known.
     """
     mean, var = np.broadcast_arrays(np.asarray(mean, float), np.asarray(var, float))
-    if mean.shape[-1] < 2 or not np.all(var > 0):
+    open_ = np.broadcast_to(np.True_ if candidates is None else candidates, mean.shape)
+    if mean.shape[-1] < 2 or not np.all(var[open_] > 0):
         raise InputError(
             f"ocba_ratios needs two alternatives or more and positive variances, got {mean.shape[-1]} "
             f"alternatives with variances from {var.min(initial=np.inf):g} on."
         )
+    var = np.where(open_, var if cost is None else var * cost, 0.0)
     of_best = np.arange(mean.shape[-1]) == np.argmax(mean, axis=-1)[..., None]
     distance = mean.max(axis=-1, keepdims=True) - mean
-    nearest = np.min(distance, axis=-1, keepdims=True, where=~of_best, initial=np.inf)
+    rivals = ~of_best & open_
+    nearest = np.min(distance, axis=-1, keepdims=True, where=rivals, initial=np.inf)
     # Relative to the nearest, so that a tie needs no division by 0.
     closeness = np.ones_like(distance)
     np.divide(nearest, distance, out=closeness, where=distance > nearest)
     var = var / var.max(axis=-1, keepdims=True)
     weight = np.where(of_best, 0.0, var * closeness**2)
-    balance = np.sqrt(var * np.sum(var * closeness**4, axis=-1, keepdims=True, where=~of_best))
+    balance = np.sqrt(var * np.sum(var * closeness**4, axis=-1, keepdims=True, where=rivals))
     weight = np.where(of_best, balance, weight)
+    weight = np.where(rivals.any(axis=-1, keepdims=True), weight, open_)  # the best alone takes all
+    if cost is not None:
+        weight = weight / cost
     shares: Array = weight / weight.sum(axis=-1, keepdims=True)
     return shares

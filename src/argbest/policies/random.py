@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from argbest.core.arrays import IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
@@ -14,14 +12,14 @@ from argbest.policies.base import Draws, in_sequence, pick
 
 @dataclass(frozen=True)
 class Random:
-    """Pairs drawn independently and uniformly."""
+    """Pairs drawn independently and uniformly, whatever a replication costs."""
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
     ) -> Decision:
-        """Return pairs drawn uniformly from the allowed contexts."""
+        """Return pairs drawn uniformly from those that may be simulated."""
 
         def decide(_: Belief, count: IntArray, lane: int) -> Decision:
-            return pick(np.broadcast_to(setting.allowed[..., None, :], count.shape), draws, lane)
+            return pick(setting.candidates(count.shape), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)

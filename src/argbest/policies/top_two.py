@@ -1,6 +1,7 @@
 """Top-two Thompson sampling: let two draws from the belief disagree, and sample one side of the dispute."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -9,7 +10,7 @@ from argbest.checks import finite
 from argbest.core import rates
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, gaps
-from argbest.core.decision import Decision, leading, of_each_context
+from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws, in_sequence, pick
@@ -26,11 +27,16 @@ class TopTwo:
     times, until in some context another alternative leads; of those contexts one is chosen in proportion to
     the weights, its leader is sampled with probability ``beta`` and else its new leader, the challenger: the
     rule of Russo (2020), where an answer is the best alternative of every context. If no redraw disagrees,
-    leader I and challenger are the pair with the smallest cost (μ_I − μ_k)₊² / Var(f_I − f_k), as in T3C
+    leader I and challenger are the pair with the smallest (μ_I − μ_k)₊² / Var(f_I − f_k), as in T3C
     (Shang et al. 2020). Only contexts that are allowed and have weight count; if none has, all allowed ones.
+
+    Where replications differ in cost κ, the leader is sampled with odds β/√κ_I to (1 − β)/√κ_k: of all ways
+    to reach some variance σ²/N_I + σ²/N_k of their difference, N in proportion to 1/√κ costs least. Pairs set
+    aside are drawn at their means; of a dispute with one of them the other side is sampled.
     """
 
     beta: float = 0.5
+    weighs_cost: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         finite("beta", self.beta, above=0.0, below=1.0)
@@ -39,50 +45,72 @@ class TopTwo:
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
     ) -> Decision:
         """Return the leaders or challengers of n disputes."""
-        weights = _counted(setting)
+        candidates = setting.candidates(tally.shape)
+        weights = _counted(candidates, setting.weights)
+        open_ = candidates & (weights > 0)[..., None, :]
 
         def decide(belief: Belief, _: IntArray, position: int) -> Decision:
             size = belief.mean.shape[-2] * belief.mean.shape[-1]
             lane = position * (2 + (1 + _REDRAWS) * size)  # every decision of a batch has its own lanes
-            leader, challenger, disputed = _dispute(belief, weights > 0, draws, lane + 2)
+            leader, challenger, disputed = _dispute(belief, open_, setting.excluded, draws, lane + 2)
             context = _in_proportion(np.where(disputed, weights, 0.0), draws.uniform(lane + 1))
             rival = _of(context, challenger)
             settled = disputed.any(axis=-1)
             if not np.all(settled):
-                closest = _closest(belief, leader, weights > 0, draws, lane + 1)
+                closest = _closest(belief, leader, open_, setting.excluded, draws, lane + 1)
                 context = np.where(settled, context, closest.context)
                 rival = np.where(settled, rival, closest.alternative)
-            prefer_leader = draws.uniform(lane) < self.beta
-            return Decision(np.where(prefer_leader, _of(context, leader), rival), context)
+            sides = Decision(_of(context, leader), context), Decision(rival, context)
+            prefer_leader = draws.uniform(lane) < self._chance(setting, *sides)
+            prefer_leader = (prefer_leader & at(open_, sides[0])) | ~at(open_, sides[1])
+            return Decision(np.where(prefer_leader, sides[0].alternative, rival), context)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 
+    def _chance(self, setting: Setting, leader: Decision, rival: Decision) -> Array | float:
+        """Return the probability of sampling the leader, beta unless costs differ, [...]."""
+        if setting.cost is None:
+            return self.beta
+        mine, theirs = np.sqrt(setting.cost[leader]), np.sqrt(setting.cost[rival])
+        chance: Array = self.beta * theirs / (self.beta * theirs + (1.0 - self.beta) * mine)
+        return chance
 
-def _counted(setting: Setting) -> Array:
-    """Return the weights of the contexts that may be chosen, [..., context]."""
-    allowed = np.where(setting.allowed, setting.weights, 0.0)
-    weights: Array = np.where(allowed.any(axis=-1, keepdims=True), allowed, setting.allowed)
-    return weights
+
+def _counted(candidates: BoolArray, weights: Array) -> Array:
+    """Return the weights of the contexts that may be chosen, equal if all are 0, [..., context]."""
+    allowed = np.any(candidates, axis=-2)
+    own = np.where(allowed, weights, 0.0)
+    counted: Array = np.where(own.any(axis=-1, keepdims=True), own, allowed)
+    return counted
 
 
 def _dispute(
-    belief: Belief, counted: BoolArray, draws: Draws, lane: int
+    belief: Belief, open_: BoolArray, closed: BoolArray | None, draws: Draws, lane: int
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """Return the leaders, those of the first redraw that differs, and where they do, each [..., context].
 
-    The redraws after the first are made only if some run needs them; a run's answer is the same either way.
+    Only disputes with a side in ``open_`` [..., alternative, context] count. The redraws after the first are
+    made only if some run needs them; a run's answer is the same either way.
     """
-    leader, challenger = _leaders(belief, draws, lane, 0, 2)
-    disputed = (leader != challenger) & counted
+    leader, challenger = _leaders(belief, closed, draws, lane, 0, 2)
+    mine = open_[of_each_context(leader)]
+
+    def differs(other: IntArray) -> BoolArray:
+        counts: BoolArray = (leader != other) & (mine | open_[of_each_context(other)])
+        return counts
+
+    disputed = differs(challenger)
     if not np.all(disputed.any(axis=-1)):
-        for again in _leaders(belief, draws, lane, 2, 1 + _REDRAWS):
+        for again in _leaders(belief, closed, draws, lane, 2, 1 + _REDRAWS):
             waiting = ~disputed.any(axis=-1, keepdims=True)
             challenger = np.where(waiting, again, challenger)
-            disputed = np.where(waiting, (leader != again) & counted, disputed)
+            disputed = np.where(waiting, differs(again), disputed)
     return leader, challenger, disputed
 
 
-def _leaders(belief: Belief, draws: Draws, lane: int, start: int, stop: int) -> IntArray:
+def _leaders(
+    belief: Belief, closed: BoolArray | None, draws: Draws, lane: int, start: int, stop: int
+) -> IntArray:
     """Return the best alternatives in draws ``start`` to ``stop`` of all rewards, [draw, ..., context]."""
     shape = belief.mean.shape[-2:]
     size = shape[0] * shape[1]
@@ -90,18 +118,22 @@ def _leaders(belief: Belief, draws: Draws, lane: int, start: int, stop: int) -> 
     normals: Array = np.asarray(ndtri(np.maximum(uniform, _TINIEST)), float)
     normals = normals.reshape(stop - start, size, *belief.mean.shape[:-2])
     rewards = belief.draw(np.moveaxis(normals, 1, -1).reshape(stop - start, *belief.mean.shape))
+    if closed is not None:
+        rewards = np.where(closed, belief.mean, rewards)
     leaders: IntArray = np.argmax(rewards, axis=-2)
     return leaders
 
 
-def _closest(belief: Belief, leader: IntArray, counted: BoolArray, draws: Draws, lane: int) -> Decision:
-    """Return the rival that is cheapest to mistake for the leader of its context; ties at random."""
-    cost = rates.zeta(belief, leader)
-    cost[(gaps(belief, leader) <= 0) & np.isfinite(cost)] = 0.0
-    candidates = np.broadcast_to(counted[..., None, :], cost.shape).copy()
-    candidates[of_each_context(leader)] = False
-    lowest = np.min(cost, axis=(-2, -1), keepdims=True, where=candidates, initial=np.inf)
-    return pick(candidates & (cost == lowest), draws, lane)
+def _closest(
+    belief: Belief, leader: IntArray, open_: BoolArray, closed: BoolArray | None, draws: Draws, lane: int
+) -> Decision:
+    """Return the rival that is easiest to mistake for the leader of its context; ties at random."""
+    rate = rates.zeta(belief, leader, closed)
+    rate[(gaps(belief, leader) <= 0) & np.isfinite(rate)] = 0.0
+    rivals = open_ | open_[of_each_context(leader)][..., None, :]
+    rivals[of_each_context(leader)] = False
+    lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=rivals, initial=np.inf)
+    return pick(rivals & (rate == lowest), draws, lane)
 
 
 def _of(context: IntArray, selected: IntArray) -> IntArray:

@@ -29,7 +29,8 @@ class _TwoStage:
     """What TS and TS+ share: shares of the budget in proportion to variances of the first stage.
 
     Only the contexts nearest to the corners of the context set (`extreme_design`) are simulated, and only
-    their observations count. Use the `Linear` model, which carries what is learned there to all contexts.
+    their observations count. Use the `Linear` model, which carries what is learned there to all contexts. The
+    shares are of replications, whatever these cost. Pairs set aside have none; the others divide theirs.
     """
 
     shares: Array | None = None  # [..., alternative, context], sum to 1; None: by the tally at each decision
@@ -39,7 +40,8 @@ class _TwoStage:
 
         Equal shares where no observation of the first stage varies.
         """
-        return replace(self, shares=_proportions(self.variances(setting, tally), _geometry(setting)[1]))
+        shares = _proportions(self.variances(setting, tally), _open(setting, _geometry(setting)[1]))
+        return replace(self, shares=shares)
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
         """Return S² of every design pair, 0 for all others, [..., alternative, context]."""
@@ -54,26 +56,28 @@ class _TwoStage:
     ) -> Decision:
         """Return the design pairs farthest below their share, trials under way included; ties at random.
 
-        The largest n q − N among the allowed design pairs, n the observations at design contexts with the one
-        to come. The paper's N(n) = max(current, round(n q)) after n in all asks for the same pairs, those
-        with N < n q, but rounds each by itself so that the total only nears n; here it is n. If no design
-        context is allowed: the alternative farthest below its total share over all contexts, at the allowed
-        context nearest to a design context.
+        The largest n q − N among the design pairs that may be simulated, n the observations at design pairs
+        with the one to come. The paper's N(n) = max(current, round(n q)) after n in all asks for the same
+        pairs, those with N < n q, but rounds each by itself so that the total only nears n; here it is n. If
+        no design pair may be simulated: the alternative farthest below its total share over all contexts, at
+        the allowed context nearest to a design context.
         """
         x, design = _geometry(setting)
-        shares = self.shares
-        if shares is None:
-            shares = _proportions(self.variances(setting, tally), design)
-        allowed = np.broadcast_to(setting.allowed, (*tally.shape[:-2], tally.shape[-1]))
+        design_pairs = _open(setting, design)
+        shares = self.variances(setting, tally) if self.shares is None else self.shares
+        if self.shares is None or setting.excluded is not None:  # pairs may go after shares were fixed
+            shares = _proportions(np.where(design_pairs, shares, 0.0), design_pairs)
+        candidates = setting.candidates(tally.shape)
+        allowed = candidates.any(axis=-2)
         away = ((x[:, None] - x[design]) ** 2).sum(axis=-1).min(axis=-1)
         nearest = np.arange(len(design)) == np.argmin(np.where(allowed, away, np.inf), axis=-1)[..., None]
-        usual = np.any(allowed & design, axis=-1, keepdims=True)
-        contexts = np.where(usual, allowed & design, nearest)[..., None, :]
+        usual = np.any(candidates & design, axis=(-2, -1))[..., None, None]
+        pairs = candidates & np.where(usual, design, nearest[..., None, :])
 
         def decide(_: Belief, count: IntArray, lane: int) -> Decision:
             overall = _deficit(shares.sum(axis=-1, keepdims=True), count.sum(axis=-1, keepdims=True))
-            score = np.where(usual[..., None], _deficit(shares, count * design), overall)
-            return pick(largest(score, np.broadcast_to(contexts, count.shape)), draws, lane)
+            score = np.where(usual, _deficit(shares, count * design_pairs), overall)
+            return pick(largest(score, pairs), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 
@@ -84,21 +88,28 @@ class TS(_TwoStage):
 
     S_i² = Σ(Y − zᵀβ_i)² / (n0·m − p) over the design contexts, q_ij = S_i² / ΣS², equal over j. Call `begin`
     after the first stage to fix the shares; else they follow the tally. An alternative needs an observation
-    at each of the m design contexts, and more in all than the p = d + 1 coefficients.
+    at each of the m design contexts, and more in all than the p = d + 1 coefficients. Where some of its
+    design pairs are set aside, S_i² is ΣW / Σ(N − 1) of the others, which need two observations each.
     """
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
         """Return the residual variance of each alternative at its design pairs."""
         x, design = _geometry(setting)
-        _require(tally, design, 1)
+        pairs = np.broadcast_to(_open(setting, design), tally.shape)
+        whole = np.all(pairs == design, axis=-1)
+        _require(tally, pairs, np.where(whole, 1, 2)[..., None])
         squares, freedom = residuals(x, tally, np.broadcast_to(design, tally.shape))
+        if not np.all(whole):
+            squares = np.where(whole, squares, np.where(pairs, tally.m2, 0.0).sum(axis=-1))
+            within = np.where(pairs, tally.count - 1, 0).sum(axis=-1)
+            freedom = np.where(whole, freedom, np.maximum(within, 1))
         if np.any(freedom < 1):
             raise InputError(
                 f"TS needs more than {x.shape[-1] + 1} observations of every alternative at the design "
                 f"contexts {np.flatnonzero(design).tolist()} (by position) to estimate its variance; an "
                 "alternative has fewer. Take two or more at each of them first."
             )
-        return (squares / freedom)[..., None] * design
+        return (squares / freedom)[..., None] * pairs
 
     def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:
         """Return χ² with n0·m − p degrees of freedom."""
@@ -115,9 +126,9 @@ class TSPlus(_TwoStage):
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
         """Return the sample variance of every design pair."""
-        _, design = _geometry(setting)
-        _require(tally, design, 2)
-        return np.where(design, tally.m2 / np.maximum(tally.count - 1, 1), 0.0)
+        pairs = np.broadcast_to(_open(setting, _geometry(setting)[1]), tally.shape)
+        _require(tally, pairs, 2)
+        return np.where(pairs, tally.m2 / np.maximum(tally.count - 1, 1), 0.0)
 
     def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:  # noqa: ARG002
         """Return the least of m χ² with n0 − 1 degrees of freedom."""
@@ -141,7 +152,12 @@ def second_stage(
             f"delta={delta}; expected a positive number: the smallest lead that matters, in units of reward."
         )
     x, design = _geometry(setting)
-    _require(tally, design, 1)
+    if not np.all(_open(setting, design) == design):
+        raise InputError(
+            "a pair of the design has been set aside, and without it a second stage can promise nothing. "
+            "Mend the simulator there, or leave its alternative out."
+        )
+    _require(tally, np.broadcast_to(design, tally.shape), 1)
     counts = tally.count[..., design]
     n0 = int(counts.flat[0])
     if np.any(counts != n0):
@@ -171,29 +187,36 @@ def _geometry(setting: Setting) -> tuple[Array, BoolArray]:
     return x, marked
 
 
+def _open(setting: Setting, design: BoolArray) -> BoolArray:
+    """Return which design pairs are not set aside, to broadcast with [..., alternative, context]."""
+    return design if setting.excluded is None else design & ~setting.excluded
+
+
 def _deficit(shares: Array, count: IntArray) -> Array:
     """Return how many observations each pair lacks to its share of all with the one to come."""
     total: IntArray = count.sum(axis=(-2, -1), keepdims=True) + 1
     return np.asarray(shares * total - count)
 
 
-def _proportions(variances: Array, design: BoolArray) -> Array:
-    """Return S² / ΣS² per study, equal over the design pairs where all are 0."""
+def _proportions(variances: Array, pairs: BoolArray) -> Array:
+    """Return S² / ΣS² per study, equal over the given pairs where all are 0; all 0 if there are no pairs."""
     most = variances.max(axis=(-2, -1), keepdims=True)
     # Over the largest first: a sum of tiny variances must not underflow, nor one of huge ones overflow.
     relative = np.divide(variances, most, out=np.zeros_like(variances), where=most > 0)
-    relative = np.where(most > 0, relative, np.where(design, 1.0, 0.0))
-    return np.asarray(relative / relative.sum(axis=(-2, -1), keepdims=True))
+    relative = np.where(most > 0, relative, np.where(pairs, 1.0, 0.0))
+    total = relative.sum(axis=(-2, -1), keepdims=True)
+    return np.asarray(relative / np.where(total > 0, total, 1.0))
 
 
-def _require(tally: Tally, design: BoolArray, least: int) -> None:
-    """Raise an InputError if a design pair has fewer than the least number of observations."""
-    short = (tally.count < least) & design
+def _require(tally: Tally, pairs: BoolArray, least: int | IntArray) -> None:
+    """Raise an InputError if one of the design pairs has fewer than the least number of observations."""
+    short = (tally.count < least) & pairs
     if np.any(short):
         *run, k, c = np.argwhere(short)[0].tolist()
         where = f" of run {tuple(run)}" if run else ""
         raise InputError(
             f"the pair of alternative {k} and design context {c} (by position){where} has "
-            f"{tally.count[*run, k, c]} observation(s); the first stage needs {least} or more of each "
-            f"alternative at contexts {np.flatnonzero(design).tolist()}. Simulate those first."
+            f"{tally.count[*run, k, c]} observation(s); the first stage needs "
+            f"{np.broadcast_to(least, short.shape)[*run, k, c]} or more of each alternative at contexts "
+            f"{np.flatnonzero(pairs[*run].any(axis=0)).tolist()}. Simulate those first."
         )

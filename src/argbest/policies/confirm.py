@@ -1,0 +1,77 @@
+"""Confirm: spend what is left on the leaders of the contexts that are not decided yet."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest.checks import finite
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, best, of_selected
+from argbest.core.decision import Decision, cell, of_each_context
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.policies.base import Draws, fewest, pick, stacked, with_pending
+
+_ROUNDING = 1e-12  # of a sum of probabilities
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirm:
+    """The least simulated of the leading alternatives in the contexts that are not decided.
+
+    A context is decided if its selected alternative, the one with the largest mean, is the best with
+    probability ``level`` or more. Its leaders are the selected one and the fewest alternatives whose
+    probabilities of being the best reach that level together, two at least (`leaders`). The leaders of all
+    undecided contexts are sampled evenly, so that the last word does not rest on few replications. If every
+    context is decided: the leaders of the least certain one. Ties at random; neither weights nor costs enter.
+    """
+
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        finite("level", self.level, above=0.0, below=1.0)
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the leaders with the fewest replications, those under way included.
+
+        One set of leaders serves the whole batch: probabilities are dear, and counts keep decisions apart.
+        """
+        candidates = setting.candidates(tally.shape)
+        belief, count = with_pending(belief, tally.count, pending)
+        marked, count = self._worth_sampling(belief, candidates), count.copy()
+        decisions = []
+        for lane in range(n):
+            decisions.append(pick(fewest(count, marked), draws, lane))
+            count[cell(decisions[-1], count.shape)] += 1
+        return stacked(decisions)
+
+    def _worth_sampling(self, belief: Belief, candidates: BoolArray) -> BoolArray:
+        """Return the candidates that are leaders of contexts to confirm, [..., alternative, context]."""
+        chance, selected = belief.best_probability(), best(belief)
+        leading_pairs = leaders(chance, selected, self.level) & candidates
+        certainty, useful = of_selected(chance, selected), leading_pairs.any(axis=-2)
+        undecided = useful & (certainty < self.level)
+        least = np.min(certainty, axis=-1, keepdims=True, where=useful, initial=np.inf)
+        contexts = np.where(undecided.any(axis=-1, keepdims=True), undecided, useful & (certainty == least))
+        marked = leading_pairs & contexts[..., None, :]
+        # All leaders may be among the pairs set aside; then any sample is as good as another.
+        return np.where(marked.any(axis=(-2, -1), keepdims=True), marked, candidates)
+
+
+def leaders(chance: Array, selected: IntArray, level: float) -> BoolArray:
+    """Return the selected and the fewest alternatives that reach the level, [..., alternative, context].
+
+    ``chance`` holds the probabilities of being the best. The selected is counted among the fewest last: it is
+    added if they can do without it, and if it is the only one, the likeliest other is added.
+    """
+    order = np.argsort(-chance, axis=-2, kind="stable")
+    sorted_chance = np.take_along_axis(chance, order, axis=-2)
+    before = np.cumsum(sorted_chance, axis=-2) - sorted_chance
+    within = before < level - _ROUNDING
+    within[..., :2, :] = True
+    marked = np.zeros(chance.shape, bool)
+    np.put_along_axis(marked, order, within, axis=-2)
+    marked[of_each_context(selected)] = True
+    return marked
