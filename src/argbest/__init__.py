@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from argbest.core.certificate import Certificate
-from argbest.errors import ArgbestError, FitError, InputError, SimulationError, TrialError
+from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
 from argbest.models.joint_gp import JointGP
@@ -12,6 +12,7 @@ from argbest.models.linear import Linear
 from argbest.models.shared_gp import SharedGP
 from argbest.problems.base import Problem
 from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
+from argbest.simulators.calling import batched, vectorised
 from argbest.study.select import select
 from argbest.study.stopping import ExpectedPCS, OpportunityCost, WorstPCS
 from argbest.study.study import Study
@@ -37,10 +38,13 @@ __all__ = [
     "RandomContexts",
     "SharedGP",
     "SimulationError",
+    "StorageError",
     "Study",
     "Trial",
     "TrialError",
     "WorstPCS",
     "__version__",
+    "batched",
     "select",
+    "vectorised",
 ]

@@ -24,6 +24,10 @@ class FitError(ArgbestError, ArithmeticError):
     """A model could not be fitted to the data."""
 
 
+class StorageError(ArgbestError, RuntimeError):
+    """A study cannot be kept or read; what was acknowledged before is still there."""
+
+
 class CompilationNotice(UserWarning):
     """Something is being compiled, or the result of compiling cannot be kept."""
 

@@ -14,6 +14,7 @@ from argbest.models.linear import Linear
 from argbest.models.shared_gp import SharedGP
 from argbest.policies.base import Policy
 from argbest.policies.c_ocba import COCBA
+from argbest.policies.confirm import Confirm
 from argbest.policies.dsco import DSCO
 from argbest.policies.dvr import DVR, DVRM
 from argbest.policies.equal import Equal
@@ -130,12 +131,23 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "covid-regional": ProblemEntry(covid_regional),
 }
 
+# The classes behind the names, by which a stored study knows its policy and its model.
+CLASSES: dict[str, type] = {
+    type(thing).__name__: type(thing)
+    for thing in (*(make() for make in MODELS.values()), *(entry.make() for entry in POLICIES.values()))
+}
+
 
 def policy(name: str) -> PolicyEntry:
     """Return the entry of a policy by its registry name."""
     if name not in POLICIES:
         raise unknown_name("policy", name, POLICIES)
     return POLICIES[name]
+
+
+def confirmation() -> Policy:
+    """Return the policy of a last stage that is reserved for the leaders of undecided contexts."""
+    return Confirm()
 
 
 def model(name: str) -> Model[Any]:

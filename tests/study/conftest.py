@@ -48,7 +48,7 @@ def started(policy: Any = "gp-c-ocba", **options: Any) -> Study:
     """A study that has been told its initial design, one replication of every pair unless said otherwise."""
     options = {"initial": 1} | options
     study = Study(problem(), policy=policy, **options)
-    answer(study, study.ask(len(study._queue)))
+    answer(study, study.ask(study.n_waiting))
     return study
 
 

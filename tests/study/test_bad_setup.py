@@ -56,11 +56,17 @@ def test_a_study_needs_a_problem() -> None:
         Study([1, 2])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("budget", [0, -5, 30.0, "30", None, True, float("inf")])
+@pytest.mark.parametrize("budget", [0, -5, 30.0, "30", True, float("inf")])
 def test_a_budget_is_a_positive_whole_number(budget: Any) -> None:
     study = started()
     with refused(study, InputError, "budget must be a whole number ≥ 1, got "):
         study.run(budget)
+
+
+def test_a_run_needs_some_budget() -> None:
+    study = started()
+    with refused(study, InputError, "a run needs a budget: of observations, of seconds=..., or both"):
+        study.run()
 
 
 def test_a_numpy_integer_is_a_budget() -> None:

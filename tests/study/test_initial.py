@@ -15,7 +15,7 @@ ALL = [(k, c) for k in range(3) for c in range(4)]
 def designed(initial: Any, seed: int = 0) -> list[tuple[int, int]]:
     """The pairs of the whole initial design."""
     study = Study(problem(None), initial=initial, seed=seed)
-    return where(study.ask(len(study._queue)))
+    return where(study.ask(study.n_waiting))
 
 
 @pytest.mark.parametrize("initial", [3, np.int64(3), EveryPair(3)])

@@ -72,7 +72,7 @@ def test_select_refuses_options_it_does_not_know() -> None:
 
 
 def test_select_passes_a_failure_on() -> None:
-    def broken(alternative: str, context: int, seed: int) -> float:  # noqa: ARG001
+    def broken(alternative: str, context: int, seed: int) -> float:
         raise OSError("licence server gone")
 
     with pytest.raises(SimulationError, match="licence server gone"):

@@ -1,76 +1,268 @@
-"""Running a study: ask, simulate, tell, until the budget is spent or a stop rule is met."""
+"""Running a study: ask, simulate, tell, until the budget is spent or a stop rule is met.
 
+One loop for all: serial runs have one slot and simulate in this thread. As one result arrives one new pair is
+asked for, so workers do not wait for each other.
+"""
+
+import math
+import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
-from argbest.checks import whole
-from argbest.errors import InputError, SimulationError
+from argbest import registry
+from argbest.errors import InputError, SimulationError, TrialError
+from argbest.policies.base import Policy
 from argbest.problems.base import Simulate
+from argbest.simulators.calling import Outcome, evaluate
+from argbest.simulators.program import Program
+from argbest.storage.memory import MemoryStorage
+from argbest.study.ledger import Ledger
+from argbest.study.limits import Limits, Means
+from argbest.study.presence import Presence, alive
 from argbest.study.progress import Progress, reporter
-from argbest.study.stopping import Stop
-from argbest.study.trial import record
+from argbest.study.trial import Trial, record
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
+BY_HAND = "by hand"  # the worker of trials asked for outside `run`
+HOPELESS = 20  # failures without a single value after which a run gives up
+_POLL = 0.2  # seconds between looks at what other processes do
 
-def run(
-    study: "Study",
-    budget: int,
-    *,
-    progress: bool | Progress,
-    stop: Stop | None,
-) -> None:
-    """Simulate until the study holds ``budget`` observations or ``stop``, asked at every refit, is met."""
-    simulate = _ready(study, budget, stop)
-    checked = -study.refit_every
-    with reporter(progress, budget, study.n_observations) as report:
-        while study.n_observations < budget:
-            due = not study.n_waiting and study.n_observations - checked >= study.refit_every
-            if stop is not None and due and study.n_observations:
-                checked = study.n_observations
-                if stop(study):
+
+def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress) -> None:
+    """Simulate until the study holds the budget or the stop rule, asked at every refit, is met."""
+    simulate = _ready(study, limits)
+    journal = study._journal
+    with ExitStack() as stack:
+        executor, slots = _executor(stack, simulate, means)
+        presence = Presence(slots=slots)
+        shared = not isinstance(journal.storage, MemoryStorage)
+        stack.enter_context(presence.shown(journal.storage) if shared else nullcontext())
+        total = limits.budget or math.ceil(limits.seconds or 0)
+        report = stack.enter_context(reporter(progress, total, _done(study, limits)))
+        _Run(study, limits, means, simulate, executor, slots, presence, report, total).go()
+
+
+@dataclass
+class _Run:
+    """One run under way."""
+
+    study: "Study"
+    limits: Limits
+    means: Means
+    simulate: Simulate
+    executor: Executor
+    slots: int
+    presence: Presence
+    report: Progress
+    total: int
+    in_flight: dict["Future[list[Outcome]]", tuple[list[Trial], float]] = field(default_factory=dict)
+    finished: "SimpleQueue[Future[list[Outcome]]]" = field(default_factory=SimpleQueue)
+    checked: int | None = None
+
+    def go(self) -> None:
+        """Run to the end; whatever happens, trials without a value are given back."""
+        try:
+            while not self._enough():
+                self._fill()
+                if self.in_flight:
+                    self._collect(self._first_finished())
+                elif self._nobody_else():
                     break
-            _observe(study, simulate)
-            report(study.n_observations, budget)
+                else:
+                    time.sleep(_POLL)
+                    self.study.refresh()
+            while self.in_flight:
+                self._collect(self._first_finished())
+        finally:
+            left = [trial.id for trials, _ in self.in_flight.values() for trial in trials]
+            if left:
+                self.study._journal.give_back(left)
+
+    def _enough(self) -> bool:
+        """Return whether the budget is spent or the stop rule met."""
+        study, limits = self.study, self.limits
+        if self._room(study._journal.ledger, mine=False) < 1:
+            return True
+        n = study.n_observations
+        due = self.checked is None or n - self.checked >= study.refit_every
+        if limits.stop is None or not due or study.n_waiting or not n:
+            return False
+        self.checked = n
+        return limits.stop(study)
+
+    def _room(self, ledger: Ledger, *, mine: bool = True) -> int:
+        """Return how many more trials the limits allow, those under way taken into account if ``mine``."""
+        held = [i for i, who in ledger.held.items() if who != BY_HAND] if mine else []
+        left = math.inf
+        if self.limits.budget is not None:
+            left = self.limits.budget - ledger.n_observations - len(held)
+        if self.limits.seconds is not None:
+            expected = self.study._journal.expected_seconds(held)
+            if ledger.spent + expected >= self.limits.seconds:
+                left = 0
+        return int(min(left, 2**31))
+
+    def _fill(self) -> None:
+        """Keep every slot busy."""
+        while len(self.in_flight) < self.slots:
+            trials = self.study._journal.ask(
+                self.means.batch, worker=self.presence.name, room=self._room, policy=self._stage
+            )
+            if not trials:
+                return
+            jobs = [(trial.alternative, trial.context, trial.seed) for trial in trials]
+            try:
+                future = self.executor.submit(evaluate, self.simulate, jobs)
+            except BaseException:
+                self.study._journal.give_back([trial.id for trial in trials])
+                raise
+            self.in_flight[future] = trials, time.monotonic()
+            future.add_done_callback(self.finished.put)
+
+    def _stage(self, ledger: Ledger) -> Policy | None:
+        """Return the policy of the last stage once the rest of the budget is reserved for it."""
+        if not self.limits.confirm or self.limits.budget is None:
+            return None
+        asked = ledger.n_observations + len(ledger.held)
+        return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
+
+    def _first_finished(self) -> "Future[list[Outcome]]":
+        """Return a future that has ended, or one that is out of time."""
+        while True:
+            try:
+                return self.finished.get(timeout=_POLL)
+            except Empty:
+                late = self._late()
+                if late is not None:
+                    return late
+
+    def _late(self) -> "Future[list[Outcome]] | None":
+        if self.means.timeout is None or self.means.executor is None:
+            return None
+        limit = time.monotonic() - self.means.timeout
+        return next((future for future, (_, since) in self.in_flight.items() if since < limit), None)
+
+    def _collect(self, future: "Future[list[Outcome]]") -> None:
+        """Tell the values of a future, or what went wrong."""
+        if future not in self.in_flight:  # it was out of time before it ended
+            return
+        trials, since = self.in_flight[future]
+        if future.done():
+            outcomes = _outcomes(future, len(trials), time.monotonic() - since)
+        else:
+            future.cancel()
+            outcomes = [Outcome(None, f"no value after {self.means.timeout:g} s", 0.0)] * len(trials)
+        for trial, outcome in zip(trials, outcomes, strict=True):
+            self._settle(trial, outcome)
+        del self.in_flight[future]
+        self.report(_done(self.study, self.limits), self.total)
+
+    def _settle(self, trial: Trial, outcome: Outcome) -> None:
+        journal = self.study._journal
+        self.presence.busy += outcome.seconds
+        try:
+            if outcome.value is not None:
+                journal.tell(record(trial, outcome.value), seconds=outcome.seconds)
+            elif self.means.on_failure == "record":
+                journal.fail(trial, str(outcome.reason), again=True, seconds=outcome.seconds)
+            else:
+                raise _failure(trial, outcome) from outcome.error
+        except TrialError:
+            return  # another worker, who took this one for dead, was quicker: the value is the same
+        _refuse_the_hopeless(journal.ledger, outcome)
+
+    def _nobody_else(self) -> bool:
+        """Return whether no other worker has trials under way; those of the dead are given back."""
+        journal = self.study._journal
+        known = {worker.name: worker for worker in journal.storage.workers()}
+        held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
+        dead = [i for i, who in held.items() if who not in known or not alive(known[who])]
+        if dead:
+            journal.give_back(dead)
+            return False
+        return not held
 
 
-def _observe(study: "Study", simulate: Simulate) -> None:
-    """Take in the value of one more trial; without a value the study is as if it had not been asked."""
-    waiting = study.n_waiting
-    [trial] = study.ask()
-    reason = ""
-    try:
-        value = simulate(trial.alternative, trial.context, trial.seed)
-        reason = f"it returned {value!r}, which is not one finite number"
-        if isinstance(value, Sequence) or record(trial, value).n != 1:
-            raise InputError("a simulator returns one number; lists of replications are for `tell`.")
-    except BaseException as error:
-        study._retract(trial, of_design=study.n_waiting < waiting)
-        if not isinstance(error, Exception):
-            raise
+class _Here(Executor):
+    """Simulates at once, in the caller's thread."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Return a future that has its result already."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def _executor(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Executor, int]:
+    """Return what simulates, and how many trials it is given at once."""
+    if means.executor is not None:
+        slots = means.workers or getattr(means.executor, "_max_workers", None)
+        if not slots:
+            raise InputError("this executor does not say how many run at once; give workers=... beside it.")
+        return means.executor, int(slots)
+    if means.workers is None and means.timeout is None:
+        return _Here(), 1
+    slots = means.workers or 1
+    if isinstance(simulate, Program):  # has processes of its own; threads wait for them
+        return stack.enter_context(ThreadPoolExecutor(slots)), slots
+    from argbest.simulators.pool import SimulationPool, check_portable
+
+    check_portable(simulate)
+    return stack.enter_context(SimulationPool(slots, timeout=means.timeout)), slots
+
+
+def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequence[Outcome]:
+    error = future.exception() if not future.cancelled() else None
+    if isinstance(error, InputError):  # what cannot be run anywhere is no failure of this trial
+        raise error
+    if isinstance(error, BrokenExecutor):
         raise SimulationError(
-            f"the simulator failed on {trial} with seed {trial.seed}: "
-            f"{reason or f'{type(error).__name__}: {error}'}. "
-            "The observations so far are kept; fix the simulator and call `run` again. "
-            "To skip this trial: study.fail(study.ask()[0], reason)."
+            f"the executor broke: {error}. The trials are kept for the next run."
         ) from error
-    study.tell(trial, value)
+    if error is None and not future.cancelled():
+        return future.result()
+    reason = "cancelled" if error is None else f"{type(error).__name__}: {error}"
+    return [Outcome(None, reason, seconds)] * n
 
 
-def _ready(study: "Study", budget: int, stop: object) -> Simulate:
+def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
+    return SimulationError(
+        f"the simulator failed on {trial} with seed {trial.seed}: {outcome.reason}. "
+        "The observations so far are kept; fix the simulator and call `run` again. "
+        "To skip this trial: study.fail(study.ask()[0], reason)."
+    )
+
+
+def _refuse_the_hopeless(ledger: Ledger, outcome: Outcome) -> None:
+    if outcome.value is None and not ledger.records and len(ledger.reasons) >= HOPELESS:
+        raise SimulationError(
+            f"the first {len(ledger.reasons)} simulations all failed, the last one so: {outcome.reason}. "
+            "Fix the simulator and run again."
+        )
+
+
+def _done(study: "Study", limits: Limits) -> int:
+    return study.n_observations if limits.budget is not None else int(study._journal.ledger.spent)
+
+
+def _ready(study: "Study", limits: Limits) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
-    whole("budget", budget, at_least=1)
-    if stop is not None and (isinstance(stop, type) or not callable(stop)):
-        raise InputError(f"stop={stop!r} is no stop rule; give ExpectedPCS(0.95), say, or a function.")
     if study.problem.simulate is None:
         raise InputError(
             "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
         )
-    needed = study.n_observations + study.n_waiting
-    if budget < needed and study.n_waiting:
+    ledger = study._journal.ledger
+    due = study.n_waiting + sum(ledger.asked[i].designed for i in ledger.waiting)
+    needed = study.n_observations + due
+    if limits.budget is not None and limits.budget < needed and due:
         raise InputError(
-            f"a budget of {budget} is below the {needed} observations of the initial design; raise it, "
-            "or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
+            f"a budget of {limits.budget} is below the {needed} observations of the initial design; raise "
+            "it, or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
         )
     return study.problem.simulate

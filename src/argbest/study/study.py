@@ -1,32 +1,37 @@
 """Study: the one stateful class. It asks for trials, is told their values, and answers per context."""
 
-import uuid
-from dataclasses import replace
+from collections.abc import Mapping
+from concurrent.futures import Executor
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from argbest import registry, streams
-from argbest.checks import flag, indifference_zone, whole
+from argbest.checks import finite, flag, indifference_zone, whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.errors import InputError, TrialError
+from argbest.errors import InputError, StorageError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.problems.axis import Axis
-from argbest.problems.base import Problem
+from argbest.problems.axis import Axis, Item
+from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import design
-from argbest.study import frames, runner
-from argbest.study.learning import Knowledge, learn
+from argbest.storage.base import Plain, Storage
+from argbest.storage.opening import open_storage
+from argbest.study import definition, frames, runner
+from argbest.study.journal import Journal
+from argbest.study.learning import Knowledge
+from argbest.study.limits import Limits, Means
 from argbest.study.progress import Progress
+from argbest.study.runner import BY_HAND
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record
 
-PENDING, TOLD, FAILED = "pending", "told", "failed"
 CERTIFICATE_DRAWS = 4096
 CERTIFICATE_NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws
 
@@ -37,7 +42,11 @@ class Study:
     ``policy`` and ``model`` are registry names or objects. ``initial`` is the initial design: a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
     refreshed every ``refit_every`` observations. With ``common_random_numbers`` the n-th replication of every
-    alternative in a context has the same seed.
+    alternative in a context has the same seed. ``cost`` is what a replication of each pair costs, a table
+    [alternative, context], or "measured": learned from run times; policies then weigh value per cost.
+    ``storage`` keeps the study: None in memory, a file (SQLite), or the URL of a database, where ``name``
+    tells it from others; `Study.load` goes on with it. ``plan`` holds the options of `run` that other workers
+    of the stored study should use, as `argbest worker` does.
     """
 
     def __init__(
@@ -50,91 +59,177 @@ class Study:
         seed: int = 0,
         refit_every: int = 10,
         common_random_numbers: bool = False,
+        cost: object = None,
+        storage: str | PathLike[str] | Storage | None = None,
+        name: str = "study",
+        plan: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        chosen_policy, chosen_model = registry.choose(policy, model)
+        chosen_model.check(problem.shape, problem.setting)
+        root = whole("seed", seed, at_least=0, below=2**64)
+        generator = streams.generator(root, streams.Purpose.DESIGN)
+        stored = definition.of_study(
+            problem,
+            chosen_policy,
+            chosen_model,
+            seed=root,
+            initial=design(initial).pairs(problem, generator),
+            refit_every=whole("refit_every", refit_every, at_least=1),
+            common_random_numbers=flag("common_random_numbers", common_random_numbers),
+            cost=cost,
+            plan=plan,
+        )
+        kept = open_storage(storage, name=name)
+        kept.create(stored)
+        self._open(kept, stored, problem, chosen_policy, chosen_model)
+
+    @classmethod
+    def load(
+        cls,
+        storage: str | PathLike[str] | Storage,
+        *,
+        name: str = "study",
+        simulate: Simulate | None = None,
+        policy: Policy | None = None,
+        model: Model[Any] | None = None,
+    ) -> "Study":
+        """Return the study kept in a storage, to go on with.
+
+        ``simulate`` is its simulator, where that was a function of your own; so with a policy or a model.
+        """
+        kept = open_storage(storage, name=name)
+        stored = kept.definition()
+        if stored is None:
+            raise StorageError(f"there is no study {name!r} in {storage}; make it with Study(..., storage=).")
+        study = cls.__new__(cls)
+        problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
+        study._open(kept, stored, problem, chosen_policy, chosen_model)
+        return study
+
+    def _open(
+        self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
+    ) -> None:
         self.problem = problem
-        self.seed = whole("seed", seed, at_least=0, below=2**64)
-        self.refit_every = whole("refit_every", refit_every, at_least=1)
-        self.common_random_numbers = flag("common_random_numbers", common_random_numbers)
-        self.policy, self.model = registry.choose(policy, model)
-        self.model.check(problem.shape, problem.setting)
-        self._name = uuid.uuid4().hex
-        generator = streams.generator(self.seed, streams.Purpose.DESIGN)
-        self._queue = design(initial).pairs(problem, generator)
-        self._trials: list[Trial] = []
-        self._status: list[str] = []
-        self._reasons: dict[int, str] = {}
-        self._records: list[Record] = []
-        self._tally = tallies.empty(problem.shape)
-        self._asked = np.zeros(problem.shape, np.int64)
-        self._pending = np.zeros(problem.shape, np.int64)
-        self._begun = False
-        self._knowledge: Knowledge | None = None
-        self._view: Knowledge | None = None
+        self.seed: int = stored["seed"]
+        self.refit_every: int = stored["refit_every"]
+        self.common_random_numbers: bool = stored["common_random_numbers"]
+        self.definition = stored
+        self._journal = Journal(storage, stored, problem, policy, model)
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} observations>"
 
     @property
+    def policy(self) -> Policy:
+        """The rule that decides; a two-stage one carries what it has fixed."""
+        return self._journal.policy
+
+    @property
+    def model(self) -> Model[Any]:
+        """The statistical model."""
+        return self._journal.model
+
+    @property
     def n_observations(self) -> int:
         """Replications told so far."""
-        return int(self._tally.count.sum())
+        return self._journal.ledger.n_observations
 
     @property
     def n_waiting(self) -> int:
         """Pairs of the initial design not yet asked for."""
-        return len(self._queue)
+        return len(self._journal.ledger.queue)
 
     @property
     def tally(self) -> tallies.Tally:
         """Count, mean and sum of squared deviations of every pair."""
         return self._tally if self.problem.sign > 0 else tallies.negated(self._tally)
 
+    @property
+    def set_aside(self) -> list[tuple[Item, Item]]:
+        """The pairs (alternative, context) that failed again and again; they are not asked for any more."""
+        problem = self.problem
+        return [
+            (problem.alternatives.item(k), problem.contexts.item(c))
+            for k, c in np.argwhere(self._journal.ledger.set_aside).tolist()
+        ]
+
     def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
 
-        With ``context`` all of them lie in that context. Trials under way are taken into account.
+        With ``context`` all of them lie in that context. Trials under way are taken into account; those
+        given back come first.
         """
         n = whole("n", n, at_least=1)
         only = None if context is None else self.problem.contexts.index(context)
-        fitting = (
-            [i for i, pair in enumerate(self._queue) if pair[1] == only] if context is not None else None
-        )
-        taken = range(min(n, len(self._queue))) if fitting is None else fitting[:n]
-        due = [self._queue[i] for i in taken]
-        chosen = due + (self._decide(n - len(due), due, only) if len(due) < n else [])
-        for i in reversed(taken):
-            del self._queue[i]
-        return [self._issue(k, c) for k, c in chosen]
+        return self._journal.ask(n, worker=BY_HAND, only=only)
 
-    def tell(self, trial: Trial | int, value: Value) -> None:
+    def tell(self, trial: Trial | int, value: Value, *, seconds: float | None = None) -> None:
         """Record the value of a trial: a number, a list of replications, or a tuple (mean, variance, n).
 
-        Nothing is fitted here; the next `ask` does that when it is due.
+        ``seconds`` is how long the simulation took. Nothing is fitted here; the next `ask` does that when it
+        is due.
         """
-        self._take_in(record(self._open(trial), value))
+        took = None if seconds is None else finite("seconds", seconds, above=-1e-9)
+        self._journal.tell(record(self._journal.open(trial), value), seconds=took)
 
     def fail(self, trial: Trial | int, reason: str) -> None:
         """Record that a trial gave no value; it is not asked again by itself."""
-        asked = self._open(trial)
-        self._reasons[asked.id] = str(reason)
-        self._close(asked, FAILED)
+        self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=None)
+
+    def pending(self) -> list[Trial]:
+        """Return the trials under way, for example those a process that ended has left behind."""
+        ledger = self._journal.ledger
+        return [ledger.trials[i] for i in sorted(ledger.held)]
+
+    def give_back(self, trial: Trial | int) -> None:
+        """Return a trial that nobody simulates any more; the next `ask` hands it out again, seed and all."""
+        self._journal.give_back([self._journal.open(trial).id])
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The options of `run` that were stored with the study, as plain values."""
+        stored: Mapping[str, Any] = self.definition["plan"]
+        return stored
+
+    def readmit(self) -> None:
+        """Ask for the pairs set aside again, for example with a mended simulator."""
+        self._journal.readmit()
+
+    def refresh(self) -> "Study":
+        """Return the study with all that other processes have added to its storage."""
+        self._journal.catch_up()
+        return self
 
     def run(
         self,
-        budget: int,
+        budget: int | None = None,
         *,
+        seconds: float | None = None,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        batch: int = 1,
+        timeout: float | None = None,
+        confirm: float = 0.0,
+        on_failure: str = "raise",
         progress: bool | Progress = False,
         stop: Stop | None = None,
     ) -> "Study":
         """Return the study, run until it holds ``budget`` observations in all or ``stop`` is met.
 
-        ``stop`` is a rule such as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the
-        hyper-parameters are refreshed. ``progress`` shows a bar, or is called with (done, budget).
+        ``seconds`` limits the simulation time of all runs together. ``workers`` processes, or an ``executor``
+        (any of `concurrent.futures`' kind), simulate at once, each up to ``batch`` trials at a time, none
+        longer than ``timeout`` seconds. The share ``confirm`` of the budget is reserved for the leaders of
+        undecided contexts. ``on_failure="raise"`` ends the run at the first failure and keeps the trial for
+        the next one; "record" goes on and sets aside pairs that fail again and again. ``stop`` is a rule such
+        as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the hyper-parameters are
+        refreshed. ``progress`` shows a bar, or is called with (done, budget).
         """
-        runner.run(self, budget, progress=progress, stop=stop)
+        limits = Limits(budget, seconds, confirm, stop)
+        means = Means(workers, executor, batch, timeout, on_failure)
+        runner.run(self, limits, means, progress)
         return self
 
     def selection(self) -> pd.DataFrame:
@@ -143,15 +238,19 @@ class Study:
 
     def allocation(self) -> pd.DataFrame:
         """Return one row per pair: how many replications it got, their mean and standard deviation."""
-        return frames.of_allocation(self.problem, self._tally, self._pending)
+        return frames.of_allocation(self.problem, self._tally, self._journal.ledger.pending)
 
     def observations(self) -> pd.DataFrame:
         """Return one row per replication told, with its trial and seed."""
         return frames.of_observations(self.problem, self._records)
 
     def trials(self) -> pd.DataFrame:
-        """Return one row per trial asked: its status (pending, told, failed) and the reason of a failure."""
-        return frames.of_trials(self.problem, self._trials, self._status, self._reasons)
+        """Return one row per trial asked: its status and the reason of a failure.
+
+        It is pending, waiting (given back, to be asked for again), told or failed.
+        """
+        ledger = self._journal.ledger
+        return frames.of_trials(self.problem, ledger.trials, ledger.status, ledger.reasons)
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""
@@ -194,94 +293,14 @@ class Study:
         generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
         return generator.standard_normal((draws, *self.problem.shape))
 
+    @property
+    def _tally(self) -> tallies.Tally:
+        """The tally with larger being better."""
+        return self._journal.ledger.tally
+
+    @property
+    def _records(self) -> list[Record]:
+        return self._journal.ledger.records
+
     def _learned(self) -> Knowledge:
-        if self._view is None or self._view.n_records != len(self._records):
-            self._view = learn(
-                self.model,
-                self.problem.setting,
-                self._knowledge,
-                self._tally,
-                self._records,
-                refit_every=self.refit_every,
-                sign=self.problem.sign,
-            )
-        return self._view
-
-    def _decide(self, n: int, due: list[tuple[int, int]], only: int | None) -> list[tuple[int, int]]:
-        self._knowledge = self._learned()
-        self._begin()
-        pending = self._pending.copy()
-        np.add.at(pending, tuple(np.array(due, np.int64).reshape(-1, 2).T), 1)
-        setting = self.problem.setting
-        if only is not None:
-            setting = replace(setting, allowed=np.arange(self.problem.n_contexts) == only)
-        draws = streams.Draws(self.seed, streams.Purpose.POLICY, step=len(self._trials))
-        decision = self.policy.propose(self._knowledge.belief, self._tally, pending, setting, draws, n)
-        return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
-
-    def _begin(self) -> None:
-        """Let a policy that asks for it fix what it wants to fix when the initial design is in."""
-        begin = getattr(self.policy, "begin", None)
-        if begin is not None and not self._begun and not self._queue and not self._pending.any():
-            self.policy, self._begun = begin(self.problem.setting, self._tally), True
-
-    def _issue(self, k: int, c: int) -> Trial:
-        trial = Trial(
-            id=len(self._trials),
-            alternative=self.problem.alternatives.item(k),
-            context=self.problem.contexts.item(c),
-            replication=int(self._asked[k, c]),
-            seed=self._seed(k, c, int(self._asked[k, c])),
-            pair=(k, c),
-            study=self._name,
-        )
-        self._trials.append(trial)
-        self._status.append(PENDING)
-        self._asked[k, c] += 1
-        self._pending[k, c] += 1
-        return trial
-
-    def _seed(self, k: int, c: int, replication: int) -> int:
-        n_alternatives, n_contexts = self.problem.shape
-        cell, n_cells = k * n_contexts + c, n_alternatives * n_contexts
-        if self.common_random_numbers:
-            cell, n_cells = c, n_contexts
-        return int(streams.cell_seed(self.seed, cell, replication, n_cells=n_cells))
-
-    def _open(self, trial: Trial | int) -> Trial:
-        """Return the pending trial meant, or say why there is none."""
-        if isinstance(trial, Trial) and trial.study != self._name:
-            raise TrialError(
-                f"{trial} was asked by another study; tell it to the study whose `ask` returned it."
-            )
-        number = trial.id if isinstance(trial, Trial) else trial
-        known = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not known or not 0 <= number < len(self._trials):
-            raise TrialError(
-                f"unknown trial {trial!r}; this study has asked {len(self._trials)} trials. "
-                "Pass a trial that `ask` returned, or its id."
-            )
-        if self._status[number] != PENDING:
-            raise TrialError(
-                f"{self._trials[number]} is {self._status[number]} already; "
-                "each trial is told once. Ask for a new one to add a replication."
-            )
-        return self._trials[number]
-
-    def _take_in(self, entry: Record) -> None:
-        mean = np.asarray(self.problem.sign * entry.mean)
-        self._tally = tallies.add(self._tally, entry.trial.decision, mean, n=entry.n, m2=entry.m2)
-        self._records.append(entry)
-        self._close(entry.trial, TOLD)
-
-    def _close(self, trial: Trial, status: str) -> None:
-        self._status[trial.id] = status
-        self._pending[trial.pair] -= 1
-
-    def _retract(self, trial: Trial, *, of_design: bool) -> None:
-        """Undo the last ask, of this trial alone: the study is as if it had never been asked."""
-        del self._trials[trial.id :], self._status[trial.id :]
-        self._asked[trial.pair] -= 1
-        self._pending[trial.pair] -= 1
-        if of_design:
-            self._queue.insert(0, trial.pair)
+        return self._journal.learned()

@@ -1,0 +1,165 @@
+"""Calling a simulator: one implementation for the serial run and for every kind of worker."""
+
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+from numbers import Real
+from time import perf_counter
+from typing import Any, TypeAlias, TypeVar, cast
+
+from argbest.errors import InputError, SimulationError
+
+LARGEST = 1e150  # so that squares of rewards and their sums stay finite
+
+Job: TypeAlias = tuple[Any, Any, int]  # alternative, context, seed
+Values: TypeAlias = list[object]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_MARK = "argbest_takes"
+_PAIR, _JOBS = "seeds of one pair", "jobs of any pairs"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job gave: a value, or the reason why there is none; and how long it took."""
+
+    value: float | None
+    reason: str | None
+    seconds: float
+    error: Exception | None = field(default=None, repr=False, compare=False)  # in this process alone
+
+    def __reduce__(self) -> tuple[type["Outcome"], tuple[float | None, str | None, float]]:
+        # An exception may hold what cannot be sent, or what the other side cannot import.
+        return Outcome, (self.value, self.reason, self.seconds)
+
+
+def batched(function: _Function) -> _Function:
+    """Return the same function, marked as ``(alternative, context, seeds) -> one value per seed``."""
+    return _marked(function, _PAIR)
+
+
+def vectorised(function: _Function) -> _Function:
+    """Return the same function, marked as ``(alternatives, contexts, seeds) -> one value per seed``."""
+    return _marked(function, _JOBS)
+
+
+def evaluate(simulate: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]:
+    """Return the outcome of every job, in their order, simulated one after the other in this process.
+
+    A `batched` simulator is called once per pair and a `vectorised` one once in all; jobs of one call share
+    its time equally, and share the reason if the call fails. Only `Exception`s become reasons.
+    """
+    takes = _taken_by(simulate)
+    if takes is None:
+        return [_run(partial(_one_value, simulate, *job), 1)[0] for job in jobs]
+    groups = _pairs(jobs) if takes == _PAIR else [list(range(len(jobs)))] if jobs else []
+    outcomes: dict[int, Outcome] = {}
+    for group in groups:
+        alternatives, contexts, seeds = (list(part) for part in zip(*(jobs[i] for i in group), strict=True))
+        given = (alternatives[0], contexts[0]) if takes == _PAIR else (alternatives, contexts)
+        made = _run(partial(_all_values, partial(simulate, *given, seeds), len(seeds)), len(group))
+        outcomes.update(zip(group, made, strict=True))
+    return [outcomes[i] for i in range(len(jobs))]
+
+
+def one_call(simulate: Callable[..., Any]) -> Callable[[Any, Any, int], Outcome]:
+    """Return the function that gives the outcome of a single alternative, context and seed."""
+    return lambda alternative, context, seed: evaluate(simulate, [(alternative, context, seed)])[0]
+
+
+def number(value: object) -> float:
+    """Return the value as a float if it is one finite number, and nothing that merely looks like one."""
+    plain = value
+    if getattr(value, "shape", None) in ((), (1,)) and hasattr(value, "item"):  # of NumPy, Torch and the like
+        plain = value.item()
+    if isinstance(plain, Real | Decimal) and not isinstance(plain, bool):
+        try:
+            found = float(plain)
+        except (OverflowError, ValueError):
+            found = float("nan")
+        if abs(found) <= LARGEST:
+            return found
+    raise SimulationError(f"it returned {_shown(value)}, which is not one finite number")
+
+
+def reason(error: BaseException) -> str:
+    """Return why a job has no value: the text of a `SimulationError`, else the error's kind and text."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    kind = type(error).__name__
+    if isinstance(error, SimulationError) and text:
+        return text
+    return f"{kind}: {text}" if text else kind
+
+
+def _run(call: Callable[[], Values], n: int) -> list[Outcome]:
+    """Return the outcomes of one call that gives n values."""
+    begun = perf_counter()
+    try:
+        values = call()
+    except Exception as error:
+        share = (perf_counter() - begun) / n
+        return [Outcome(None, reason(error), share, error)] * n
+    share = (perf_counter() - begun) / n
+    return [_outcome(value, share) for value in values]
+
+
+def _outcome(value: object, seconds: float) -> Outcome:
+    try:
+        return Outcome(number(value), None, seconds)
+    except Exception as error:  # a foreign object may raise whatever it likes
+        return Outcome(None, reason(error), seconds, error)
+
+
+def _one_value(simulate: Callable[..., Any], alternative: Any, context: Any, seed: int) -> Values:
+    return [simulate(alternative, context, seed)]
+
+
+def _all_values(call: Callable[[], Any], n: int) -> Values:
+    """Return what the call gave for n seeds, one value each."""
+    given = call()
+    expected = f"expected one value per seed, here {n}"
+    if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
+        raise SimulationError(f"it returned {_shown(given)}; {expected}")
+    values = list(given)
+    if len(values) != n:
+        raise SimulationError(f"it returned {len(values)} values; {expected}")
+    return values
+
+
+def _pairs(jobs: Sequence[Job]) -> list[list[int]]:
+    """Return the positions of the jobs of each pair, told apart as they print: dicts have no hash."""
+    groups: dict[str, list[int]] = {}
+    for i, (alternative, context, _) in enumerate(jobs):
+        groups.setdefault(repr((alternative, context)), []).append(i)
+    return list(groups.values())
+
+
+def _marked(function: _Function, takes: str) -> _Function:
+    try:
+        setattr(function, _MARK, takes)
+    except (AttributeError, TypeError) as error:
+        raise InputError(
+            f"{function!r} cannot be marked as batched or vectorised; decorate a plain function, "
+            "or the method `__call__` of a class."
+        ) from error
+    return function
+
+
+def _taken_by(simulate: Callable[..., Any]) -> str | None:
+    """Return the mark of a function, of what a partial calls, or of an object's `__call__`."""
+    while isinstance(simulate, partial):
+        simulate = simulate.func
+    inner = getattr(simulate, "__call__", None)  # noqa: B004  # the method itself is wanted
+    return cast("str | None", getattr(simulate, _MARK, getattr(inner, _MARK, None)))
+
+
+def _shown(value: object) -> str:
+    try:
+        return reprlib.repr(value)
+    except Exception:
+        return f"an object of type {type(value).__name__}"

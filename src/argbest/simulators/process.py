@@ -1,0 +1,115 @@
+"""Running one program to its end, with its children, in bounded memory."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from argbest.simulators import guard
+
+_CHUNK = 2**16
+_STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
+_STDERR = 2**14
+_TICK = 0.2  # seconds; on Windows a longer wait would not notice Ctrl-C
+_DRAIN = 5.0  # seconds for what is left in the pipes once all writers are dead
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code (None: out of time) and the ends of what it wrote."""
+
+    code: int | None
+    stdout: bytes
+    stderr: bytes
+    written: int  # bytes on standard output, of which `stdout` may be the end only
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> Ended:
+    """Return how the program ended; no shell, nothing on its standard input, OSError if it cannot start.
+
+    The program leads a process group of its own, and the whole group is killed when the program has ended,
+    is out of time or is interrupted: what it started does not outlive it. (Only a child that leaves the group
+    on purpose, as daemons do, escapes.)
+    """
+    process = subprocess.Popen(  # noqa: S603 the user's own program, without a shell
+        list(arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=None if environment is None else {**os.environ, **environment},
+        start_new_session=os.name == "posix",
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    )
+    try:
+        guard.watch(process.pid)
+        out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, _STDERR)
+        in_time = _wait(process, timeout)
+    finally:
+        _kill(process)
+        process.wait()
+        guard.release(process.pid)
+    stdout, stderr = out.end(), err.end()
+    return Ended(process.returncode if in_time else None, stdout, stderr, out.total)
+
+
+def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> bool:
+    """Return whether the program ended in time; a thread waits, because `wait(timeout)` would poll."""
+    waiter = threading.Thread(target=process.wait, daemon=True)
+    waiter.start()
+    limit = None if timeout is None else time.monotonic() + timeout
+    while waiter.is_alive():
+        left = _TICK if limit is None else limit - time.monotonic()
+        if left <= 0:
+            return process.returncode is not None
+        waiter.join(min(left, _TICK))
+    return True
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """Kill the program if it is alive, and all of its group that is."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: a group of zombies may not be hit
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:  # Windows: with all it started
+            system = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
+            command = [str(system), "/F", "/T", "/PID", str(process.pid)]
+            subprocess.run(command, capture_output=True, check=False)  # noqa: S603
+            process.kill()
+
+
+class _Tail:
+    """The last bytes of a pipe, read by a thread so that the writer never waits."""
+
+    def __init__(self, pipe: IO[bytes] | None, most: int) -> None:
+        if pipe is None:
+            raise RuntimeError("the program was started without a pipe")
+        self.total = 0
+        self._pipe, self._most, self._kept = pipe, most, bytearray()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def end(self) -> bytes:
+        """Return the last bytes; one that left the group and holds on to the pipe is not waited for."""
+        self._reader.join(_DRAIN)
+        return bytes(self._kept[-self._most :])
+
+    def _read(self) -> None:
+        with self._pipe:
+            while chunk := os.read(self._pipe.fileno(), _CHUNK):
+                self.total += len(chunk)
+                self._kept += chunk
+                if len(self._kept) > 2 * self._most:
+                    del self._kept[: -self._most]

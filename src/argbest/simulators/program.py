@@ -1,0 +1,237 @@
+"""Any external program as a simulator."""
+
+import errno
+import os
+import shlex
+import shutil
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from argbest.checks import finite, whole
+from argbest.errors import InputError, SimulationError, unknown_name
+from argbest.simulators import output, process, template
+
+_LINES = 20  # of standard error in an error
+_LONGEST = 4000  # characters of a command in an error
+_FOR_GOOD = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC, errno.E2BIG, errno.EINVAL)
+_NO_SEED = (
+    "the command does not use {seed}: if the program draws no random numbers of its own it returns the "
+    "same value again and again, and if it does its runs cannot be repeated"
+)
+
+
+class _CannotStartError(SimulationError):
+    """Trying again would not help."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A simulator that runs a command, without a shell, and reads the reward from its standard output.
+
+    ``command`` is a list of templates (`argbest.simulators.template`), for example ["./simulate",
+    "--servers", "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest.
+    The reward is the number that ends the output, or the JSON ``field`` named (`argbest.simulators.output`).
+    A run of more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
+    ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
+    ``folder`` is the working directory, in which a relative path of the program is looked up too;
+    ``environment`` holds variables to add, templates as well.
+    """
+
+    command: Sequence[str]
+    field: str | None = None
+    timeout: float | None = None
+    retries: int = 0
+    backoff: float = 1.0
+    folder: str | None = None
+    environment: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        command, folder = self.command, self.folder
+        listed = isinstance(command, Sequence) and not isinstance(command, str | bytes)
+        if not listed or not command or not all(isinstance(part, str) for part in command) or not command[0]:
+            raise InputError(
+                f"command={command!r}; expected a list of texts, the program first and then each argument "
+                'on its own, for example ["./simulate", "--seed", "{seed}"].'
+            )
+        if self.field is not None and (not isinstance(self.field, str) or not self.field):
+            raise InputError(f"field={self.field!r}; expected the name of a JSON field, such as 'mean.wait'.")
+        if folder is not None and not isinstance(folder, str | os.PathLike):
+            raise InputError(f"folder={folder!r}; expected the path of a folder.")
+        self.__dict__.update(  # the one way to set a field of a frozen instance
+            command=tuple(command),
+            timeout=None if self.timeout is None else finite("timeout", self.timeout, above=0),
+            retries=whole("retries", self.retries, at_least=0),
+            backoff=finite("backoff", self.backoff, above=-1e-300),
+            folder=None if folder is None else os.fspath(folder),
+            environment=_variables(self.environment),
+        )
+        for text in self._templates:
+            template.parse(text)
+            if "\0" in text:
+                raise InputError(
+                    f"{text!r} holds the character NUL, which no program can be given. Remove it."
+                )
+
+    def __call__(self, alternative: Any, context: Any, seed: int) -> float:
+        """Return the reward of one run, or raise a SimulationError that tells all that is known."""
+        arguments, environment = self._filled(alternative, context, seed)
+        for attempt in range(self.retries + 1):
+            try:
+                return self._run(arguments, environment)
+            except SimulationError as error:
+                if attempt == self.retries or isinstance(error, _CannotStartError):
+                    tries = f" (attempt {attempt + 1} of {attempt + 1})" if attempt else ""
+                    text = f"{_printable(str(error.args[0]))}{tries}.\ncommand: {_shown(arguments)}"
+                    raise SimulationError(text + _quoted(error)) from None
+                time.sleep(self.backoff * 2**attempt)
+        raise RuntimeError("unreachable: the last attempt returns or raises")
+
+    def check(self, alternatives: Sequence[Any], contexts: Sequence[Any]) -> tuple[str, ...]:
+        """Return remarks, after refusing a command that cannot be used for these labels or rows.
+
+        Every field must be known, and no two alternatives and no two contexts may lead to the same command.
+        A command without {seed} is allowed, with a remark.
+        """
+        template.check(self._templates, {"alternative": alternatives, "context": contexts})
+        for alternative in alternatives:
+            self._filled(alternative, contexts[0], 0)
+        for context in contexts:
+            self._filled(alternatives[0], context, 0)
+        if not self._at.is_dir():
+            raise InputError(f"the folder {str(self._at)!r} to run the program in does not exist. Make it.")
+        return () if template.Field("seed", None) in template.fields(self._templates) else (_NO_SEED,)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the program as JSON-ready values."""
+        environment = None if self.environment is None else dict(self.environment)
+        return asdict(self) | {"command": list(self.command), "environment": environment}
+
+    @classmethod
+    def from_plain(cls, stored: Mapping[str, Any]) -> "Program":
+        """Return the program that `plain` described."""
+        known = [each.name for each in fields(cls)]
+        for name in stored:
+            if name not in known:
+                raise unknown_name("option of a program", name, known)
+        if "command" not in stored:
+            raise InputError("a program needs a command, a list of texts.")
+        return cls(**stored)
+
+    @property
+    def _templates(self) -> list[str]:
+        return [*self.command, *(self.environment or {}).values()]
+
+    @property
+    def _at(self) -> Path:
+        return Path.cwd() if self.folder is None else Path(self.folder).absolute()
+
+    def _filled(self, alternative: Any, context: Any, seed: int) -> tuple[list[str], dict[str, str] | None]:
+        """Return the arguments and the variables of one run."""
+        arguments = [template.render(part, alternative, context, seed) for part in self.command]
+        if self.environment is None:
+            return arguments, None
+        pairs = self.environment.items()
+        return arguments, {name: template.render(text, alternative, context, seed) for name, text in pairs}
+
+    def _run(self, arguments: list[str], environment: dict[str, str] | None) -> float:
+        at = self._at
+        try:
+            program = _found(arguments[0], at, environment)
+            ended = process.run(
+                [program, *arguments[1:]], folder=at, environment=environment, timeout=self.timeout
+            )
+        except (OSError, ValueError) as error:  # ValueError: text that the system cannot encode
+            passing = isinstance(error, OSError) and error.errno not in _FOR_GOOD  # too many processes, say
+            kind = SimulationError if passing else _CannotStartError
+            raise kind(_why(error, arguments[0], at)) from error
+        try:
+            if ended.code is None:
+                raise SimulationError(f"the program was killed after its time-out of {self.timeout:g} s")
+            if ended.code != 0:
+                raise SimulationError(f"the program {_death(ended.code)}")
+            return output.reward(ended.stdout, self.field, whole=ended.written == len(ended.stdout))
+        except SimulationError as error:
+            error.add_note(ended.stderr.decode("utf-8", "replace"))
+            raise
+
+
+def _variables(given: object) -> dict[str, str] | None:
+    if given is None:
+        return None
+    good = isinstance(given, Mapping) and all(
+        isinstance(name, str) and isinstance(value, str) and name and not set("=\0") & set(name)
+        for name, value in given.items()
+    )
+    if not good or not isinstance(given, Mapping):
+        raise InputError(
+            f"environment={given!r}; expected texts by name, such as {{'OMP_NUM_THREADS': '1'}}."
+        )
+    return dict(given)
+
+
+def _found(program: str, folder: Path, environment: Mapping[str, str] | None) -> str:
+    """Return the path of the program; a relative path starts at the working directory, as in a shell."""
+    if os.path.dirname(program):
+        found: str | None = str(folder / program)
+    else:
+        found = shutil.which(program, path=(environment or {}).get("PATH"))
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "not on the PATH", program)
+    if os.name == "nt" and found.lower().endswith((".bat", ".cmd")):
+        raise OSError(errno.EINVAL, "a batch file, which Windows runs in a shell; call its program", program)
+    return found
+
+
+def _why(error: Exception, program: str, folder: Path) -> str:
+    """Return why a program could not be started."""
+    start = f"the program {program!r} cannot be started"
+    if not folder.is_dir():
+        return f"{start}: the folder {str(folder)!r} does not exist"
+    if not isinstance(error, OSError):
+        return f"{start}: {error}"
+    if error.errno == errno.ENOENT and os.path.dirname(program):
+        there = (folder / program).exists()
+        reason = (
+            "the interpreter in its first line is not found" if there else f"it is not in {str(folder)!r}"
+        )
+        return f"{start}: {reason}"
+    if error.errno == errno.ENOENT:
+        here = f"; {str(folder / program)!r} is written './{program}'" if (folder / program).exists() else ""
+        return f"{start}: it is not found on the PATH{here}"
+    hint = {
+        errno.EACCES: " (is it executable?)",
+        errno.ENOEXEC: " (a script names its interpreter in its first line, such as #!/bin/sh)",
+    }.get(error.errno or 0, "")
+    return f"{start}: {error.strerror or error}{hint}"
+
+
+def _death(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"was killed by signal {-code}"
+
+
+def _quoted(error: SimulationError) -> str:
+    """Return the last lines of standard error, each indented."""
+    lines = [line for note in getattr(error, "__notes__", ()) for line in note.splitlines() if line.strip()]
+    if not lines:
+        return "" if isinstance(error, _CannotStartError) else "\nnothing on standard error."
+    shown = "".join(f"\n  {_printable(line)}" for line in lines[-_LINES:])
+    return f"\nlast lines on standard error:{shown}"
+
+
+def _shown(arguments: Sequence[str]) -> str:
+    command = shlex.join(arguments)
+    return _printable(command if len(command) <= _LONGEST else f"{command[:_LONGEST]}... (shortened)")
+
+
+def _printable(text: str) -> str:
+    """Return the text without characters that command a terminal or that a database refuses."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)

@@ -1,0 +1,1 @@
+"""Storage: what happened in a study, kept event by event, in memory or in a database."""

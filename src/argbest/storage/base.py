@@ -1,0 +1,133 @@
+"""The storage protocol: a study is its definition and the events that followed, in one order for everybody.
+
+A study's state is a function of both, so whoever has read all events knows all there is to know: processes
+share a study by reading what the others have added before they add to it. Nothing told is ever changed.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+Plain: TypeAlias = dict[str, Any]  # what JSON can hold, all numbers finite
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A trial was decided on and given to a worker; ids count from 0."""
+
+    trial: int
+    alternative: int  # positions of the pair
+    context: int
+    replication: int
+    seed: int
+    designed: bool  # taken from the initial design, not decided by the policy
+    worker: str
+    time: float  # seconds since 1970
+
+
+@dataclass(frozen=True)
+class Told:
+    """The value of a trial arrived; the user's units and sign."""
+
+    trial: int
+    n: int
+    mean: float
+    m2: float  # sum of squared deviations from the mean
+    values: tuple[float, ...] | None  # None where only a summary was told
+    seconds: float | None  # how long the simulation took, where known
+    time: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A trial gave no value and never will."""
+
+    trial: int
+    reason: str
+    again: bool  # its pair goes back to the initial design, if it came from there
+    seconds: float | None
+    time: float
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A pending trial changed hands: back to the study (worker ""), or from there to a worker."""
+
+    trial: int
+    worker: str
+    time: float
+
+
+@dataclass(frozen=True)
+class Refit:
+    """Hyper-parameters were learned from the first ``n_records`` observations told."""
+
+    n_records: int
+    n_observations: int  # replications in them
+    params: Plain | None  # None once a later refit has taken its place: only the last one matters
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The policy fixed what it fixes once, from the first ``n_records`` observations told."""
+
+    n_records: int
+
+
+@dataclass(frozen=True)
+class Readmitted:
+    """Pairs set aside for their failures are tried again: what failed before no longer counts."""
+
+    time: float
+
+
+Event: TypeAlias = Asked | Told | Failed | Passed | Refit | Begun | Readmitted
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Somebody who simulates trials of a study; alive while ``seen`` is recent."""
+
+    name: str
+    host: str
+    process: int
+    started: float  # seconds since 1970
+    seen: float
+    slots: int  # simulations it runs at once
+    busy: float  # seconds spent simulating, of all slots
+
+
+class Log(Protocol):
+    """The events of a study, while nobody else can add to them."""
+
+    def since(self, revision: int) -> Sequence[Event]:
+        """Return all events but the first ``revision``, in their order."""
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Add events; all that one `exclusive` adds becomes visible at once when it ends."""
+
+
+class Storage(Protocol):
+    """Where one study is kept. Every failure is a StorageError; what was acknowledged stays."""
+
+    def create(self, definition: Plain) -> None:
+        """Keep the definition of a new study; a StorageError if there is one already."""
+
+    def definition(self) -> Plain | None:
+        """Return the definition, None if no study was created here."""
+
+    def since(self, revision: int) -> Sequence[Event]:
+        """Return all events but the first ``revision``; others may be adding more at this moment."""
+
+    def exclusive(self) -> AbstractContextManager[Log]:
+        """Return a context in which nobody else can add events; an exception inside it discards its own."""
+
+    def greet(self, worker: Worker) -> None:
+        """Keep what a worker says of itself, in place of what it said before."""
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker said last, by name."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""

@@ -1,0 +1,82 @@
+"""Storage in the memory of one process; its threads may share it."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from argbest.errors import StorageError
+from argbest.storage.base import Event, Plain, Refit, Worker
+
+
+class MemoryStorage:
+    """A list of events, gone when the process ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._definition: Plain | None = None
+        self._events: list[Event] = []
+        self._last_refit: tuple[int, Refit] | None = None
+        self._workers: dict[str, Worker] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
+    def create(self, definition: Plain) -> None:
+        """Keep the definition of a new study."""
+        with self._lock:
+            if self._definition is not None:
+                raise StorageError("there is a study in this storage already; load it, or take another.")
+            self._definition = definition
+
+    def definition(self) -> Plain | None:
+        """Return the definition, None if no study was created here."""
+        return self._definition
+
+    def since(self, revision: int) -> Sequence[Event]:
+        """Return all events but the first ``revision``."""
+        return self._events[revision:]
+
+    @contextmanager
+    def exclusive(self) -> Iterator["_Log"]:
+        """Yield the log; what is added becomes visible when the context ends without an exception."""
+        with self._lock:
+            log = _Log(self._events)
+            yield log
+            for event in log.added:
+                self._keep(event)
+
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, Refit):
+            if self._last_refit is not None:
+                number, refit = self._last_refit
+                self._events[number] = replace(refit, params=None)
+            self._last_refit = len(self._events), event
+        self._events.append(event)
+
+    def greet(self, worker: Worker) -> None:
+        """Keep what a worker says of itself."""
+        self._workers[worker.name] = worker
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker said last, by name."""
+        return [self._workers[name] for name in sorted(self._workers)]
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
+class _Log:
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+        self.added: list[Event] = []
+
+    def since(self, revision: int) -> Sequence[Event]:
+        return self._events[revision:] + self.added
+
+    def append(self, events: Sequence[Event]) -> None:
+        self.added.extend(events)

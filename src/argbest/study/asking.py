@@ -1,0 +1,91 @@
+"""Which trials come next: those given back, then the rest of the initial design, then the policy's choice."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from argbest import streams
+from argbest.core.setting import Setting
+from argbest.policies.base import Policy
+from argbest.storage.base import Asked, Event, Passed
+from argbest.study.learning import Knowledge
+from argbest.study.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Where the seeds of trials come from."""
+
+    root: int
+    common: bool  # whether alternatives share them (common random numbers)
+
+    def of(self, shape: tuple[int, int], k: int, c: int, replication: int) -> int:
+        """Return the seed of a replication of a pair."""
+        cell, n_cells = (c, shape[1]) if self.common else (k * shape[1] + c, shape[0] * shape[1])
+        return int(streams.cell_seed(self.root, cell, replication, n_cells=n_cells))
+
+
+def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
+    """Return up to n trials that wait to be asked again, those of one context if told."""
+    fitting = (i for i in ledger.waiting if only is None or ledger.trials[i].pair[1] == only)
+    return [i for i, _ in zip(fitting, range(n), strict=False)]
+
+
+def of_design(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
+    """Return up to n pairs left of the initial design, those of one context if told."""
+    fitting = (pair for pair in ledger.queue if only is None or pair[1] == only)
+    return [pair for pair, _ in zip(fitting, range(n), strict=False)]
+
+
+def choose(
+    ledger: Ledger,
+    knowledge: Knowledge,
+    policy: Policy,
+    setting: Setting,
+    seeds: Seeds,
+    due: Iterable[tuple[int, int]],
+    *,
+    n: int,
+    only: int | None,
+) -> list[tuple[int, int]]:
+    """Return the policy's n pairs, the trials under way and those ``due`` before them taken into account."""
+    pending = ledger.pending.copy()
+    np.add.at(pending, tuple(np.array(list(due), np.int64).reshape(-1, 2).T), 1)
+    if only is not None:
+        setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
+    draws = streams.Draws(seeds.root, streams.Purpose.POLICY, step=len(ledger.trials))
+    decision = policy.propose(knowledge.belief, ledger.tally, pending, setting, draws, n)
+    return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+
+
+def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
+    """Return the policy to go on with, if it fixes something now that the initial design is in."""
+    begin = getattr(policy, "begin", None)
+    if begin is None or ledger.queue or ledger.pending.any():
+        return None
+    following: Policy = begin(setting, ledger.tally)
+    return following
+
+
+def issued(
+    ledger: Ledger,
+    seeds: Seeds,
+    worker: str,
+    *,
+    again: Iterable[int],
+    designed: list[tuple[int, int]],
+    chosen: list[tuple[int, int]],
+) -> list[Event]:
+    """Return the events that give these trials to a worker."""
+    now = time.time()
+    events: list[Event] = [Passed(trial, worker, now) for trial in again]
+    replications = ledger.replications.copy()
+    for i, (k, c) in enumerate(designed + chosen):
+        number = int(replications[k, c])
+        replications[k, c] += 1
+        seed = seeds.of(ledger.problem.shape, k, c, number)
+        events.append(Asked(len(ledger.trials) + i, k, c, number, seed, i < len(designed), worker, now))
+    return events

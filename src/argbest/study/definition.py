@@ -1,0 +1,135 @@
+"""The definition of a study as plain values: all that is fixed before its first trial, and back."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+import numpy as np
+
+from argbest import registry
+from argbest.errors import InputError
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.problems.axis import Axis, Kind
+from argbest.problems.base import Problem, Simulate
+from argbest.simulators import stored as stored_simulators
+from argbest.storage import plain
+from argbest.storage.base import Plain
+
+
+def of_study(
+    problem: Problem,
+    policy: Policy,
+    model: Model[Any],
+    *,
+    seed: int,
+    initial: list[tuple[int, int]],
+    refit_every: int,
+    common_random_numbers: bool,
+    cost: object,
+    plan: Mapping[str, Any] | None,
+) -> Plain:
+    """Return all that is fixed before the first trial; the initial design as positions of pairs."""
+    return {
+        "id": uuid.uuid4().hex,
+        "problem": of_problem(problem),
+        "simulator": stored_simulators.plain(problem.simulate),
+        "policy": of_object(policy),
+        "model": of_object(model),
+        "initial": [list(pair) for pair in initial],
+        "seed": seed,
+        "refit_every": refit_every,
+        "common_random_numbers": common_random_numbers,
+        "cost": plain.encode(_cost(cost, problem.shape)),
+        "plan": dict(plan or {}),
+    }
+
+
+def restored(
+    stored: Plain, simulate: Simulate | None, policy: Policy | None, model: Model[Any] | None
+) -> tuple[Problem, Policy, Model[Any]]:
+    """Return the problem, the policy and the model of a definition; what is given takes its place."""
+    if simulate is None and stored["simulator"] is not None:
+        simulate = stored_simulators.simulator_from(stored["simulator"])
+    problem = problem_from(stored["problem"], simulate)
+    return problem, _object("policy", stored["policy"], policy), _object("model", stored["model"], model)
+
+
+def of_problem(problem: Problem) -> Plain:
+    """Return a problem without its simulator."""
+    tables = {name: plain.encode(getattr(problem, name)) for name in ("truth", "truth_se", "noise_sd")}
+    return {
+        "name": problem.name,
+        "description": problem.description,
+        "goal": problem.goal,
+        "alternatives": _of_axis(problem.alternatives),
+        "contexts": _of_axis(problem.contexts),
+        "weights": problem.weights.tolist(),
+        "bounds": {name: list(pair) for name, pair in problem.bounds.items()},
+        **tables,
+    }
+
+
+def problem_from(stored: Plain, simulate: Any) -> Problem:
+    """Return the problem stored, with a simulator."""
+    problem = Problem(
+        _axis("alternative", stored["alternatives"]),
+        _axis("context", stored["contexts"]),
+        simulate,
+        goal=stored["goal"],
+        bounds={name: tuple(pair) for name, pair in stored["bounds"].items()},
+        name=stored["name"],
+        description=stored["description"],
+        **{name: plain.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
+    )
+    # Divided by their sum once more, weights could move in the last digit.
+    weights = np.array(stored["weights"])
+    weights.flags.writeable = False
+    problem.__dict__["weights"] = weights
+    return problem
+
+
+def of_object(thing: object) -> Plain:
+    """Return a policy or a model: its class and its options, or for one that is not ours its name alone."""
+    kind = type(thing)
+    if kind.__name__ not in registry.CLASSES or not is_dataclass(thing):
+        return {"foreign": f"{kind.__module__}.{kind.__qualname__}"}
+    return {"class": kind.__name__, "options": plain.encode_fields(thing)}
+
+
+def _cost(given: object, shape: tuple[int, int]) -> Any:
+    """Return a table of positive costs, "measured", or None where all cost alike."""
+    if given is None or given == "measured":
+        return given
+    try:
+        table = np.array(given, float)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    if table.shape != shape or not (np.isfinite(table).all() and (table > 0).all()):
+        raise InputError(
+            f"cost={given!r} is no table of costs; expected {shape[0]} x {shape[1]} positive numbers "
+            '[alternative, context], or "measured".'
+        )
+    return table
+
+
+def _object(what: str, stored: Plain, given: Any) -> Any:
+    if given is not None:
+        return given
+    if "foreign" in stored:
+        raise InputError(
+            f"the {what} of this study, {stored['foreign']}, is not one of argbest's; give it again, "
+            f"for example Study.load(storage, {what}=...)."
+        )
+    return plain.decode_fields(registry.CLASSES[stored["class"]], stored["options"])
+
+
+def _of_axis(axis: Axis) -> Plain:
+    columns = {name: list(values) for name, values in axis.columns.items()}
+    return {"labels": list(axis.labels), "columns": columns, "named": axis.named}
+
+
+def _axis(kind: Kind, stored: Plain) -> Axis:
+    columns = {name: tuple(values) for name, values in stored["columns"].items()}
+    return Axis(kind, tuple(stored["labels"]), columns, stored["named"])

@@ -1,0 +1,232 @@
+"""The journal of a study: what it writes to its storage, and what follows from all that is written there.
+
+Every change is one exclusive transaction: first what others have added is taken in, then the events are
+written, and only once they are safe does the study in memory change.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from argbest.core.setting import Setting
+from argbest.errors import InputError, SimulationError, TrialError
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.problems.base import Problem
+from argbest.storage import plain
+from argbest.storage.base import Begun, Event, Failed, Passed, Plain, Readmitted, Refit, Storage, Told
+from argbest.storage.memory import MemoryStorage
+from argbest.study import asking, costs
+from argbest.study.learning import Knowledge, learn
+from argbest.study.ledger import PENDING, WAITING, Ledger
+from argbest.study.trial import Record, Trial
+
+Room = Callable[[Ledger], int]
+
+
+class Journal:
+    """The ledger of a study, the knowledge gained, and the storage that both are rebuilt from."""
+
+    def __init__(
+        self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
+    ) -> None:
+        self.storage = storage
+        self.problem, self.policy, self.model = problem, policy, model
+        self.refit_every = stored["refit_every"]
+        self.seeds = asking.Seeds(stored["seed"], stored["common_random_numbers"])
+        self.cost = plain.decode(stored["cost"])  # a table, "measured" or None
+        queue = [(int(k), int(c)) for k, c in stored["initial"]]
+        self.ledger = Ledger(problem, queue, study=stored["id"])
+        self.knowledge: Knowledge | None = None
+        self._begun = False
+        self._view: Knowledge | None = None
+        self._revision = 0
+        self._take_in(storage.since(0))
+
+    def catch_up(self) -> None:
+        """Take in what others have added to the storage."""
+        self._take_in(self.storage.since(self._revision))
+
+    def ask(
+        self,
+        n: int,
+        *,
+        worker: str,
+        only: int | None = None,
+        room: Room | None = None,
+        policy: Callable[[Ledger], Policy | None] | None = None,
+    ) -> list[Trial]:
+        """Return up to n trials for a worker; fewer, or none, where ``room`` says so.
+
+        ``policy`` may name another one to decide in the place of the study's own.
+        """
+        with self.storage.exclusive() as log:
+            self._take_in(log.since(self._revision))
+            n = n if room is None else min(n, room(self.ledger))
+            if n < 1:
+                return []
+            again = asking.given_back(self.ledger, n, only)
+            designed = asking.of_design(self.ledger, n - len(again), only)
+            due = designed + [self.ledger.trials[i].pair for i in again]
+            events: list[Event] = []
+            knowledge, following, chosen = self.knowledge, None, []
+            if len(due) < n:
+                knowledge, following, events = self._prepare()
+                deciding = (policy and policy(self.ledger)) or following or self.policy
+                setting = self._setting()
+                chosen = asking.choose(
+                    self.ledger, knowledge, deciding, setting, self.seeds, due, n=n - len(due), only=only
+                )
+            issued = asking.issued(
+                self.ledger, self.seeds, worker, again=again, designed=designed, chosen=chosen
+            )
+            log.append(events + issued)
+        self.knowledge = knowledge
+        if following is not None:
+            self.policy, self._begun = following, True
+        self._add(events + issued)
+        first = len(self.ledger.trials) - len(designed) - len(chosen)
+        return [self.ledger.trials[i] for i in again] + self.ledger.trials[first:]
+
+    def tell(self, entry: Record, *, seconds: float | None) -> None:
+        """Keep what was told about a trial."""
+        told = Told(entry.trial.id, entry.n, entry.mean, entry.m2, entry.values, seconds, time.time())
+        self._close(told)
+
+    def fail(self, trial: Trial, reason: str, *, again: bool, seconds: float | None) -> None:
+        """Keep that a trial gave no value; ``again``: its pair goes back to the initial design."""
+        self._close(Failed(trial.id, reason, again, seconds, time.time()))
+
+    def give_back(self, trials: Sequence[int]) -> None:
+        """Let trials that are under way be asked for again."""
+        with self.storage.exclusive() as log:
+            self._take_in(log.since(self._revision))
+            now = time.time()
+            events: list[Event] = [Passed(i, "", now) for i in trials if i in self.ledger.held]
+            log.append(events)
+        self._add(events)
+
+    def readmit(self) -> None:
+        """Try the pairs set aside once more."""
+        with self.storage.exclusive() as log:
+            self._take_in(log.since(self._revision))
+            events: list[Event] = [Readmitted(time.time())]
+            log.append(events)
+        self._add(events)
+
+    def open(self, trial: Trial | int) -> Trial:
+        """Return the open trial meant, or say why there is none."""
+        trials = self.ledger.trials
+        if isinstance(trial, Trial) and trial.study != self.ledger.study:
+            raise TrialError(
+                f"{trial} was asked by another study; tell it to the study whose `ask` returned it."
+            )
+        number = trial.id if isinstance(trial, Trial) else trial
+        known = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if known and number >= len(trials):
+            self.catch_up()  # another process may have asked for it
+        if not known or not 0 <= number < len(trials):
+            raise TrialError(
+                f"unknown trial {trial!r}; this study has asked {len(trials)} trials. "
+                "Pass a trial that `ask` returned, or its id."
+            )
+        if self.ledger.status[number] not in (PENDING, WAITING):
+            raise TrialError(
+                f"{trials[number]} is {self.ledger.status[number]} already; "
+                "each trial is told once. Ask for a new one to add a replication."
+            )
+        return trials[number]
+
+    def learned(self) -> Knowledge:
+        """Return the knowledge that takes in all records; looking at it changes nothing."""
+        records = self.ledger.records
+        if self._view is None or self._view.n_records != len(records):
+            self._view = learn(
+                self.model,
+                self.problem.setting,
+                self.knowledge,
+                self.ledger.tally,
+                records,
+                refit_every=self.refit_every,
+                sign=self.problem.sign,
+            )
+        return self._view
+
+    def costs(self) -> "np.ndarray[Any, Any] | None":
+        """Return the cost of a replication per pair as it is known now, None where all cost alike."""
+        if isinstance(self.cost, str):
+            return costs.learned(self.ledger.timed, self.ledger.seconds)
+        return self.cost  # type: ignore[no-any-return]
+
+    def expected_seconds(self, trials: Sequence[int]) -> float:
+        """Return how long the simulations of these trials will take, 0 where none was timed yet."""
+        if not trials or not self.ledger.timed.any():
+            return 0.0
+        table = costs.learned(self.ledger.timed, self.ledger.seconds)
+        return float(sum(table[self.ledger.trials[i].pair] for i in trials))
+
+    def _setting(self) -> Setting:
+        """Return what the policy may know: costs, and the pairs set aside."""
+        setting, excluded = self.problem.setting, self.ledger.set_aside
+        if excluded.all():
+            raise SimulationError(
+                "every pair has failed again and again and was set aside; see `trials()` for the reasons. "
+                "Fix the simulator, then call `readmit()` and go on."
+            )
+        if self.cost is not None:
+            setting = replace(setting, cost=self.costs())
+        return replace(setting, excluded=excluded) if excluded.any() else setting
+
+    def _prepare(self) -> tuple[Knowledge, Policy | None, list[Event]]:
+        """Return the knowledge to decide on, the policy to go on with if it changes, and both as events."""
+        knowledge = self.learned()
+        events: list[Event] = []
+        n_records = len(self.ledger.records)
+        if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
+            events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
+        following = None if self._begun else asking.begun(self.policy, self.ledger, self.problem.setting)
+        if following is not None:
+            events.append(Begun(n_records))
+        return knowledge, following, events
+
+    def _plain(self, params: Any) -> Plain | None:
+        try:
+            return plain.encode_fields(params)
+        except InputError:
+            if isinstance(self.storage, MemoryStorage):
+                return None
+            raise
+
+    def _close(self, event: Told | Failed) -> None:
+        with self.storage.exclusive() as log:
+            self._take_in(log.since(self._revision))
+            self.open(event.trial)  # somebody may have told it in the meantime
+            log.append([event])
+        self._add([event])
+
+    def _add(self, events: Sequence[Event]) -> None:
+        """Take in events of our own, now that they are safe."""
+        self._revision += len(events)
+        for event in events:
+            self.ledger.apply(event)
+
+    def _take_in(self, events: Sequence[Event]) -> None:
+        """Take in events that others wrote, or that we wrote in an earlier life."""
+        for event in events:
+            if isinstance(event, Refit) and event.params is not None:
+                self._restore(event)
+            elif isinstance(event, Begun):
+                begin: Any = self.policy
+                self.policy, self._begun = begin.begin(self.problem.setting, self.ledger.tally), True
+            self.ledger.apply(event)
+        self._revision += len(events)
+
+    def _restore(self, event: Refit) -> None:
+        kind = get_type_hints(type(self.model).fit)["return"]
+        params = plain.decode_fields(kind, event.params or {})
+        belief = self.model.posterior(self.ledger.tally, self.problem.setting, params)
+        self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
+        self._view = None

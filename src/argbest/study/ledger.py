@@ -1,0 +1,131 @@
+"""The ledger: what the events of a study add up to. Only `Study` keeps one, and only events change it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from argbest.core import tally as tallies
+from argbest.core.arrays import BoolArray
+from argbest.problems.base import Problem
+from argbest.storage.base import Asked, Event, Failed, Passed, Readmitted, Told
+from argbest.study.trial import Record, Trial
+
+PENDING, WAITING, TOLD, FAILED = "pending", "waiting", "told", "failed"
+SET_ASIDE_AFTER = (
+    6  # failures in a row; a pair that fails once in five does so by chance in 1 of 15,000 cases
+)
+
+
+class Ledger:
+    """Trials and what became of them, the tally, and what is left of the initial design."""
+
+    def __init__(self, problem: Problem, queue: Sequence[tuple[int, int]], *, study: str) -> None:
+        self.problem = problem
+        self.study = study
+        self.queue = list(queue)
+        self.trials: list[Trial] = []
+        self.asked: list[Asked] = []  # beside each trial
+        self.status: list[str] = []
+        self.held: dict[int, str] = {}  # trials under way, and who has them
+        self.reasons: dict[int, str] = {}
+        self.ended: dict[int, Told | Failed] = {}
+        self.waiting: list[int] = []  # trials given back, to be asked for again
+        self.records: list[Record] = []
+        self.tally = tallies.empty(problem.shape)
+        self.replications = np.zeros(problem.shape, np.int64)  # trials asked
+        self.pending = np.zeros(problem.shape, np.int64)
+        self.failures = np.zeros(problem.shape, np.int64)  # in a row
+        self.failed_in_all = np.zeros(problem.shape, np.int64)
+        self.timed = np.zeros(problem.shape, np.int64)  # replications whose run time is known
+        self.seconds = np.zeros(problem.shape)  # their run time in all
+        self.spent = 0.0  # run time of everything, failures included
+
+    @property
+    def n_observations(self) -> int:
+        """Replications told so far."""
+        return int(self.tally.count.sum())
+
+    @property
+    def set_aside(self) -> BoolArray:
+        """[alternative, context] whether a pair has failed too often to be asked for again."""
+        often = self.failures >= SET_ASIDE_AFTER
+        return np.asarray(often & (self.failed_in_all > self.tally.count))
+
+    def apply(self, event: Event) -> None:
+        """Take in what happened; refits and beginnings are the study's own business."""
+        if isinstance(event, Asked):
+            self._ask(event)
+        elif isinstance(event, Told):
+            self._tell(event)
+        elif isinstance(event, Failed):
+            self._fail(event)
+        elif isinstance(event, Passed):
+            self._pass(event)
+        elif isinstance(event, Readmitted):
+            self.failures[:] = 0
+
+    def _ask(self, event: Asked) -> None:
+        pair = event.alternative, event.context
+        if event.designed:
+            self.queue.remove(pair)
+        self.trials.append(
+            Trial(
+                id=event.trial,
+                alternative=self.problem.alternatives.item(event.alternative),
+                context=self.problem.contexts.item(event.context),
+                replication=event.replication,
+                seed=event.seed,
+                pair=pair,
+                study=self.study,
+            )
+        )
+        self.asked.append(event)
+        self.status.append(PENDING)
+        self.held[event.trial] = event.worker
+        self.replications[pair] += 1
+        self.pending[pair] += 1
+
+    def _tell(self, event: Told) -> None:
+        trial = self.trials[event.trial]
+        entry = Record(trial, event.n, event.mean, event.m2, event.values)
+        mean = np.asarray(self.problem.sign * event.mean)
+        self.tally = tallies.add(self.tally, trial.decision, mean, n=event.n, m2=event.m2)
+        self.records.append(entry)
+        self.failures[trial.pair] = 0
+        if event.seconds is not None:
+            self.timed[trial.pair] += event.n
+            self.seconds[trial.pair] += event.seconds
+        self._close(event)
+
+    def _fail(self, event: Failed) -> None:
+        trial = self.trials[event.trial]
+        self.reasons[trial.id] = event.reason
+        self.failures[trial.pair] += 1
+        self.failed_in_all[trial.pair] += 1
+        self._close(event)
+        if self.set_aside[trial.pair]:
+            self.queue = [pair for pair in self.queue if pair != trial.pair]
+        elif event.again and self.asked[trial.id].designed:
+            self.queue.append(trial.pair)
+
+    def _pass(self, event: Passed) -> None:
+        pair = self.trials[event.trial].pair
+        self.pending[pair] -= self._let_go(event.trial)
+        if event.worker:
+            self.held[event.trial] = event.worker
+            self.pending[pair] += 1
+        else:
+            self.waiting.append(event.trial)
+        self.status[event.trial] = PENDING if event.worker else WAITING
+
+    def _close(self, event: Told | Failed) -> None:
+        self.pending[self.trials[event.trial].pair] -= self._let_go(event.trial)
+        self.status[event.trial] = TOLD if isinstance(event, Told) else FAILED
+        self.ended[event.trial] = event
+        self.spent += event.seconds or 0.0
+
+    def _let_go(self, trial: int) -> bool:
+        """Return whether the trial was under way; it no longer is, nor does it wait."""
+        if trial in self.waiting:
+            self.waiting.remove(trial)
+        return self.held.pop(trial, None) is not None

@@ -1,0 +1,57 @@
+"""The options of a run: when it ends, and what it simulates with."""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from argbest.checks import finite, whole
+from argbest.errors import InputError, unknown_name
+from argbest.study.stopping import Stop
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends: observations, seconds of simulation time, a stop rule; the share to confirm with."""
+
+    budget: int | None
+    seconds: float | None = None
+    confirm: float = 0.0
+    stop: Stop | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget is None and self.seconds is None:
+            raise InputError("a run needs a budget: of observations, of seconds=..., or both.")
+        if self.budget is not None:
+            whole("budget", self.budget, at_least=1)
+        if self.seconds is not None:
+            finite("seconds", self.seconds, above=0)
+        finite("confirm", self.confirm, above=-1e-12, below=1)
+        if self.confirm and self.budget is None:
+            raise InputError("confirm is a share of a budget of observations; give one.")
+        if self.stop is not None and (isinstance(self.stop, type) or not callable(self.stop)):
+            raise InputError(
+                f"stop={self.stop!r} is no stop rule; give ExpectedPCS(0.95), say, or a function."
+            )
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a run simulates with."""
+
+    workers: int | None = None
+    executor: Executor | None = None
+    batch: int = 1
+    timeout: float | None = None
+    on_failure: str = "raise"
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole("workers", self.workers, at_least=1)
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise InputError(
+                f"executor={self.executor!r} has no `submit`; give a concurrent.futures.Executor."
+            )
+        whole("batch", self.batch, at_least=1)
+        if self.timeout is not None:
+            finite("timeout", self.timeout, above=0)
+        if self.on_failure not in ("raise", "record"):
+            raise unknown_name("on_failure", self.on_failure, ("raise", "record"))

@@ -1,0 +1,60 @@
+"""How a study stands: progress, certainty, workers and failures, as plain values."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from argbest.study.presence import alive
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+DECIDED = 0.95  # P(best) from which a context counts as decided
+_LAST = 5  # failures told in detail
+
+
+def overview(study: "Study") -> dict[str, Any]:
+    """Return how a study stands, as JSON-ready values; certainty is None while nothing is known."""
+    ledger, now = study._journal.ledger, time.time()
+    failed = [i for i, status in enumerate(ledger.status) if status == "failed"]
+    return {
+        "problem": study.problem.name,
+        "n_alternatives": study.problem.n_alternatives,
+        "n_contexts": study.problem.n_contexts,
+        "observations": study.n_observations,
+        "budget": study.plan.get("budget"),
+        "seconds_spent": ledger.spent,
+        "seconds_budget": study.plan.get("seconds"),
+        "trials": {name: ledger.status.count(name) for name in ("told", "pending", "waiting", "failed")},
+        "certainty": _certainty(study) if study.n_observations else None,
+        "workers": _workers(study, now),
+        "failures": [{"trial": i, "reason": ledger.reasons[i]} for i in failed[-_LAST:]],
+        "set_aside": [list(pair) for pair in study.set_aside],
+    }
+
+
+def _certainty(study: "Study") -> dict[str, Any]:
+    certificate = study.certificate()
+    return {
+        "pcs_e": float(certificate.pcs_e),
+        "pcs_m": float(certificate.pcs_m),
+        "p_all": float(certificate.p_all),
+        "eoc": float(certificate.eoc),
+        "undecided": int((certificate.pcs < DECIDED).sum()),
+    }
+
+
+def _workers(study: "Study", now: float) -> list[dict[str, Any]]:
+    """Return every worker: whether it is alive, what it has, and the share of its slots' time in use."""
+    held = list(study._journal.ledger.held.values())
+    return [
+        {
+            "name": worker.name,
+            "host": worker.host,
+            "alive": alive(worker, now),
+            "slots": worker.slots,
+            "under_way": held.count(worker.name),
+            "seen": worker.seen,
+            "utilisation": worker.busy / max(worker.slots * (worker.seen - worker.started), 1e-9),
+        }
+        for worker in study._journal.storage.workers()
+    ]

@@ -1,0 +1,72 @@
+"""Presence: how workers of a stored study know which of them are alive."""
+
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from argbest.errors import StorageError
+from argbest.storage.base import Storage, Worker
+
+BEAT = 5.0  # seconds between signs of life
+SILENCE = 60.0  # seconds without one after which a worker counts as dead
+
+
+@dataclass
+class Presence:
+    """What a worker says of itself; ``busy`` grows as simulations end."""
+
+    slots: int = 1
+    name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}")
+    started: float = field(default_factory=time.time)
+    busy: float = 0.0
+
+    def greeting(self) -> Worker:
+        """Return the sign of life of this moment."""
+        return Worker(
+            self.name, socket.gethostname(), os.getpid(), self.started, time.time(), self.slots, self.busy
+        )
+
+    @contextmanager
+    def shown(self, storage: Storage, *, beat: float = BEAT) -> Iterator[None]:
+        """Give a sign of life now, every ``beat`` seconds, and at the end."""
+        storage.greet(self.greeting())
+        over = threading.Event()
+
+        def go_on() -> None:
+            while not over.wait(beat):
+                with suppress(StorageError):  # the next one may get through
+                    storage.greet(self.greeting())
+
+        thread = threading.Thread(target=go_on, name="argbest presence", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            with suppress(StorageError):
+                storage.greet(self.greeting())
+
+
+def alive(worker: Worker, now: float | None = None) -> bool:
+    """Return whether a worker can still be expected to answer."""
+    if worker.host == socket.gethostname() and not _running(worker.process):
+        return False
+    return (time.time() if now is None else now) - worker.seen < SILENCE
+
+
+def _running(process: int) -> bool:
+    if os.name != "posix":  # there, asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

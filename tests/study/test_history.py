@@ -1,0 +1,115 @@
+"""The certificate along the records, against studies that were told only so much."""
+
+import itertools
+
+import numpy as np
+import pytest
+import small_problems
+from study.conftest import problem, started
+
+from argbest import InputError, Study
+from argbest.core.belief import best
+from argbest.study import history
+from argbest.study.trial import Record, Trial
+
+
+def entry(k: int, c: int, n: int = 1) -> Record:
+    trial = Trial(id=0, alternative=k, context=c, replication=0, seed=0, pair=(k, c), study="")
+    return Record(trial, n, 0.0, 0.0, None)
+
+
+def test_the_last_point_is_todays_certificate() -> None:
+    study = started(initial=2).run(47)
+    frame, today = history.of_study(study), study.certificate()
+    last = frame.iloc[-1]
+    assert last["observations"] == 47
+    for name in ("pcs_e", "pcs_m", "eoc"):
+        assert last[name] == float(getattr(today, name))
+    assert frame["observations"].is_monotonic_increasing
+    assert frame["observations"].iloc[0] == 24  # two replications of every pair
+
+
+def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
+    study = started(initial=2, seed=3).run(60)
+    frame = history.of_study(study, points=4)
+    assert frame["observations"].tolist() == [24, 36, 48, 60]
+    params, setting = None, study.problem.setting
+    for n, row in zip((24, 36, 48), frame.to_dict("records"), strict=False):
+        tally = study.problem.tally(study.observations().iloc[:n])
+        params = study.model.fit(tally, setting, params)
+        belief = study.model.posterior(tally, setting, params)
+        selected = best(belief)
+        assert row["pcs_e"] == pytest.approx(belief.good_probability(selected).mean(), rel=1e-9)
+        assert row["pcs_m"] == pytest.approx(belief.good_probability(selected).min(), rel=1e-9)
+        assert row["eoc"] == pytest.approx(belief.expected_loss(selected).mean(), rel=1e-9)
+
+
+def test_intervals_hold_nine_draws_of_ten() -> None:
+    study = Study(small_problems.table(), initial=2).run(50)
+    last = history.of_study(study).iloc[-1]
+    certificate = study.certificate()
+    shares, costs = [], []
+    for draw in certificate.belief.draw(certificate.normals):
+        chosen = [draw[k, c] for c, k in enumerate(certificate.selected)]
+        loss = [max(draw[:, c]) - value for c, value in enumerate(chosen)]
+        shares.append(sum(w for w, lost in zip(study.problem.weights, loss, strict=True) if lost <= 0))
+        costs.append(sum(w * lost for w, lost in zip(study.problem.weights, loss, strict=True)))
+    n = len(shares)
+    low, high = int(np.ceil(0.05 * n)) - 1, int(np.ceil(0.95 * n)) - 1
+    for name, values in (("pcs_e", sorted(shares)), ("eoc", sorted(costs))):
+        assert last[f"{name}_low"] == pytest.approx(values[low])
+        assert last[f"{name}_high"] == pytest.approx(values[high])
+    for values, exact in ((shares, last["pcs_e"]), (costs, last["eoc"])):  # five standard errors
+        assert np.mean(values) == pytest.approx(exact, abs=5 * np.std(values) / np.sqrt(n))
+
+
+def test_smaller_is_better_gives_the_same_course() -> None:
+    one = Study(small_problems.table(), initial=2).run(50)
+    other = Study(small_problems.table(goal="min"), initial=2)
+    for row in one._records:
+        [trial] = other.ask()
+        if trial.pair != row.trial.pair:
+            break
+        other.tell(trial, -row.mean)
+    else:
+        same = history.of_study(one)[["pcs_e", "eoc"]]
+        np.testing.assert_allclose(history.of_study(other)[["pcs_e", "eoc"]], same, rtol=1e-9)
+        return
+    pytest.fail("the mirrored study took another way")
+
+
+def test_checkpoints_begin_when_every_pair_has_two_and_end_with_all_records() -> None:
+    pairs = list(itertools.product(range(2), range(2)))
+    records = [entry(*pair) for pair in pairs * 2] + [entry(0, 0)] * 8
+    assert history.checkpoints((2, 2), records, 3).tolist() == [8, 12, 16]
+    assert history.checkpoints((2, 2), records, 1).tolist() == [8, 16]
+    assert history.checkpoints((2, 2), records, 99).tolist() == list(range(8, 17))
+
+
+def test_checkpoints_are_even_in_observations_not_in_records() -> None:
+    records = [entry(0, 0, 2), entry(1, 0, 2), entry(0, 0, 96), *[entry(1, 0)] * 100]
+    # 4 to 200 observations: the middle one, 102, is the fifth record.
+    assert history.checkpoints((2, 1), records, 3).tolist() == [2, 5, 103]
+
+
+def test_pairs_never_simulated_are_not_waited_for() -> None:
+    records = [entry(0, 0), entry(1, 1), entry(0, 0), entry(1, 1), entry(0, 0)]
+    assert history.checkpoints((2, 2), records, 2).tolist() == [4, 5]
+    assert history.checkpoints((2, 2), records[:1], 5).tolist() == [1]
+
+
+def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
+    study = Study(problem(), policy="c-ocba", initial=2, refit_every=1).run(40)
+    assert history.of_study(study, points=3)["observations"].tolist() == [24, 32, 40]
+    # One context does not determine a line: the first six observations are not enough.
+    pairs = [(label, context) for context in (0, 0, 3, 3) for label in "abc"]
+    some = Study(problem(), model="linear", initial=pairs).run(12)
+    assert history.checkpoints(some.problem.shape, some._records, 7).tolist() == [6, 7, 8, 9, 10, 11, 12]
+    assert history.of_study(some, points=7)["observations"].tolist() == [9, 10, 11, 12]
+
+
+def test_nothing_has_a_history_before_anything_is_told() -> None:
+    with pytest.raises(InputError, match="nothing is known yet"):
+        history.of_study(Study(problem()))
+    with pytest.raises(InputError, match="points must be a whole number"):
+        history.of_study(started(), points=0)
