@@ -2,11 +2,31 @@
 
 from argbest.cli.compare import compare
 from argbest.cli.demo import demo
+from argbest.cli.exchange import ask, tell
+from argbest.cli.export import export
 from argbest.cli.group import main
+from argbest.cli.init import init
 from argbest.cli.lists import models, policies, problems
 from argbest.cli.paper import paper
+from argbest.cli.running import resume, run, worker
+from argbest.cli.status import status
 
-for command in (compare, demo, models, paper, policies, problems):
+for command in (
+    ask,
+    compare,
+    demo,
+    export,
+    init,
+    models,
+    paper,
+    policies,
+    problems,
+    resume,
+    run,
+    status,
+    tell,
+    worker,
+):
     main.add_command(command)
 
 __all__ = ["main"]

@@ -1,0 +1,100 @@
+"""`argbest ask` and `tell`: a stored study and a foreign scheduler talk in lines of JSON."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from argbest.cli.stored import load, of_stored_study
+from argbest.errors import ArgbestError, InputError
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+_KEYS = ("trial", "value", "values", "summary", "failed", "given_back", "seconds")
+_ANSWERS = ("value", "values", "summary", "failed", "given_back")
+
+
+@click.command()
+@of_stored_study
+@click.option("-n", "number", type=click.IntRange(1), default=1, show_default=True, help="How many trials.")
+@click.option("--context", help="Only trials of this context: a label, or JSON for a row.")
+def ask(storage: str, name: str, number: int, context: str | None) -> None:
+    """Print the next trials of the study in STORAGE, one JSON object per line."""
+    study = load(storage, name)
+    only = None if context is None else _context(study, context)
+    for trial in study.ask(number, context=only):
+        row = {
+            "trial": trial.id,
+            "alternative": trial.alternative,
+            "context": trial.context,
+            "replication": trial.replication,
+            "seed": trial.seed,
+        }
+        click.echo(json.dumps(row))
+
+
+@click.command()
+@of_stored_study
+def tell(storage: str, name: str) -> None:
+    """Tell the study in STORAGE what trials gave: one JSON object per line on standard input.
+
+    {"trial": 7, "value": 1.5}, {"trial": 7, "values": [1.5, 1.4]}, {"trial": 7, "summary": {"mean": 1.5,
+    "variance": 0.2, "n": 30}}, {"trial": 7, "failed": "out of memory"} or {"trial": 7, "given_back": true};
+    "seconds" may be added. Each line is acknowledged on standard output once it is kept. Lines that cannot be
+    taken are named on standard error, the others are kept, and the exit code is 1.
+    """
+    study = load(storage, name)
+    refused = 0
+    for number, line in enumerate(sys.stdin, start=1):
+        if not line.strip():
+            continue
+        try:
+            click.echo(json.dumps(_tell(study, line)))
+        except ArgbestError as error:
+            refused += 1
+            click.echo(f"argbest: line {number}: {error}", err=True)
+    if refused:
+        raise SystemExit(1)
+
+
+def _tell(study: "Study", line: str) -> dict[str, Any]:
+    """Return the acknowledgement of one line."""
+    said = _read(line)
+    trial, seconds = said["trial"], said.get("seconds")
+    if "failed" in said:
+        study.fail(trial, str(said["failed"]))
+        return {"trial": trial, "status": "failed"}
+    if "given_back" in said:
+        study.give_back(trial)
+        return {"trial": trial, "status": "waiting"}
+    value = said.get("value", said.get("values"))
+    if "summary" in said:
+        parts = said["summary"] if isinstance(said["summary"], dict) else {}
+        value = tuple(parts.get(key) for key in ("mean", "variance", "n"))
+    study.tell(trial, value, seconds=seconds)  # type: ignore[arg-type]  # checked there
+    return {"trial": trial, "status": "told"}
+
+
+def _read(line: str) -> dict[str, Any]:
+    example = 'such as {"trial": 7, "value": 1.5}'
+    try:
+        said = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"not JSON ({error}); expected one object per line, {example}.") from error
+    if not isinstance(said, dict) or "trial" not in said or set(said) - set(_KEYS):
+        raise InputError(f"got {line.strip()[:200]}; expected an object {example} with keys of {_KEYS}.")
+    if sum(key in said for key in _ANSWERS) != 1:
+        raise InputError(f"got {line.strip()[:200]}; expected exactly one of {_ANSWERS}.")
+    return said
+
+
+def _context(study: "Study", given: str) -> object:
+    """Return the context meant by a text: one of the labels as it stands, else what it says as JSON."""
+    if given in study.problem.contexts.labels:
+        return given
+    try:
+        return json.loads(given)
+    except (json.JSONDecodeError, RecursionError):
+        return given

@@ -1,0 +1,128 @@
+"""`argbest run`, `resume` and `worker`: simulate the trials of a stored study."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from argbest.cli.stored import load, of_stored_study, show_answer, show_troubles
+from argbest.cli.terminal import say
+from argbest.errors import InputError, StorageError
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+Options = dict[str, Any]
+
+
+def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with the options that take the place of the study file's."""
+    for option in (
+        click.option("--budget", type=click.IntRange(1), help="Observations in all.  [default: as stored]"),
+        click.option(
+            "--seconds",
+            type=click.FloatRange(0, min_open=True),
+            help="Simulation time of all runs together.  [default: as stored]",
+        ),
+        click.option(
+            "--workers", type=click.IntRange(1), help="Simulations at once.  [default: as stored, else 1]"
+        ),
+        click.option("--quiet", is_flag=True, help="Show no progress bar."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--storage", help="File or URL of a database.  [default: the study file's, else FILE.db]")
+@_limits
+def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
+    """Run the study described in FILE (TOML; see `argbest init`), and keep it.
+
+    After an interruption of any kind, go on with: argbest resume STORAGE
+    """
+    from argbest import studyfile
+    from argbest.study.study import Study
+
+    described = studyfile.read(file)
+    for remark in described.remarks:
+        click.echo(f"argbest: {remark}", err=True)
+    if described.problem.simulate is None:
+        raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
+    options = _merged(described.run, given)
+    _need_a_budget(options)
+    where = storage or described.storage or str(file.with_suffix(".db"))
+    try:
+        study = Study(
+            described.problem, **described.options, storage=where, name=described.name, plan=described.plain()
+        )
+    except StorageError as error:
+        if "already" not in str(error):
+            raise
+        raise StorageError(f"{error} To go on with it: argbest resume {where}") from error
+    _simulate(study, options, where, quiet=quiet)
+
+
+@click.command()
+@of_stored_study
+@click.option("--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one.")
+@click.option("--readmit", is_flag=True, help="Try the pairs again that were set aside for their failures.")
+@_limits
+def resume(storage: str, name: str, python: str | None, readmit: bool, quiet: bool, **given: Any) -> None:
+    """Go on with the study in STORAGE; trials that were running when it ended are simulated again."""
+    study = load(storage, name, python)
+    if readmit:
+        study.readmit()
+    _simulate(study, _planned(study, given), storage, quiet=quiet)
+
+
+@click.command()
+@of_stored_study
+@click.option("--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one.")
+@_limits
+def worker(storage: str, name: str, python: str | None, quiet: bool, **given: Any) -> None:
+    """Simulate trials of the study in STORAGE until it is finished, beside any number of other workers."""
+    study = load(storage, name, python)
+    before = study.n_observations
+    _go(study, _planned(study, given), quiet=quiet)
+    n = study.n_observations
+    say(f"finished: {n} observations, {n - before} of them since this worker began")
+
+
+def _simulate(study: "Study", options: Options, where: str, *, quiet: bool) -> None:
+    problem = study.problem
+    click.echo(
+        f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
+        f"kept in {where}"
+    )
+    try:
+        _go(study, options, quiet=quiet)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(
+            f"interrupted with {study.n_observations} observations kept; go on with: argbest resume {where}"
+        ) from error
+    show_answer(study)
+    show_troubles(study)
+
+
+def _go(study: "Study", options: Options, *, quiet: bool) -> None:
+    study.run(**options, on_failure="record", progress=not quiet)
+
+
+def _planned(study: "Study", given: Options) -> Options:
+    from argbest import studyfile
+
+    options = _merged(studyfile.run_options(study.plan), given)
+    _need_a_budget(options)
+    return options
+
+
+def _merged(stored: Options, given: Options) -> Options:
+    return stored | {name: value for name, value in given.items() if value is not None}
+
+
+def _need_a_budget(options: Options) -> None:
+    if "budget" not in options and "seconds" not in options:
+        raise InputError("the study names no budget; give --budget or --seconds, or [run] in the study file.")

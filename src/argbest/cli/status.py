@@ -1,0 +1,89 @@
+"""`argbest status`: how a stored study stands, once or live."""
+
+import json
+import time
+from typing import Any
+
+import click
+
+from argbest.cli.stored import load, of_stored_study
+from argbest.cli.terminal import say, table
+
+
+@click.command()
+@of_stored_study
+@click.option("--watch", is_flag=True, help="Show it again and again until Ctrl-C or the end of the study.")
+@click.option(
+    "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Seconds between two looks."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
+    """Show how the study in STORAGE stands: progress, certainty, workers, failures."""
+    from argbest.study.overview import overview
+
+    study = load(storage, name)
+    while True:
+        now = overview(study.refresh())
+        if watch and not as_json:
+            click.clear()
+        click.echo(json.dumps(now, allow_nan=False)) if as_json else _show(now)
+        if not watch or _finished(now):
+            return
+        time.sleep(every)
+
+
+def _finished(now: dict[str, Any]) -> bool:
+    return now["budget"] is not None and now["observations"] >= now["budget"]
+
+
+def _show(now: dict[str, Any]) -> None:
+    trials, budget = now["trials"], now["budget"]
+    say(
+        f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts",
+        f"observations: {now['observations']}"
+        + (f" of {budget}" if budget else "")
+        + f"; simulation time {_duration(now['seconds_spent'])}"
+        + (f" of {_duration(now['seconds_budget'])}" if now["seconds_budget"] else ""),
+        f"trials: {trials['told']} told, {trials['pending']} under way, {trials['waiting']} waiting, "
+        f"{trials['failed']} failed",
+    )
+    certainty = now["certainty"]
+    if certainty is None:
+        say("nothing is known yet: no trial has a value.")
+    else:
+        say(
+            f"PCS so far: {certainty['pcs_e']:.3f} weighted over contexts, {certainty['pcs_m']:.3f} in the "
+            f"worst, {certainty['p_all']:.3f} in all at once",
+            f"undecided: {certainty['undecided']} of {now['n_contexts']} contexts",
+        )
+    for failure in now["failures"]:
+        say(f"failure: trial {failure['trial']}: {failure['reason']}")
+    for alternative, context in now["set_aside"]:
+        say(f"set aside: alternative {alternative!r} in context {context!r}")
+    _show_workers(now["workers"])
+
+
+def _show_workers(workers: list[dict[str, Any]]) -> None:
+    rows = [
+        (
+            worker["name"],
+            "alive" if worker["alive"] else "gone",
+            str(worker["slots"]),
+            str(worker["under_way"]),
+            f"{worker['utilisation']:.0%}",
+            _duration(max(0.0, time.time() - worker["seen"])) + " ago",
+        )
+        for worker in workers
+    ]
+    if rows:
+        table(("worker", "state", "slots", "under way", "busy", "seen"), rows)
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it: 12 s, 3 min 20 s, 5 h 2 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,0 +1,68 @@
+"""What the commands for stored studies share: which study is meant, and how its answer is shown."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from argbest.cli.terminal import say, table
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+MOST_ROWS = 40  # contexts shown in the terminal; `argbest export` has them all
+
+
+def of_stored_study(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with the argument STORAGE and the option --name."""
+    named = click.option(
+        "--name", default="study", show_default=True, help="Which study, if the database holds several."
+    )
+    return click.argument("storage")(named(command))
+
+
+def load(storage: str, name: str, python: str | None = None) -> "Study":
+    """Return the stored study, with the Python function named as its simulator."""
+    from argbest.simulators.function import Function
+    from argbest.study.study import Study
+
+    return Study.load(storage, name=name, simulate=None if python is None else Function(python, "."))
+
+
+def show_answer(study: "Study") -> None:
+    """Print the selection per context, the certificate and what went wrong."""
+    from argbest.report import curves
+
+    problem = study.problem
+    if not study.n_observations:
+        say("nothing is known yet: no trial has a value.")
+        return
+    contexts, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
+    short = dict(zip(problem.alternatives.labels, labels, strict=True))
+    columns = ("selected", "runner_up", "gap", "p_best")
+    frame = study.selection().iloc[contexts.order]
+    shown = list(zip(contexts.labels, *(frame[name].tolist() for name in columns), strict=True))
+    rows = [
+        (label, short[selected], short[rival], curves.number(gap), f"{p_best:.3f}")
+        for label, selected, rival, gap, p_best in shown[:MOST_ROWS]
+    ]
+    table((contexts.title, "selected", "runner-up", "gap", "P(best)"), rows, justify="right")
+    if len(shown) > MOST_ROWS:
+        say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
+    certificate = study.certificate()
+    undecided = certificate.pcs < curves.DECIDED
+    say(
+        f"certificate: {certificate}",
+        f"undecided: {undecided.sum()} of {len(shown)} contexts have P(best) below {curves.DECIDED:g}",
+    )
+
+
+def show_troubles(study: "Study") -> None:
+    """Print how many trials failed, the last reasons, and the pairs set aside."""
+    trials = study.trials()
+    failed = trials[trials["status"] == "failed"]
+    if len(failed):
+        trial, reason = failed["trial"].iloc[-1], failed["reason"].iloc[-1]
+        say(f"failures: {len(failed)} of {len(trials)} trials; the last, trial {trial}: {reason}")
+    for alternative, context in study.set_aside:
+        say(f"set aside after repeated failures: alternative {alternative!r} in context {context!r}")

@@ -1,0 +1,147 @@
+"""The simulator, the options of the study and those of its run in a study file."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from argbest import registry, streams
+from argbest.checks import finite, flag, indifference_zone, whole
+from argbest.errors import InputError, unknown_name
+from argbest.problems.axis import Axis
+from argbest.problems.base import Problem
+from argbest.problems.design import ExtremeContexts, RandomContexts, design
+from argbest.simulators.function import Function
+from argbest.simulators.program import Program
+from argbest.study.stopping import ExpectedPCS, OpportunityCost, Stop, WorstPCS
+from argbest.studyfile.sections import table, text, within
+
+Plain: TypeAlias = dict[str, Any]
+_OF_PROGRAMS = ("field", "retries", "backoff", "environment")
+_STOPS: dict[str, Callable[..., Stop]] = {
+    "expected-pcs": ExpectedPCS,
+    "worst-pcs": WorstPCS,
+    "opportunity-cost": OpportunityCost,
+}
+
+
+def simulator(given: object, folder: Path) -> tuple[Program | Function | None, float | None]:
+    """Return the simulator of a study file, None without one, and the time limit of a Python function.
+
+    Programs run in the folder of the file and functions are looked up there, unless ``folder`` names another.
+    """
+    if given is None:
+        return None, None
+    options = table("[simulator]", given)
+    if ("command" in options) == ("python" in options):
+        raise InputError("[simulator] needs either command = [...] or python = 'module:function'.")
+    at = folder / text("[simulator] folder", options.get("folder", "."))
+    if not at.is_dir():
+        raise InputError(f"[simulator] folder: there is no folder {str(at)!r}. Make it, or correct the path.")
+    options["folder"] = str(at.resolve())
+    with within("[simulator]"):
+        if "command" in options:
+            return Program.from_plain(options), None
+        for key in _OF_PROGRAMS:
+            if key in options:
+                raise InputError(f"{key} is for programs (command = [...]), not for Python functions.")
+        timeout = options.pop("timeout", None)
+        function = Function.from_plain(options)
+        _ = function.target  # imported now, so that a mistake costs no simulation
+        return function, None if timeout is None else finite("timeout", timeout, above=0)
+
+
+def remarks(simulate: Program | Function | None, alternatives: Axis, contexts: Axis) -> tuple[str, ...]:
+    """Return what is worth telling of a simulator, after refusing one that does not fit the problem."""
+    if not isinstance(simulate, Program):
+        return ()
+    with within("[simulator] command"):
+        return simulate.check(
+            *([axis.item(i) for i in range(len(axis))] for axis in (alternatives, contexts))
+        )
+
+
+def study_options(given: object, problem: Problem) -> dict[str, Any]:
+    """Return the options of `Study` that a study file gives."""
+    options = {} if given is None else table("[study]", given)
+    for key, registered in (("policy", registry.POLICIES), ("model", registry.MODELS)):
+        if key in options and options[key] not in list(registered):  # what is given may have no hash
+            raise unknown_name(f"[study] {key}", options[key], registered)
+    if "seed" in options:
+        whole("[study] seed", options["seed"], at_least=0, below=2**64)
+    if "refit_every" in options:
+        whole("[study] refit_every", options["refit_every"], at_least=1)
+    if "common_random_numbers" in options:
+        flag("[study] common_random_numbers", options["common_random_numbers"])
+    if "initial" in options:
+        with within("[study] initial"):
+            options["initial"] = _initial(options["initial"])
+            designed(problem, options)
+    with within("[study] model"):
+        _, model = registry.choose(options.get("policy", "gp-c-ocba"), options.get("model"))
+        model.check(problem.shape, problem.setting)
+    return options
+
+
+def designed(problem: Problem, options: Mapping[str, Any]) -> int:
+    """Return the number of replications of the initial design."""
+    generator = streams.generator(options.get("seed", 0), streams.Purpose.DESIGN)
+    return len(design(options.get("initial", 2)).pairs(problem, generator))
+
+
+def run_section(given: object) -> Plain:
+    """Return the [run] of a study file as JSON-ready values, checked."""
+    options = {} if given is None else table("[run]", given)
+    run_options(options)
+    return options
+
+
+def run_options(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `Study.run` that `StudyFile.plain` described."""
+    options = dict(plain)
+    for key in ("budget", "workers", "batch"):
+        if key in options:
+            whole(f"[run] {key}", options[key], at_least=1)
+    for key in ("seconds", "timeout"):
+        if key in options:
+            options[key] = finite(f"[run] {key}", options[key], above=0)
+    if "confirm" in options:
+        share = options["confirm"]
+        number = isinstance(share, int | float) and not isinstance(share, bool)
+        if not number or not 0 <= share < 1:
+            raise InputError(
+                f"[run] confirm must be a share of the budget, from 0 to below 1; got {share!r}."
+            )
+        if share and "budget" not in options:
+            raise InputError("[run] confirm is a share of the budget of samples; give budget too.")
+    if "stop" in options:
+        options["stop"] = _stop(options["stop"])
+    return options
+
+
+def _stop(given: object) -> Stop:
+    options = table("[run] stop", given)
+    rule = options.pop("rule", None)
+    if rule not in list(_STOPS):
+        raise unknown_name("[run] stop rule", rule, _STOPS)
+    if "target" not in options:
+        raise InputError("[run] stop needs a target, for example { rule = 'expected-pcs', target = 0.95 }.")
+    if "delta" in options and rule == "opportunity-cost":
+        raise InputError("[run] stop: the opportunity cost has no indifference zone; leave delta out.")
+    with within("[run] stop"):
+        indifference_zone(options.get("delta", 0.0))
+        return _STOPS[rule](**options)
+
+
+def _initial(given: object) -> object:
+    """Return what `Study` takes as its initial design."""
+    if not isinstance(given, Mapping):
+        design(given)
+        return given
+    options = table("[study] initial", given)
+    if set(options) == {"extreme_contexts"}:
+        return ExtremeContexts(options["extreme_contexts"])
+    if "random_contexts" in options and "extreme_contexts" not in options:
+        return RandomContexts(
+            options["random_contexts"], replace=flag("replace", options.get("replace", False))
+        )
+    raise InputError(f"got {given!r}; expected random_contexts = NUMBER or extreme_contexts = REPLICATIONS.")

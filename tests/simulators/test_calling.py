@@ -1,0 +1,244 @@
+"""Every job has an outcome, whatever the simulator does, and however it wants to be called."""
+
+import functools
+import pickle
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import misbehaving
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from argbest.errors import InputError, SimulationError
+from argbest.simulators.calling import Outcome, batched, evaluate, number, one_call, vectorised
+
+JOBS = [("a", 1, 5), ("bb", 2, 7), ("a", 1, 9), ("a", 2, 5), ("bb", 2, 8)]
+EXPECTED = [11.005, 22.007, 11.009, 21.005, 22.008]
+
+
+def values(outcomes: list[Outcome]) -> list[float | None]:
+    return [outcome.value for outcome in outcomes]
+
+
+def reasons(outcomes: list[Outcome]) -> list[str | None]:
+    return [outcome.reason for outcome in outcomes]
+
+
+@pytest.mark.parametrize(
+    "simulate", [misbehaving.reward, misbehaving.reward_of_seeds, misbehaving.reward_of_jobs]
+)
+def test_all_ways_of_calling_give_the_same_values_in_the_order_of_the_jobs(
+    simulate: Callable[..., Any],
+) -> None:
+    outcomes = evaluate(simulate, JOBS)
+    assert values(outcomes) == EXPECTED
+    assert reasons(outcomes) == [None] * 5
+    assert all(outcome.seconds >= 0 for outcome in outcomes)
+    assert evaluate(simulate, []) == []
+    assert [one_call(simulate)(*job).value for job in JOBS] == EXPECTED
+    assert pickle.loads(pickle.dumps(simulate)) is simulate  # noqa: S301
+
+
+def test_a_batched_simulator_is_called_once_per_pair() -> None:
+    calls: list[tuple[object, object, list[int]]] = []
+
+    @batched
+    def simulate(alternative: object, context: object, seeds: list[int]) -> Any:
+        calls.append((alternative, context, seeds))
+        return np.array(seeds, dtype=float)
+
+    assert values(evaluate(simulate, JOBS)) == [5.0, 7.0, 9.0, 5.0, 8.0]
+    assert calls == [("a", 1, [5, 9]), ("bb", 2, [7, 8]), ("a", 2, [5])]
+    calls.clear()
+    rows = [
+        ({"servers": 1}, 1.0, 0),
+        ({"servers": 1}, 1, 1),
+        ({"servers": 1}, 1.0, 2),
+        ({"servers": "1"}, 1, 3),
+    ]
+    assert values(evaluate(simulate, rows)) == [0.0, 1.0, 2.0, 3.0]
+    assert [seeds for _, _, seeds in calls] == [[0, 2], [1], [3]]
+
+
+def test_a_vectorised_simulator_is_called_once() -> None:
+    calls: list[Any] = []
+
+    @vectorised
+    def simulate(*given: Any) -> Any:
+        calls.append(given)
+        return np.arange(5)
+
+    assert values(evaluate(simulate, JOBS)) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert calls == [(["a", "bb", "a", "a", "bb"], [1, 2, 1, 2, 2], [5, 7, 9, 5, 8])]
+
+
+class Batch:
+    @batched
+    def __call__(self, alternative: str, context: int, seeds: list[int]) -> list[float]:
+        return misbehaving.reward_of_seeds(alternative, context, seeds)
+
+    @vectorised
+    def method(self, alternatives: list[str], contexts: list[int], seeds: list[int]) -> list[float]:
+        return misbehaving.reward_of_jobs(alternatives, contexts, seeds)
+
+
+def partly(extra: float, alternatives: list[str], contexts: list[int], seeds: list[int]) -> list[float]:
+    return [extra + value for value in misbehaving.reward_of_jobs(alternatives, contexts, seeds)]
+
+
+def test_marks_are_found_on_methods_objects_and_below_partials() -> None:
+    assert values(evaluate(Batch(), JOBS)) == EXPECTED
+    assert values(evaluate(Batch().method, JOBS)) == EXPECTED
+    marked = functools.partial(functools.partial(vectorised(partly)), 0.0)
+    assert values(evaluate(marked, JOBS)) == EXPECTED
+    with pytest.raises(
+        InputError, match="cannot be marked as batched or vectorised; decorate a plain function"
+    ):
+        batched(len)
+
+
+def test_an_exception_is_the_reason_and_the_next_job_runs() -> None:
+    def simulate(alternative: str, context: int, seed: int) -> float:
+        if seed == 7:
+            raise ValueError("no servers")
+        if seed == 8:
+            raise SimulationError("the program ended with exit code 2")
+        if seed == 9:
+            raise KeyError
+        return 1.0
+
+    outcomes = evaluate(simulate, JOBS)
+    assert values(outcomes) == [1.0, None, None, 1.0, None]
+    expected = [None, "ValueError: no servers", "KeyError", None, "the program ended with exit code 2"]
+    assert reasons(outcomes) == expected
+    assert isinstance(outcomes[1].error, ValueError)
+    sent = pickle.loads(pickle.dumps(outcomes))  # noqa: S301
+    assert sent == outcomes
+    assert sent[1].error is None
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_wish_to_stop_is_not_a_failure(stop: type[BaseException]) -> None:
+    def simulate(alternative: str, context: int, seed: int) -> float:
+        raise stop("enough")
+
+    with pytest.raises(stop, match="enough"):
+        evaluate(simulate, JOBS)
+
+
+class Rude:
+    def __repr__(self) -> str:
+        raise RuntimeError("not shown")
+
+
+class RudeError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not shown")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (True, "True"),
+        (np.True_, r"np\.True_"),
+        ("3.5", "'3.5'"),
+        (b"3", "b'3'"),
+        (None, "None"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+        (np.float32("inf"), r"np\.float32\(inf\)"),
+        (1e151, "1e\\+151"),
+        (10**400, "10+.*0"),
+        ([1.0], r"\[1\.0\]"),
+        ((1.0, 2.0, 3), r"\(1\.0, 2\.0, 3\)"),
+        (np.array([1.0, 2.0]), r"array\(\[1\., 2\.\]\)"),
+        (np.array("x"), "array"),
+        (1 + 2j, r"\(1\+2j\)"),
+        (Decimal("sNaN"), r"Decimal\('sNaN'\)"),
+        ({"value": 1.0}, r"\{'value': 1\.0\}"),
+        (Rude(), "<Rude instance at|an object of type Rude"),
+    ],
+)
+def test_what_is_no_number_is_a_reason(value: object, shown: str) -> None:
+    with pytest.raises(SimulationError, match=f"^it returned ({shown}).*, which is not one finite number$"):
+        number(value)
+    [outcome] = evaluate(lambda a, c, s: value, [("a", 1, 5)])
+    assert outcome.value is None
+    assert outcome.reason is not None
+    assert outcome.reason.startswith("it returned ")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2, 2.0, np.float32(2), np.int64(2), np.array(2.0), np.array([2]), Fraction(4, 2), Decimal(2), -1e150],
+    ids=repr,
+)
+def test_numbers_of_all_kinds_are_numbers(value: Any) -> None:
+    found = number(value)
+    assert type(found) is float
+    assert found == float(np.asarray(value, dtype=float).item())
+
+
+def test_an_error_that_cannot_be_told_has_a_reason_all_the_same() -> None:
+    def simulate(alternative: str, context: int, seed: int) -> float:
+        raise RudeError
+
+    assert reasons(evaluate(simulate, JOBS[:1])) == ["RudeError"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1.0], "it returned 1 values; expected one value per seed, here 2"),
+        (3.0, "it returned 3.0; expected one value per seed, here 2"),
+        ("ab", "it returned 'ab'; expected one value per seed, here 2"),
+        ({1: 2, 3: 4}, "it returned {1: 2, 3: 4}; expected one value per seed, here 2"),
+        (None, "it returned None; expected one value per seed, here 2"),
+    ],
+)
+def test_a_batch_needs_one_value_per_seed(given: object, message: str) -> None:
+    @batched
+    def simulate(alternative: str, context: int, seeds: list[int]) -> object:
+        return given if context == 1 else seeds
+
+    outcomes = evaluate(simulate, JOBS)
+    assert reasons(outcomes) == [message, None, message, None, None]
+    assert values(outcomes) == [None, 7.0, None, 5.0, 8.0]
+
+
+def test_one_bad_value_of_a_batch_spoils_only_its_own_job() -> None:
+    @batched
+    def simulate(alternative: str, context: int, seeds: list[int]) -> list[float]:
+        if context == 2 and alternative == "bb":
+            raise ValueError("crowded")
+        return [float("nan") if seed == 9 else 1.0 for seed in seeds]
+
+    outcomes = evaluate(simulate, JOBS)
+    nan = "it returned nan, which is not one finite number"
+    assert reasons(outcomes) == [None, "ValueError: crowded", nan, None, "ValueError: crowded"]
+
+
+def test_time_is_measured_and_shared_among_the_jobs_of_a_call() -> None:
+    @batched
+    def simulate(alternative: str, context: int, seeds: list[int]) -> list[int]:
+        time.sleep(0.2)
+        return seeds
+
+    outcomes = evaluate(simulate, JOBS[:3])
+    assert outcomes[0].seconds == outcomes[2].seconds
+    assert 0.1 <= outcomes[0].seconds < 0.2 <= outcomes[1].seconds
+    [single] = evaluate(misbehaving.after_as_simulator, [("a", 1, 0)])
+    assert single.reason == "RuntimeError: late"
+    assert single.seconds >= 0.05
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.integers(0, 99)), max_size=20))
+def test_grouping_never_changes_what_a_job_gets(jobs: list[tuple[str, int, int]]) -> None:
+    expected = [misbehaving.reward(*job) for job in jobs]
+    for simulate in (misbehaving.reward, misbehaving.reward_of_seeds, misbehaving.reward_of_jobs):
+        assert values(evaluate(simulate, jobs)) == expected

@@ -1,0 +1,165 @@
+"""Nothing outlives a simulation: not after time-out, interruption, or the death of argbest itself."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import argbest
+from argbest import SimulationError
+from argbest.simulators import guard
+from argbest.simulators.program import Program
+
+fcntl = pytest.importorskip("fcntl", reason="process groups are a matter of POSIX")
+
+# A family of three, each of which holds a lock as long as it lives; the parent goes on as told.
+FAMILY = """
+import fcntl, os, sys, time
+def hold(name):
+    lock = open(name, "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.write("held")
+    lock.flush()
+    return lock
+parent = hold("parent.lock")
+if os.fork() == 0:
+    parent.close()
+    child = hold("child.lock")
+    if os.fork() == 0:
+        child.close()
+        grandchild = hold("grandchild.lock")
+    time.sleep(120)
+def holds(name):
+    return os.path.exists(name) and os.path.getsize(name)
+while not (holds("child.lock") and holds("grandchild.lock")):
+    time.sleep(0.01)
+print(3.5, flush=True)
+"""
+NAMES = ("parent", "child", "grandchild")
+
+# A process that knows the rooms of argbest but does not load all of them first.
+LIGHT = f"""
+import signal, sys, types
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.modules["argbest"] = types.ModuleType("argbest")
+sys.modules["argbest"].__path__ = {list(argbest.__path__)!r}
+"""
+
+
+def family(folder: Path, then: str, **options: float) -> Program:
+    (folder / "family.py").write_text(FAMILY + then)
+    return Program(["{python}", "-I", "-S", "family.py"], folder=str(folder), **options)  # type: ignore[arg-type]
+
+
+def alive(folder: Path) -> list[str]:
+    """Who still holds a lock; a zombie holds none."""
+    held = []
+    for name in NAMES:
+        with (folder / f"{name}.lock").open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                held.append(name)
+    return held
+
+
+def assert_all_die(folder: Path) -> None:
+    limit = time.monotonic() + 10
+    while alive(folder) and time.monotonic() < limit:
+        time.sleep(0.02)
+    assert alive(folder) == []
+
+
+def wait_for_family(folder: Path) -> None:
+    limit = time.monotonic() + 30
+    while time.monotonic() < limit:
+        files = [folder / f"{name}.lock" for name in NAMES]
+        if all(file.exists() and file.stat().st_size for file in files):
+            return
+        time.sleep(0.02)
+    pytest.fail("the program did not start")
+
+
+def test_a_program_out_of_time_dies_with_its_children(tmp_path: Path) -> None:
+    program = family(tmp_path, "time.sleep(120)", timeout=2.0)
+    with pytest.raises(SimulationError, match="killed after its time-out of 2 s"):
+        program("a", "c", 1)
+    assert_all_die(tmp_path)
+
+
+def test_children_left_behind_neither_delay_the_reward_nor_survive(tmp_path: Path) -> None:
+    began = time.monotonic()
+    assert family(tmp_path, "")("a", "c", 1) == 3.5
+    assert time.monotonic() - began < 60
+    assert_all_die(tmp_path)
+
+
+def test_a_failing_program_takes_its_children_along(tmp_path: Path) -> None:
+    with pytest.raises(SimulationError, match="exit code 9"):
+        family(tmp_path, "sys.exit(9)")("a", "c", 1)
+    assert_all_die(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_whatever_ends_argbest_ends_the_program_and_its_children(name: str, tmp_path: Path) -> None:
+    program = family(tmp_path, "time.sleep(120)")
+    code = f"{LIGHT}\nfrom argbest.simulators.program import Program\n{program!r}('a', 'c', 1)"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) as process:
+        wait_for_family(tmp_path)
+        assert alive(tmp_path) == list(NAMES)
+        process.send_signal(signal.Signals[name])
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode in (-signal.Signals[name], 130)
+    assert (b"KeyboardInterrupt" in stderr) == (name == "SIGINT")
+    assert_all_die(tmp_path)
+
+
+def test_a_guard_that_was_killed_is_replaced() -> None:
+    program = Program(["echo", "{alternative}"])
+    assert program(1, 0, 0) == 1
+    first = guard._GUARD._process
+    assert first is not None
+    first.kill()
+    first.wait()
+    assert program(2, 0, 0) == 2
+    second = guard._GUARD._process
+    assert second is not None
+    assert second.pid != first.pid
+    assert second.poll() is None
+
+
+def test_a_fork_has_a_guard_of_its_own() -> None:
+    code = LIGHT + (
+        "import os\n"
+        "from argbest.simulators import guard\n"
+        "guard.watch(2**22 + 12345)\n"
+        "first = guard._GUARD._process.pid\n"
+        "if (child := os.fork()) == 0:\n"
+        "    own = guard._GUARD._process is None\n"
+        "    guard.release(2**22 + 12345)\n"
+        "    os._exit(0 if own and guard._GUARD._process.pid != first else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
+
+
+def test_a_program_runs_where_no_guard_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = guard._Guard()
+    monkeypatch.setattr(guard, "_GUARD", fresh)
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert Program(["echo", "{alternative}"])(3, 0, 0) == 3
+    assert fresh._process is None
+
+
+def test_no_zombie_is_left() -> None:
+    for number in range(3):
+        assert Program(["echo", "{alternative}"])(number, 0, 0) == number
+    try:
+        ended, _ = os.waitpid(-1, os.WNOHANG)  # 0: only living children, such as the guard
+    except ChildProcessError:
+        ended = 0
+    assert ended == 0

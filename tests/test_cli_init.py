@@ -1,0 +1,50 @@
+"""`argbest init`: two files and the next command, or a line that says why not."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from argbest.cli.group import _Group
+from argbest.cli.init import init
+from argbest.studyfile.reading import read
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(_Group(commands={"init": init}), ["init", *arguments])
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_init_writes_a_study_that_can_be_read_and_names_the_next_command(tmp_path: Path) -> None:
+    result = call()
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["simulate.py", "study.toml"]
+    assert result.stdout == (
+        "written: study.toml (the study) and simulate.py (its simulator)\nnext: argbest run study.toml\n"
+    )
+    assert read("study.toml").problem.name == "call-centre"
+
+
+def test_init_takes_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "my studies" / "first.toml"
+    result = call(str(path))
+    assert result.stdout.splitlines()[-1] == f"next: argbest run {shlex.quote(str(path))}"
+    assert read(path).storage == str(path.resolve().with_suffix(".db"))
+
+
+def test_init_does_not_overwrite_unless_forced(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("mine")
+    result = call()
+    assert result.exit_code == 2
+    assert (
+        "'study.toml' exists already and is left alone. Name another file, or use --force." in result.stderr
+    )
+    assert (tmp_path / "study.toml").read_text() == "mine"
+    assert not (tmp_path / "simulate.py").exists()
+    assert call("--force").exit_code == 0
+    assert read("study.toml").problem.shape == (5, 5)
