@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from argbest.paper import covid_drawing
 from argbest.paper.epidemic import SPLIT, epidemic, spread
 from argbest.paper.plan import Plan
 from argbest.problems.covid.parameters import Outbreak
@@ -31,3 +32,4 @@ def test_the_curve_ends_with_the_infections_that_the_simulator_counts(tmp_path: 
     assert first["mean"].tolist() == [125, 300, 500]
     assert len(outcome.table) == 15
     assert (tmp_path / "covid_epidemic.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert all(len(ax.collections) == 5 for ax in covid_drawing.epidemic(numbers).axes)  # bands

@@ -80,3 +80,4 @@ def test_figure_4_takes_the_runs_of_figure_3_and_draws_them(
     assert ((found["seconds"] > 0) & (found["seconds"] < 1)).all()
     assert (found["decisions"] == 10).all()
     assert outcome.table["policy"].tolist() == [*covid_runs.POLICIES]
+    assert any("counted for all later decisions too" in note for note in outcome.notes)

@@ -22,6 +22,8 @@ GROUPS = {
     "recovered": ("R",),
     "ever infected": ("E", "P", "I", "M", "V", "QI", "R"),
 }
+_SUM = "#1a1a1a"  # nearly black, so that the wide band of the sum is not taken for one of its parts
+_GROUP_COLOURS = dict(zip(GROUPS, (*COLOURS[: len(GROUPS) - 1], _SUM), strict=True))
 
 
 def by_samples(curves: pd.DataFrame, policies: Sequence[str], subtitles: dict[str, str]) -> "Figure":
@@ -59,11 +61,11 @@ def epidemic(numbers: pd.DataFrame) -> "Figure":
     axes = figure.subplots(1, len(populations), squeeze=False).ravel()
     for ax, population in zip(axes, populations, strict=True):
         own = numbers[numbers["population"] == population]
-        for i, group in enumerate(GROUPS):
+        for (group, colour), dashes in zip(_GROUP_COLOURS.items(), DASHES, strict=False):
             line = own[own["group"] == group]
-            style = {"color": COLOURS[i], "linestyle": DASHES[i]}
-            ax.plot(line["day"], line["mean"], linewidth=1.4, label=group, **style)
-            ax.fill_between(line["day"], line["low"], line["high"], color=COLOURS[i], alpha=0.15, linewidth=0)
+            ax.plot(line["day"], line["mean"], color=colour, linestyle=dashes, linewidth=1.4, label=group)
+            ax.fill_between(line["day"], line["low"], line["high"], color=colour, alpha=0.2, linewidth=0)
+        ax.set_ylim(bottom=0.0)
         ax.set_title(f"population {population}: {own['size'].iloc[0]:,} people", fontsize=9)
         ax.set_xlabel("day", fontsize=9)
         _tidy(ax)

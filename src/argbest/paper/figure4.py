@@ -24,7 +24,7 @@ def figure4(plan: Plan) -> Outcome:
     """Return Figure 4: the curves of Figure 3 over the time a study would take; nothing sleeps.
 
     n samples of which n₀ are initial take n s + (n − n₀) d seconds: s is the stated time of a simulation, d
-    the measured processor time of a decision.
+    the measured processor time of a decision, the mean of the first ones taken for all.
     """
     plan = covid_runs.usual(plan)
     numbers = covid_runs.curves(plan)
@@ -39,8 +39,9 @@ def figure4(plan: Plan) -> Outcome:
         lambda: covid_drawing.by_time(timed, covid_runs.POLICIES, tuple(covid_runs.PROBLEMS), SIMULATIONS),
     )
     notes = (
-        f"ms: processor time of a decision, the mean of {n} in one live study each after its initial design, "
-        f"a refit of the model every {_REFIT} samples included, simulations not. Measured on this machine.",
+        f"ms: processor time of a decision, the mean of the first {n} of one live study each after its "
+        f"initial design, a refit of the model every {_REFIT} samples included, simulations not. Measured on "
+        "this machine, and counted for all later decisions too.",
         verdict(measured),
         "hours: until the mean PCS_E first reaches the level, linear between checkpoints; > if never.",
     )
@@ -49,7 +50,7 @@ def figure4(plan: Plan) -> Outcome:
 
 
 def decisions(n: int, seed: int) -> pd.DataFrame:
-    """Return the processor time of a decision per problem and policy, from n decisions of one live study."""
+    """Return the processor time of a decision per problem and policy: the first n of one live study."""
     rows = []
     for name in covid_runs.PROBLEMS:
         for policy in covid_runs.POLICIES:

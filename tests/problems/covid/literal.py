@@ -1,13 +1,20 @@
 """The disease as its description reads, one population and one run at a time: slow, no step merged."""
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
-from argbest.core.arrays import IntArray
+from argbest.core.arrays import Array, IntArray
 from argbest.problems.covid.parameters import Outbreak, Stay
 
 E, P, I, M, V = range(5)  # noqa: E741
+
+
+@cache
+def law(stay: Stay) -> Array:
+    """The probabilities of a stay; they add up to 1 to the last digit, as NumPy wants them."""
+    return np.asarray(stay.pmf / stay.pmf.sum())
 
 
 @dataclass
@@ -28,7 +35,7 @@ class Run:
         return int(self.rng.binomial(n, p))
 
     def stays(self, n: int, stay: Stay) -> list[int]:
-        return [int(k) for k in self.rng.multinomial(n, stay.pmf / stay.pmf.sum())]
+        return [int(k) for k in self.rng.multinomial(n, law(stay))]
 
     def begin(self, cases: int) -> None:
         late = self.outbreak.late.longest

@@ -1,6 +1,8 @@
 """Each step of a day, and whole runs, against the literal description on tiny populations."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -37,26 +39,49 @@ LOCAL = np.array([40.0, 9.0, TESTED, INFECTION, CONTACTS])
 WIDTH = TINY.hazards.shape[1] - 1
 
 
+def p_value(classes: IntArray) -> float:
+    """Of a two-sample chi-square test: outcomes, the first half ours, the second theirs, rare ones merged."""
+    names = np.unique(classes, return_inverse=True)[1].ravel()
+    frequent = np.bincount(names)[names] >= 20
+    merged = np.unique(np.where(frequent, names + 1, 0), return_inverse=True)[1].ravel()
+    table = np.array([np.bincount(half, minlength=merged.max() + 1) for half in np.split(merged, 2)])
+    kept = table[:, table.sum(axis=0) >= 10]
+    return float(stats.chi2_contingency(kept).pvalue) if kept.shape[1] > 1 else 1.0
+
+
+def both(ours: IntArray, theirs: IntArray) -> list[IntArray]:
+    """Outcomes of every coordinate that varies, numbered from 0, ours before theirs."""
+    columns = np.concatenate([ours, theirs]).T
+    return [np.unique(x, return_inverse=True)[1].ravel() for x in columns if np.ptp(x) > 0]
+
+
+def p_values_alone(ours: IntArray, theirs: IntArray) -> list[float]:
+    """Of tests of every coordinate by itself: they see no dependence."""
+    return [p_value(x) for x in both(ours, theirs)]
+
+
 def p_values(ours: IntArray, theirs: IntArray) -> list[float]:
-    """Of two-sample chi-square tests: of every coordinate, and of the joint outcome with rare ones merged."""
-    both = np.concatenate([ours, theirs])
-    joint = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1, 1)
-    found = []
-    for column in np.concatenate([both, joint], axis=1).T:
-        classes = np.unique(column, return_inverse=True)[1].ravel()
-        frequent = np.bincount(classes)[classes] >= 20
-        merged = np.unique(np.where(frequent, classes + 1, 0), return_inverse=True)[1].ravel()
-        table = np.array([np.bincount(half, minlength=merged.max() + 1) for half in np.split(merged, 2)])
-        if table.shape[1] > 1:
-            kept = table[:, table.sum(axis=0) >= 10]
-            found.append(float(stats.chi2_contingency(kept).pvalue))
-    return found
+    """Of tests of every coordinate, of every two together, and of all together."""
+    columns = both(ours, theirs)
+    pairs = [p_value(x * (y.max() + 1) + y) for x, y in combinations(columns, 2)]
+    every = np.unique(np.array(columns), axis=1, return_inverse=True)[1].ravel()
+    return [*map(p_value, columns), *pairs, p_value(every)]
 
 
-def morning(rng: np.random.Generator) -> literal.Run:
+def outcome(people: IntArray, stays: IntArray) -> IntArray:
+    """All counts and some of their sums, so that what must add up is compared as well.
+
+    The sums are everybody in each stage, QM + QV, M + V, and M + V + R: those whom I has let go.
+    """
+    quarantined, late = people[disease.QM] + people[disease.QV], stays[disease.M :].sum()
+    sums = [*stays.sum(axis=1), quarantined, late, late + people[disease.R]]
+    return np.concatenate([people, stays.ravel(), sums])
+
+
+def morning(rng: np.random.Generator, kind: type[literal.Run] = literal.Run) -> literal.Run:
     """A population with somebody everywhere, the same every time."""
     stage = [[3, 2], [1, 2], [2, 0, 3], [1, 2, 0, 1], [2, 1, 1, 3]]
-    return literal.Run(rng, TINY, 9, TESTED, stage, 4, 2, 3, 1)
+    return kind(rng, TINY, 9, TESTED, stage, 4, 2, 3, 1)
 
 
 def ours_after(step: Callable[[IntArray, IntArray, IntArray], None]) -> IntArray:
@@ -64,32 +89,40 @@ def ours_after(step: Callable[[IntArray, IntArray, IntArray], None]) -> IntArray
     for seed in range(N):
         people, stays = literal.counts(morning(np.random.default_rng(0)), WIDTH)
         step(draws.stream(seed, 0), people, stays)
-        outcomes.append(np.concatenate([people, stays.ravel()]))
+        outcomes.append(outcome(people, stays))
     return np.array(outcomes)
 
 
-def theirs_after(step: Callable[[literal.Run], None]) -> IntArray:
-    outcomes, rng = [], np.random.default_rng(5)
+def theirs_after(
+    step: Callable[[literal.Run], None], kind: type[literal.Run] = literal.Run, seed: int = 5
+) -> IntArray:
+    outcomes, rng = [], np.random.default_rng(seed)
     for _ in range(N):
-        run = morning(rng)
+        run = morning(rng, kind)
         step(run)
-        people, stays = literal.counts(run, WIDTH)
-        outcomes.append(np.concatenate([people, stays.ravel()]))
+        outcomes.append(outcome(*literal.counts(run, WIDTH)))
     return np.array(outcomes)
 
 
-# Every comparison below makes at most 26 tests at level 1e-6: false-alarm rate below 3e-5 each.
-LEVEL = 1e-6
+# At most 28 coordinates vary: a comparison makes at most 28 + 378 + 1 tests at this level, so the false-alarm
+# rate of each test below that makes one comparison is at most 4.1e-5.
+LEVEL = 1e-7
+
+
+def find(run: literal.Run) -> None:
+    """Test and report, and show the number found in the place of the recovered."""
+    run.recovered = run.test() + run.report()
+
+
+def go_on(run: literal.Run) -> None:
+    run.recovered += run.progress(6)
 
 
 def test_testing_and_self_report_have_the_law_of_the_description() -> None:
     def ours(state: IntArray, people: IntArray, stays: IntArray) -> None:
-        people[disease.R] = disease.detect(state, people, stays, LOCAL, TINY.rates)  # shows the number found
+        people[disease.R] = disease.detect(state, people, stays, LOCAL, TINY.rates)
 
-    def theirs(run: literal.Run) -> None:
-        run.recovered = run.test() + run.report()
-
-    assert min(p_values(ours_after(ours), theirs_after(theirs))) > LEVEL
+    assert min(p_values(ours_after(ours), theirs_after(find))) > LEVEL
 
 
 @pytest.mark.parametrize("due", [1, 9])
@@ -119,10 +152,33 @@ def test_progression_has_the_law_of_the_description() -> None:
     def ours(state: IntArray, people: IntArray, stays: IntArray) -> None:
         people[disease.R] += disease.progress(state, stays, 6, TINY.mild_share, TINY.hazards)
 
-    def theirs(run: literal.Run) -> None:
-        run.recovered += run.progress(6)
+    assert min(p_values(ours_after(ours), theirs_after(go_on))) > LEVEL
 
-    assert min(p_values(ours_after(ours), theirs_after(theirs))) > LEVEL
+
+class DrawnApart(literal.Run):
+    """A wrong disease: the mild and the severe of a group are drawn apart and need not add up to it.
+
+    Each number but the recovered has by itself the right law.
+    """
+
+    def quarantine_unlabelled(self, n: int) -> None:
+        self.mild_quarantined += self.binomial(n, self.outbreak.mild_share)
+        self.severe_quarantined += self.binomial(n, 1 - self.outbreak.mild_share)
+
+    def enter_late(self, n: int) -> int:
+        mild = self.binomial(n, self.outbreak.mild_share)
+        severe = self.binomial(n, 1 - self.outbreak.mild_share)
+        return self.enter(literal.M, mild, self.outbreak.late) + self.enter(
+            literal.V, severe, self.outbreak.late
+        )
+
+
+@pytest.mark.parametrize("step", [find, go_on])
+def test_the_comparison_notices_that_counts_do_not_go_together(step: Callable[[literal.Run], None]) -> None:
+    right, wrong = theirs_after(step), theirs_after(step, DrawnApart, seed=6)
+    assert min(p_values(right, wrong)) < 1e-100
+    alone = np.delete(np.arange(5 + 5 * WIDTH), disease.R)  # at most 19 tests: false-alarm rate 1.9e-6
+    assert min(p_values_alone(right[:, alone], wrong[:, alone])) > LEVEL
 
 
 def test_leaving_quarantine_has_the_law_of_the_description() -> None:
@@ -132,13 +188,15 @@ def test_leaving_quarantine_has_the_law_of_the_description() -> None:
     assert min(p_values(ours_after(ours), theirs_after(literal.Run.leave_quarantine))) > LEVEL
 
 
-def test_whole_runs_have_the_law_of_the_description() -> None:
-    ours = curves(TINY, (1.0,), np.arange(N))[:, 0, -1]
+@pytest.mark.parametrize("delay", [0, 1, 2])
+def test_whole_runs_have_the_law_of_the_description(delay: int) -> None:
+    outbreak = replace(TINY, tracing_delay=delay)
+    ours = curves(outbreak, (1.0,), np.arange(N))[:, 0, -1]
     rng, theirs = np.random.default_rng(3), []
     for _ in range(N):
-        run = literal.Run(rng, TINY, 40, TESTED)
+        run = literal.Run(rng, outbreak, 40, TESTED)
         run.begin(9)
-        run.live(TINY.days, INFECTION, CONTACTS)
+        run.live(outbreak.days, INFECTION, CONTACTS)
         theirs.append(run.totals())
     assert min(p_values(ours, np.array(theirs))) > LEVEL
 
@@ -151,6 +209,12 @@ def test_the_start_has_the_law_of_the_description() -> None:
         run.begin(9)
         theirs.append(run.totals())
     assert min(p_values(ours, np.array(theirs))) > LEVEL
+
+
+def test_the_comparison_tells_delays_of_tracing_apart() -> None:
+    outbreaks = [replace(TINY, tracing_delay=delay) for delay in range(3)]
+    last = [curves(o, (1.0,), np.arange(N) + i * N)[:, 0, -1] for i, o in enumerate(outbreaks)]
+    assert max(min(p_values(*pair)) for pair in combinations(last, 2)) < 1e-100
 
 
 def test_the_comparison_notices_a_small_change_of_the_model() -> None:

@@ -80,7 +80,7 @@ def test_certain_outcomes_are_certain() -> None:
 
 
 def test_streams_of_one_seed_are_independent_of_each_other() -> None:
-    # 40 correlations of 4,000 numbers each: below 5 standard errors, false-alarm rate 3e-5.
+    # 45 correlations of 4,000 numbers each: below 5 standard errors, false-alarm rate 3e-5.
     states = [draws.stream(9, number) for number in range(10)]
     numbers = np.array([[draws.uniform(state) for _ in range(4_000)] for state in states])
     correlation = np.corrcoef(numbers)[np.triu_indices(10, 1)]

@@ -12,8 +12,9 @@ from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Item
 from argbest.problems.base import Problem
 from argbest.problems.covid import tables
+from argbest.problems.covid.inputs import checked_outbreak, checked_runs, possible
 from argbest.problems.covid.parameters import Outbreak
-from argbest.problems.covid.simulator import OutbreakRuns, checked_seeds
+from argbest.problems.covid.simulator import OutbreakRuns
 from argbest.streams import Purpose, philox
 
 REGIONAL_CASES = ((100, 300, 500, 700), (200, 500, 800, 1100))  # in population 1, in population 3
@@ -70,7 +71,7 @@ def allocation_problem(
     `contacts`, `tests` and `cases_1`, `cases_2`, ..., the outbreak's own values serving for the rest. `table`
     holds the moments of one population's infections where they are known; its sums are then the truth.
     """
-    outbreak = Outbreak() if outbreak is None else outbreak
+    outbreak = Outbreak() if outbreak is None else checked_outbreak(outbreak)
     rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
     runs = OutbreakRuns(outbreak, rows, columns, _shares(rows, outbreak), _conditions(columns, outbreak))
     known = {} if table is None else tables.truth(runs, table)
@@ -81,15 +82,24 @@ def _shares(axis: Axis, outbreak: Outbreak) -> Array:
     """Return [alternative, population] the shares of the tests, checked."""
     names = [f"share_{j}" for j in range(1, outbreak.n_populations + 1)]
     if set(axis.columns) != set(names):
-        raise InputError(f"got alternatives with the columns {list(axis.columns)}; expected {names}. Rename.")
-    table = np.array([axis.columns[name] for name in names], dtype=np.float64).T
-    if (table < 0).any() or (table.sum(axis=1) > 1 + 1e-9).any():
-        k = int(np.argmax((table < 0).any(axis=1) | (table.sum(axis=1) > 1 + 1e-9)))
+        found = list(axis.columns)
+        raise InputError(f"got alternatives with the columns {found}; expected {names}. Name them so.")
+    table = np.array([_column(axis, name) for name in names]).T
+    wrong = np.flatnonzero(~possible(table))
+    if wrong.size:
         raise InputError(
-            f"alternative {k} has the shares {table[k].tolist()}; expected none negative and a sum of at "
-            "most 1, for there are no more tests. Correct it."
+            f"alternative {wrong[0]} has the shares {table[wrong[0]].tolist()}; expected none negative and a "
+            "sum of at most 1, for there are no more tests. Correct it."
         )
     return table
+
+
+def _column(axis: Axis, name: str, usual: float = np.nan) -> Array:
+    """Return the numbers of a column, or the usual one throughout if there is no such column."""
+    values = axis.columns.get(name, (usual,) * len(axis))
+    if isinstance(values[0], str | bool):  # a column has values of one sort
+        raise InputError(f"{name!r} of {axis.kind} 0 is {values[0]!r}; expected a number. Convert it.")
+    return np.array(values, dtype=np.float64)
 
 
 def _conditions(axis: Axis, outbreak: Outbreak) -> dict[str, Array]:
@@ -101,12 +111,11 @@ def _conditions(axis: Axis, outbreak: Outbreak) -> dict[str, Array]:
     for name in axis.columns:
         if name not in known:
             raise unknown_name("context column", name, known)
-    found: dict[str, Array] = {}
-    for name in ("infection", "contacts", "tests"):
-        value = axis.columns.get(name, (getattr(outbreak, name),) * len(axis))
-        found[name] = np.array(value, dtype=np.float64)
-    usual = [axis.columns.get(name, (n,) * len(axis)) for name, n in zip(cases, outbreak.cases, strict=True)]
-    return found | {"cases": np.array(usual, dtype=np.float64).T}
+    found = {
+        name: _column(axis, name, getattr(outbreak, name)) for name in ("infection", "contacts", "tests")
+    }
+    people = [_column(axis, name, n) for name, n in zip(cases, outbreak.cases, strict=True)]
+    return found | {"cases": np.array(people).T}
 
 
 def unscored() -> Problem:
@@ -203,11 +212,8 @@ class PooledRuns:
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: Any) -> Array:
         """Return [...] many observations, given positions of alternatives and contexts; all broadcast."""
-        key = checked_seeds(seeds)
+        rows, columns, key = checked_runs(self.pool.shape[:2], alternatives, contexts, seeds)
         word = philox((0, 0, 0, Purpose.NOISE), (key & 0xFFFFFFFF, key >> 32))[..., 0].astype(np.uint64)
         run = (word * np.uint64(self.pool.shape[-1])) >> np.uint64(32)  # uniform but for 1 part in 10⁸
-        mean, drawn = (
-            self.mean[alternatives, contexts],
-            self.pool[alternatives, contexts, run.astype(np.int64)],
-        )
+        mean, drawn = self.mean[rows, columns], self.pool[rows, columns, run.astype(np.int64)]
         return np.asarray(mean + self.kept * (drawn - mean))

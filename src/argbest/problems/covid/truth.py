@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ ROOT = 2026  # of all seeds here
 RUNS = 10_000  # of every cell, at least
 PRECISION = 0.09  # the standard error of a gap between two leaders, over that gap
 POOL = 30  # of every pair, as in the paper
+_TIMES = 20  # as many runs of a leader's cell at most as of any
 _DATA = Path(__file__).parent / "data"
 
 
@@ -44,11 +46,12 @@ def moments(outbreak: Outbreak, cell: Cell, seeds: object) -> Moments:
 def moments_table(runs: OutbreakRuns, n: int, *, quiet: bool = True) -> pd.DataFrame:
     """Return the moments of every cell over at least n runs, more for the two leaders of each context.
 
-    Those get as many as the standard error of their gap needs, at most 20 n. No two cells share a seed.
+    Those get as many as the standard error of their gap needs, at most 20 n. Where that is not enough it is
+    said, unless quiet. No two cells share a seed.
     """
     every = sorted({cell for _, cell in cells(runs)})
     table: dict[Cell, Moments] = {}
-    todo = dict.fromkeys(every, n)
+    todo, most = dict.fromkeys(every, n), _TIMES * n
     while todo:
         started = time.monotonic()
         for done, (cell, number) in enumerate(todo.items(), 1):
@@ -59,31 +62,65 @@ def moments_table(runs: OutbreakRuns, n: int, *, quiet: bool = True) -> pd.DataF
                 print(
                     f"\r{done} of {len(todo)} cells, {left:.0f} s left ", end="", file=sys.stderr, flush=True
                 )
-        todo = _short(runs, table, 20 * n)
+        todo = _short(runs, table, most)
+    if not quiet:
+        print("\n".join(["", *_unsettled(runs, table, most)]), file=sys.stderr)
     return pd.DataFrame([{**cell._asdict(), **table[cell]._asdict(), "se": table[cell].se} for cell in every])
 
 
-def _short(runs: OutbreakRuns, table: dict[Cell, Moments], most: int) -> dict[Cell, int]:
-    """Return how many runs the cells should have that have too few to tell the two leaders apart."""
+class Leaders(NamedTuple):
+    """The best two alternatives of a context: the cells of both, their gap, and what is random in it."""
+
+    cells: set[Cell]
+    apart: set[Cell]  # of one of them only: what both share cancels
+    gap: float
+
+
+def _leaders(runs: OutbreakRuns, table: dict[Cell, Moments]) -> list[Leaders]:
+    """Return the leaders of every context, in order."""
     mean = truth(runs, table)["truth"]
     parts: dict[tuple[int, int], set[Cell]] = {}
     for pair, cell in cells(runs):
         parts.setdefault(pair, set()).add(cell)
-    todo: dict[Cell, int] = {}
+    found = []
     for c, (first, second) in enumerate(np.argsort(mean, axis=0)[:2].T.tolist()):
-        gap, one, other = mean[second, c] - mean[first, c], parts[first, c], parts[second, c]
-        variance = sum(table[cell].sd ** 2 for cell in one ^ other)  # what both share cancels
-        needed = min(most, math.ceil(variance / max(PRECISION * gap, 1e-9) ** 2))
-        for cell in one | other:
+        one, other = parts[first, c], parts[second, c]
+        found.append(Leaders(one | other, one ^ other, float(mean[second, c] - mean[first, c])))
+    return found
+
+
+def _short(runs: OutbreakRuns, table: dict[Cell, Moments], most: int) -> dict[Cell, int]:
+    """Return the runs, up to `most`, that cells should have whose own are too few to tell leaders apart."""
+    todo: dict[Cell, int] = {}
+    for lead in _leaders(runs, table):
+        variance = sum(table[cell].sd ** 2 for cell in lead.apart)
+        needed = min(most, math.ceil(variance / max(PRECISION * lead.gap, 1e-9) ** 2))
+        for cell in lead.cells:
             if table[cell].runs < needed:
                 todo[cell] = max(todo.get(cell, 0), min(most, math.ceil(1.2 * needed)))
     return todo
 
 
+def _unsettled(runs: OutbreakRuns, table: dict[Cell, Moments], most: int) -> list[str]:
+    """Return a sentence for every context whose leaders are not told apart as well as wanted."""
+    told = []
+    for c, lead in enumerate(_leaders(runs, table)):
+        error = math.sqrt(sum(table[cell].se ** 2 for cell in lead.apart))
+        if error > PRECISION * lead.gap:
+            known = f"{error / lead.gap:.2g}" if lead.gap > 0 else "nothing"
+            told.append(
+                f"context {c}: the gap between the leaders is known to {known} of itself, wanted "
+                f"{PRECISION:g}, though some of their cells have {most} runs, the most allowed. Raise --runs."
+            )
+    return told
+
+
 def pool(runs: OutbreakRuns, n: int = POOL) -> Array:
     """Return n runs of every pair [alternative, context, run].
 
-    As in the paper's table, alternatives that give population 1 the same share have the same runs of it.
+    As in the paper's table, alternatives that give population 1 the same share have the same runs of it in a
+    context. Unlike there, where all pairs were run with the seeds 1 to 30, every pair has seeds of its own:
+    contexts share nothing, nor do alternatives in the other populations.
     """
     k, c, i = np.ogrid[: len(runs.alternatives), : len(runs.contexts), :n]
     seeds = cell_seed(ROOT, k * c.size + c, i, n_cells=k.size * c.size)
