@@ -32,6 +32,10 @@ class CompilationNotice(UserWarning):
     """Something is being compiled, or the result of compiling cannot be kept."""
 
 
+class DataNotice(UserWarning):
+    """The data look unlike what the models assume, or pairs were set aside; answers are given all the same."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """Return the error for a name that is not registered, with the nearest ones that are."""
     names = sorted(known)

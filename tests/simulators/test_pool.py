@@ -100,6 +100,7 @@ def test_a_process_that_dies_fails_its_own_job_only(
         assert [future.result() for future in later] == [1, 2, 4, 8]
 
 
+@pytest.mark.slow
 def test_a_spawned_process_is_replaced_too() -> None:
     with SimulationPool(1) as pool:
         first = pool.submit(misbehaving.pid).result()

@@ -1,6 +1,5 @@
 """The model check against removal, against dense linear algebra, and on data that the model made."""
 
-
 import numpy as np
 import oracles
 import pytest
@@ -164,5 +163,3 @@ def test_independent_pairs_cannot_check_each_other() -> None:
 def test_nothing_is_checked_before_anything_is_told() -> None:
     with pytest.raises(InputError, match="nothing is known yet"):
         model_check.of_study(Study(PROBLEM))
-
-

@@ -11,6 +11,7 @@ import pytest
 from study.conftest import assert_same_frames, problem, simulate
 
 from argbest import ExpectedPCS, InputError, Problem, SimulationError, Study, batched, vectorised
+from argbest.errors import DataNotice
 from argbest.study.overview import overview
 
 
@@ -133,9 +134,7 @@ def test_a_simulator_that_never_works_ends_the_run() -> None:
         raise OSError("no licence")
 
     study = Study(problem(never))
-    with pytest.raises(
-        SimulationError, match="the first 20 simulations all failed, the last one so: OSE"
-    ):
+    with pytest.raises(SimulationError, match="the first 20 simulations all failed, the last one so: OSE"):
         study.run(80, on_failure="record")
     assert len(study.trials()) == 20
 
@@ -321,3 +320,11 @@ def test_utilisation_of_workers_is_reported(tmp_path: Any) -> None:
     assert worker["slots"] == 4
     assert 0.05 < worker["utilisation"] <= 1.0
     assert worker["under_way"] == 0
+
+
+def test_rewards_far_from_normal_are_remarked_upon_at_the_end_of_a_run() -> None:
+    def skewed(alternative: str, context: int, seed: int) -> float:
+        return float(np.exp(1.2 * np.random.default_rng(seed).normal()) * (1 + context))
+
+    with pytest.warns(DataNotice, match="rewards look far from normal: strongly skewed to the right"):
+        Study(problem(skewed), initial=20).run(250)

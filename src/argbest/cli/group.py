@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import click
 
 from argbest import __version__
-from argbest.errors import ArgbestError, CompilationNotice, InputError, unknown_name
+from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, unknown_name
 
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
@@ -56,9 +56,10 @@ def main() -> None:
 
 @contextmanager
 def _plain_notices() -> Iterator[None]:
-    """Show notices of compilation as one line each; other warnings as usual."""
+    """Show our own notices as one line each; other warnings as usual."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CompilationNotice)
+        warnings.simplefilter("always", DataNotice)
         usual = warnings.showwarning
 
         def show(
@@ -69,7 +70,7 @@ def _plain_notices() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, CompilationNotice):
+            if issubclass(category, CompilationNotice | DataNotice):
                 print(f"argbest: {message}", file=sys.stderr)  # a progress bar under way lets it pass above
             else:
                 usual(message, category, filename, lineno, file, line)

@@ -5,7 +5,8 @@ written, and only once they are safe does the study in memory change.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, get_type_hints
 
@@ -35,20 +36,16 @@ class Journal:
     ) -> None:
         self.storage = storage
         self.problem, self.policy, self.model = problem, policy, model
+        self._stored, self._first_policy = stored, policy
         self.refit_every = stored["refit_every"]
         self.seeds = asking.Seeds(stored["seed"], stored["common_random_numbers"])
         self.cost = plain.decode(stored["cost"])  # a table, "measured" or None
-        queue = [(int(k), int(c)) for k, c in stored["initial"]]
-        self.ledger = Ledger(problem, queue, study=stored["id"])
-        self.knowledge: Knowledge | None = None
-        self._begun = False
-        self._view: Knowledge | None = None
-        self._revision = 0
-        self._take_in(storage.since(0))
+        self._read_anew()
 
     def catch_up(self) -> None:
         """Take in what others have added to the storage."""
-        self._take_in(self.storage.since(self._revision))
+        with self._in_one_piece():
+            self._take_in(self.storage.since(self._revision))
 
     def ask(
         self,
@@ -63,31 +60,32 @@ class Journal:
 
         ``policy`` may name another one to decide in the place of the study's own.
         """
-        with self.storage.exclusive() as log:
-            self._take_in(log.since(self._revision))
-            n = n if room is None else min(n, room(self.ledger))
-            if n < 1:
-                return []
-            again = asking.given_back(self.ledger, n, only)
-            designed = asking.of_design(self.ledger, n - len(again), only)
-            due = designed + [self.ledger.trials[i].pair for i in again]
-            events: list[Event] = []
-            knowledge, following, chosen = self.knowledge, None, []
-            if len(due) < n:
-                knowledge, following, events = self._prepare()
-                deciding = (policy and policy(self.ledger)) or following or self.policy
-                setting = self._setting()
-                chosen = asking.choose(
-                    self.ledger, knowledge, deciding, setting, self.seeds, due, n=n - len(due), only=only
+        with self._in_one_piece():
+            with self.storage.exclusive() as log:
+                self._take_in(log.since(self._revision))
+                n = n if room is None else min(n, room(self.ledger))
+                if n < 1:
+                    return []
+                again = asking.given_back(self.ledger, n, only)
+                designed = asking.of_design(self.ledger, n - len(again), only)
+                due = designed + [self.ledger.trials[i].pair for i in again]
+                events: list[Event] = []
+                knowledge, following, chosen = self.knowledge, None, []
+                if len(due) < n:
+                    knowledge, following, events = self._prepare()
+                    deciding = (policy and policy(self.ledger)) or following or self.policy
+                    setting = self._setting()
+                    chosen = asking.choose(
+                        self.ledger, knowledge, deciding, setting, self.seeds, due, n=n - len(due), only=only
+                    )
+                issued = asking.issued(
+                    self.ledger, self.seeds, worker, again=again, designed=designed, chosen=chosen
                 )
-            issued = asking.issued(
-                self.ledger, self.seeds, worker, again=again, designed=designed, chosen=chosen
-            )
-            log.append(events + issued)
-        self.knowledge = knowledge
-        if following is not None:
-            self.policy, self._begun = following, True
-        self._add(events + issued)
+                log.append(events + issued)
+            self.knowledge = knowledge
+            if following is not None:
+                self.policy, self._begun = following, True
+            self._add(events + issued)
         first = len(self.ledger.trials) - len(designed) - len(chosen)
         return [self.ledger.trials[i] for i in again] + self.ledger.trials[first:]
 
@@ -100,22 +98,25 @@ class Journal:
         """Keep that a trial gave no value; ``again``: its pair goes back to the initial design."""
         self._close(Failed(trial.id, reason, again, seconds, time.time()))
 
-    def give_back(self, trials: Sequence[int]) -> None:
-        """Let trials that are under way be asked for again."""
-        with self.storage.exclusive() as log:
-            self._take_in(log.since(self._revision))
-            now = time.time()
-            events: list[Event] = [Passed(i, "", now) for i in trials if i in self.ledger.held]
-            log.append(events)
-        self._add(events)
+    def give_back(self, trials: Sequence[int], *, of: Collection[str] | None = None) -> None:
+        """Let trials that are under way be asked for again; ``of``: only what these workers still have."""
+        with self._in_one_piece():
+            with self.storage.exclusive() as log:
+                self._take_in(log.since(self._revision))
+                now, held = time.time(), self.ledger.held
+                mine = [i for i in trials if i in held and (of is None or held[i] in of)]
+                events: list[Event] = [Passed(i, "", now) for i in mine]
+                log.append(events)
+            self._add(events)
 
     def readmit(self) -> None:
         """Try the pairs set aside once more."""
-        with self.storage.exclusive() as log:
-            self._take_in(log.since(self._revision))
-            events: list[Event] = [Readmitted(time.time())]
-            log.append(events)
-        self._add(events)
+        with self._in_one_piece():
+            with self.storage.exclusive() as log:
+                self._take_in(log.since(self._revision))
+                events: list[Event] = [Readmitted(time.time())]
+                log.append(events)
+            self._add(events)
 
     def open(self, trial: Trial | int) -> Trial:
         """Return the open trial meant, or say why there is none."""
@@ -201,11 +202,37 @@ class Journal:
             raise
 
     def _close(self, event: Told | Failed) -> None:
-        with self.storage.exclusive() as log:
-            self._take_in(log.since(self._revision))
-            self.open(event.trial)  # somebody may have told it in the meantime
-            log.append([event])
-        self._add([event])
+        with self._in_one_piece():
+            with self.storage.exclusive() as log:
+                self._take_in(log.since(self._revision))
+                self.open(event.trial)  # somebody may have told it in the meantime
+                log.append([event])
+            self._add([event])
+
+    @contextmanager
+    def _in_one_piece(self) -> Iterator[None]:
+        """Have everything read anew next time if this is interrupted: by Ctrl-C, between any two steps."""
+        if self._torn:
+            self._read_anew()
+        try:
+            yield
+        except Exception:
+            raise
+        except BaseException:
+            self._torn = True
+            raise
+
+    def _read_anew(self) -> None:
+        """Forget all that was taken in, and take it in again."""
+        self._torn = True
+        queue = [(int(k), int(c)) for k, c in self._stored["initial"]]
+        self.ledger = Ledger(self.problem, queue, study=self._stored["id"])
+        self.policy, self._begun = self._first_policy, False
+        self.knowledge: Knowledge | None = None
+        self._view: Knowledge | None = None
+        self._revision = 0
+        self._take_in(self.storage.since(0))
+        self._torn = False
 
     def _add(self, events: Sequence[Event]) -> None:
         """Take in events of our own, now that they are safe."""

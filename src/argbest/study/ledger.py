@@ -51,6 +51,13 @@ class Ledger:
         often = self.failures >= SET_ASIDE_AFTER
         return np.asarray(often & (self.failed_in_all > self.tally.count))
 
+    def replicates(self) -> list[list[float]]:
+        """Return the single values told, pair by pair; summaries hold none."""
+        values: dict[tuple[int, int], list[float]] = {}
+        for entry in self.records:
+            values.setdefault(entry.trial.pair, []).extend(entry.values or ())
+        return list(values.values())
+
     def apply(self, event: Event) -> None:
         """Take in what happened; refits and beginnings are the study's own business."""
         if isinstance(event, Asked):
@@ -109,6 +116,8 @@ class Ledger:
             self.queue.append(trial.pair)
 
     def _pass(self, event: Passed) -> None:
+        if event.trial in self.ended:  # nothing told is ever taken back
+            return
         pair = self.trials[event.trial].pair
         self.pending[pair] -= self._let_go(event.trial)
         if event.worker:

@@ -32,13 +32,13 @@ class Presence:
         )
 
     @contextmanager
-    def shown(self, storage: Storage, *, beat: float = BEAT) -> Iterator[None]:
-        """Give a sign of life now, every ``beat`` seconds, and at the end."""
+    def shown(self, storage: Storage) -> Iterator[None]:
+        """Give a sign of life now, every BEAT seconds, and at the end."""
         storage.greet(self.greeting())
         over = threading.Event()
 
         def go_on() -> None:
-            while not over.wait(beat):
+            while not over.wait(BEAT):
                 with suppress(StorageError):  # the next one may get through
                     storage.greet(self.greeting())
 

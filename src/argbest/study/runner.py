@@ -6,6 +6,7 @@ asked for, so workers do not wait for each other.
 
 import math
 import time
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
@@ -14,12 +15,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from argbest import registry
-from argbest.errors import InputError, SimulationError, TrialError
+from argbest.errors import DataNotice, InputError, SimulationError, TrialError
 from argbest.policies.base import Policy
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate
 from argbest.simulators.program import Program
 from argbest.storage.memory import MemoryStorage
+from argbest.study import normality
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Means
 from argbest.study.presence import Presence, alive
@@ -46,6 +48,9 @@ def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress)
         total = limits.budget or math.ceil(limits.seconds or 0)
         report = stack.enter_context(reporter(progress, total, _done(study, limits)))
         _Run(study, limits, means, simulate, executor, slots, presence, report, total).go()
+    remark = normality.departure(study._journal.ledger.replicates())
+    if remark:
+        warnings.warn(remark, DataNotice, stacklevel=3)
 
 
 @dataclass
@@ -68,6 +73,8 @@ class _Run:
     def go(self) -> None:
         """Run to the end; whatever happens, trials without a value are given back."""
         try:
+            if not isinstance(self.study._journal.storage, MemoryStorage):
+                self._take_over()
             while not self._enough():
                 self._fill()
                 if self.in_flight:
@@ -82,7 +89,7 @@ class _Run:
         finally:
             left = [trial.id for trials, _ in self.in_flight.values() for trial in trials]
             if left:
-                self.study._journal.give_back(left)
+                self.study._journal.give_back(left, of=[self.presence.name])
 
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
@@ -179,14 +186,21 @@ class _Run:
 
     def _nobody_else(self) -> bool:
         """Return whether no other worker has trials under way; those of the dead are given back."""
-        journal = self.study._journal
-        known = {worker.name: worker for worker in journal.storage.workers()}
-        held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
-        dead = [i for i, who in held.items() if who not in known or not alive(known[who])]
-        if dead:
-            journal.give_back(dead)
+        if self._take_over():
             return False
-        return not held
+        return all(who == BY_HAND for who in self.study._journal.ledger.held.values())
+
+    def _take_over(self) -> bool:
+        """Return whether workers died with trials under way; these are given back, to be asked for first."""
+        journal = self.study._journal
+        held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
+        if not held:
+            return False
+        known = {worker.name: worker for worker in journal.storage.workers()}
+        dead = {who for who in held.values() if who not in known or not alive(known[who])}
+        if dead:
+            journal.give_back([i for i, who in held.items() if who in dead], of=dead)
+        return bool(dead)
 
 
 class _Here(Executor):

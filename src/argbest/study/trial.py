@@ -11,8 +11,8 @@ from argbest.core.decision import Decision
 from argbest.core.tally import summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
+from argbest.simulators.calling import LARGEST
 
-LARGEST = 1e150  # so that squares and their sums stay finite
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
 _FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
 

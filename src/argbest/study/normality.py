@@ -1,0 +1,143 @@
+"""Whether rewards look far from normal, judged within pairs and pooled over them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from argbest.core.arrays import Array
+
+SKEWNESS = 1.0  # beyond: strongly skewed
+KURTOSIS = 4.0  # excess; beyond: heavy tails, heavier than the Laplace distribution's 3
+_SIGMAS = 4.0  # and both only if chance explains them this badly, in standard normal units
+_TWO_VALUES = 0.9  # of the replications
+_FEWEST = 20  # replications, before two values can be a pattern
+_ROUNDING = 1e-12  # relative differences below are no noise of the simulation
+_ADVICE = (
+    "The models take single rewards as roughly normal, so certificates may be off. Let each trial return the "
+    "mean of a batch of runs"
+)
+
+
+class _Pooled(NamedTuple):
+    """An estimate over all pairs, and how many sigmas it lies from that of normal rewards."""
+
+    value: float
+    sigmas: float
+
+
+def departure(groups: Sequence[object]) -> str | None:
+    """Return a sentence on how the rewards depart from normal ones, or None if nothing speaks for it.
+
+    ``groups`` holds the replications of each pair; pairs share neither mean nor variance. The departure must
+    be large (two values only, skewness beyond ±1, or excess kurtosis above 4) and beyond chance: for normal
+    rewards a false alarm has a probability below 1e-3, however many replications pairs have.
+    """
+    rows = [row for row in (np.asarray(group, dtype=float) for group in groups) if row.size > 1]
+    if not rows:
+        return None
+    extent = f"{sum(row.size for row in rows)} replications of {len(rows)} pair{'s' * (len(rows) > 1)}"
+    if _takes_two_values(rows):
+        return (
+            f"rewards look far from normal: nearly all of {extent} are one of two values. {_ADVICE}: "
+            "a share of many runs is much nearer to normal."
+        )
+    n, third, fourth = _standardised(rows)
+    skew, tails = _skewness(n, third), _kurtosis(n, fourth)
+    if skew is not None and abs(skew.value) > SKEWNESS and abs(skew.sigmas) > _SIGMAS:
+        side = "right" if skew.value > 0 else "left"
+        return (
+            f"rewards look far from normal: strongly skewed to the {side} (skewness about {skew.value:.1f}, "
+            f"from {extent}). {_ADVICE}, or, if that is what you want to compare, its logarithm."
+        )
+    if tails is not None and tails.value > KURTOSIS and tails.sigmas > _SIGMAS:
+        return (
+            f"rewards look far from normal: some lie far out (excess kurtosis about {tails.value:.0f}, from "
+            f"{extent}). {_ADVICE}, and look at the extreme runs: they may be failures of the simulator."
+        )
+    return None
+
+
+def _takes_two_values(rows: list[Array]) -> bool:
+    """Return whether two values make up nearly all replications, both within some pair."""
+    values, counts = np.unique(np.concatenate(rows), return_counts=True)
+    top = np.argsort(counts)[-2:]
+    if len(top) < 2 or counts.sum() < _FEWEST or counts[top].sum() < _TWO_VALUES * counts.sum():
+        return False
+    apart = np.ptp(values[top]) > _ROUNDING * np.abs(values[top]).max()
+    return bool(apart) and any(np.isin(values[top], row).all() for row in rows)
+
+
+def _standardised(rows: list[Array]) -> tuple[Array, Array, Array]:
+    """Return size, standardised third and standardised fourth moment of every pair that varies."""
+    values, sizes = np.concatenate(rows), np.array([row.size for row in rows])
+    starts = np.cumsum(sizes) - sizes
+    apart = values - np.repeat(np.add.reduceat(values / np.repeat(sizes, sizes), starts), sizes)
+    largest = np.maximum.reduceat(np.abs(apart), starts)
+    varies = largest > _ROUNDING * np.maximum.reduceat(np.abs(values), starts)
+    apart /= np.repeat(np.where(varies, largest, 1.0), sizes)  # so that no power overflows
+    second, third, fourth = (np.add.reduceat(apart**power, starts)[varies] for power in (2, 3, 4))
+    n = sizes[varies].astype(float)
+    return n, np.sqrt(n) * third / second**1.5, n * fourth / second**2
+
+
+def _skewness(n: Array, g: Array) -> _Pooled | None:
+    """Return the pooled skewness from each pair's g₁; None without three replications of any pair.
+
+    Each pair has G₁ = g₁ √(n(n−1)) / (n−2), whose variance and kurtosis are known for normal rewards (Fisher,
+    1930). Those of the pooled sum then follow, and D'Agostino's (1970) transformation makes it normal.
+    """
+    n, g = n[n > 2], g[n > 2]
+    if not n.size:
+        return None
+    corrected = np.sqrt(n * (n - 1)) / (n - 2)
+    var = corrected**2 * 6 * (n - 2) / ((n + 1) * (n + 3))
+    excess = 36 * (n - 7) * (n**2 + 2 * n - 5) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
+    seen = (n - 1.5) / (n + 4)  # the share of a skewness near 1 that so few replications show on average
+    weight = seen / var / np.sum(seen**2 / var)
+    value, sd = weight @ (corrected * g), np.sqrt(np.sum(weight**2 * var))
+    kurtosis = 3 + np.sum((weight**2 * var) ** 2 * excess) / sd**4
+    return _Pooled(float(value), _of_symmetric(value / sd, float(kurtosis)))
+
+
+def _kurtosis(n: Array, b: Array) -> _Pooled | None:
+    """Return the pooled excess kurtosis from each pair's b₂; None without four replications of any pair.
+
+    Each pair has G₂ = (n−1)/((n−2)(n−3)) ((n+1) (b₂−3) + 6), whose variance and skewness are known for normal
+    rewards. Those of the pooled sum follow, and Anscombe and Glynn's (1983) transformation makes it normal.
+    """
+    n, b = n[n > 3], b[n > 3]
+    if not n.size:
+        return None
+    factor = (n - 1) * (n + 1) / ((n - 2) * (n - 3))
+    var = factor**2 * 24 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
+    skew = (
+        6
+        * (n**2 - 5 * n + 2)
+        / ((n + 7) * (n + 9))
+        * np.sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
+    )
+    seen = (n - 1) / (n + 16)  # as above, for tails like the Laplace distribution's
+    weight = seen / var / np.sum(seen**2 / var)
+    value, sd = weight @ (factor * (b - 3 + 6 / (n + 1))), np.sqrt(np.sum(weight**2 * var))
+    skewness = np.sum((weight * np.sqrt(var)) ** 3 * skew) / sd**3
+    return _Pooled(float(value), _of_skewed(value / sd, float(skewness)))
+
+
+def _of_symmetric(z: float, kurtosis: float) -> float:
+    """Return the normal score of a standardised symmetric variable (Johnson's S_U by its kurtosis)."""
+    if kurtosis <= 3 + 1e-9:  # lighter tails than normal: z itself overstates no significance
+        return z
+    w2 = np.sqrt(2 * kurtosis - 2) - 1
+    alpha = np.sqrt(2 / (w2 - 1))
+    return float(np.arcsinh(z / alpha) / np.sqrt(np.log(w2) / 2))
+
+
+def _of_skewed(z: float, skewness: float) -> float:
+    """Return the normal score of a standardised variable with a long right tail (Wilson and Hilferty)."""
+    if skewness <= 1e-9:
+        return z
+    twice = 2 / skewness
+    shape = 6 + 4 * twice * (twice + np.sqrt(1 + twice**2))
+    root = np.cbrt((1 - 2 / shape) / np.maximum(1 + z * np.sqrt(2 / (shape - 4)), 1e-9))
+    return float((1 - 2 / (9 * shape) - root) / np.sqrt(2 / (9 * shape)))

@@ -1,0 +1,258 @@
+"""Runs made elsewhere, a row each, as observations of a problem."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from argbest.checks import flag
+from argbest.core.arrays import Array, IntArray
+from argbest.errors import InputError
+from argbest.problems.base import Problem, Simulate
+from argbest.simulators.calling import LARGEST
+from argbest.study import columns
+from argbest.study.columns import Bins, Located, Names
+from argbest.study.study import Study
+from argbest.study.trial import MOST
+
+_OFFER = 8  # bins
+_FEW = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
+_MANY = 500  # contexts; with more of them and hardly a pair run twice, no model has an answer in time
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Runs made elsewhere: the problem that they tell of, and each row's place in it."""
+
+    problem: Problem
+    alternative: IntArray  # [row]
+    context: IntArray  # [row]
+    value: Array  # [row]: a replication, or the mean of several
+    n: IntArray  # [row]: replications in it
+    variance: Array  # [row]: of the sample, 0 where n is 1
+    notes: tuple[str, ...]  # what became of the rows, where that may surprise
+
+    def study(self, **options: Any) -> Study:
+        """Return a study that has been told all runs; options are those of `Study`.
+
+        One trial holds all replications of a pair, in the order of the rows; each summary is one of its own.
+        """
+        told = self._told()
+        study = Study(self.problem, initial=_AsRun(tuple(pair for pair, _ in told)), **options)
+        for trial, (_, value) in zip(study.ask(len(told)), told, strict=True):
+            study.tell(trial, value)
+        return study
+
+    def _told(self) -> list[tuple[tuple[int, int], Any]]:
+        """Return pairs and what is told about them, in the order of their first rows."""
+        told: dict[object, tuple[tuple[int, int], Any]] = {}
+        rows = zip(*(a.tolist() for a in (self.alternative, self.context, self.value, self.n)), strict=True)
+        for row, (k, c, value, n) in enumerate(rows):
+            if n > 1:
+                told[row] = (k, c), (value, float(self.variance[row]), n)
+            else:
+                told.setdefault((k, c), ((k, c), []))[1].append(value)
+        return list(told.values())
+
+
+@dataclass(frozen=True)
+class _AsRun:
+    """The initial design of a study whose runs were made elsewhere."""
+
+    told: tuple[tuple[int, int], ...]
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:  # noqa: ARG002
+        return list(self.told)
+
+
+def observe(
+    frame: pd.DataFrame,
+    *,
+    alternative: str | Sequence[str] = "alternative",
+    context: str | Sequence[str] = "context",
+    value: str = "value",
+    goal: str = "max",
+    weights: object = None,
+    bounds: object = None,
+    bins: Bins = None,
+    dropna: bool = False,
+    simulate: Simulate | None = None,
+    name: str = "runs",
+) -> Observed:
+    """Return the runs in a frame, a row each, as observations of a problem.
+
+    ``alternative`` and ``context`` name one column or several each; their distinct rows, ordered by these
+    columns (numbers by size, text as it first came), are the alternatives and the contexts. Frames as
+    `Study.observations` returns them need no names. Rows with a column ``n`` above 1 are means of so many
+    replications, and need their sample variance in the column ``variance``.
+
+    ``weights`` are numbers in the order of the contexts, or the name of a column. ``bins`` puts contexts
+    that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it. Rows
+    with something missing are refused, or left out with ``dropna``.
+    """
+    if not isinstance(frame, pd.DataFrame) or frame.empty:
+        got = "a frame without rows" if isinstance(frame, pd.DataFrame) else type(frame).__name__
+        raise InputError(f"got {got}; expected a pandas DataFrame with a row for every run.")
+    flag("dropna", dropna)
+    names = columns.named("alternative", frame, alternative), columns.named("context", frame, context)
+    extra = [column for column in ("n", "variance") if _is_extra(frame, column, names, value)]
+    used = _used(frame, names, value, weights, extra)
+    optional = "variance" if "variance" in extra else None  # only summaries have one
+    kept, rows = _complete(frame, [name for name in used if name != optional], dropna)
+    numbers = columns.numbers(kept, value, rows)
+    n, variance = _summaries(kept, extra, rows, numbers)
+    where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
+    _refuse_unrepeated(names, where, n)
+    problem = Problem(
+        where[0].axis,
+        where[1].axis,
+        simulate,
+        weights=_weights(weights, names[1], kept, rows, where[1]),
+        bounds=_bounds(bounds, where[1]),
+        goal=goal,
+        name=name,
+    )
+    dropped = len(frame) - len(kept)
+    notes = (
+        [f"{dropped} of {len(frame)} rows were left out: something is missing in them."] if dropped else []
+    )
+    notes += [*where[0].notes, *where[1].notes]
+    return Observed(problem, where[0].position, where[1].position, numbers, n, variance, tuple(notes))
+
+
+def _is_extra(frame: pd.DataFrame, column: str, names: tuple[Names, Names], value: str) -> bool:
+    return column in frame.columns and column not in (value, *names[0].used, *names[1].used)
+
+
+def _used(
+    frame: pd.DataFrame, names: tuple[Names, Names], value: str, weights: object, extra: list[str]
+) -> list[str]:
+    """Return all columns that mean something, each once and for one purpose."""
+    columns.check_name("value column", frame, value)
+    weighing = [weights] if isinstance(weights, str) else []
+    for each in weighing:
+        columns.check_name("weights column", frame, each)
+    roles = [*names[0].used, *names[1].used, value, *extra]
+    for column in roles:
+        columns.check_name("column", frame, column)
+        if roles.count(column) > 1:
+            raise InputError(f"the column {column!r} is named for two purposes. Name each column once.")
+    return [*roles, *(each for each in weighing if each not in roles)]
+
+
+def _complete(frame: pd.DataFrame, used: list[str], dropna: bool) -> tuple[pd.DataFrame, IntArray]:
+    """Return the rows in which nothing is missing, and where they stood."""
+    missing = frame[used].isna()
+    gaps = np.flatnonzero(missing.any(axis=1))
+    if gaps.size and not dropna:
+        column = used[int(np.argmax(missing.iloc[gaps[0]]))]
+        others = f" So it is in {gaps.size} of {len(frame)} rows." if gaps.size > 1 else ""
+        raise InputError(
+            f"data row {gaps[0] + 1} has no {column}.{others} Complete it, or leave such rows out with "
+            "dropna=True (--dropna)."
+        )
+    if gaps.size == len(frame):
+        raise InputError(f"every row lacks one of {used}. Give some that are complete.")
+    rows = np.flatnonzero(~missing.any(axis=1))
+    kept = frame.iloc[rows].reset_index(drop=True)
+    for name in used:
+        if isinstance(kept[name].dtype, pd.CategoricalDtype):
+            kept[name] = kept[name].astype(kept[name].cat.categories.dtype)
+    return kept, rows
+
+
+def _summaries(frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Array) -> tuple[IntArray, Array]:
+    """Return how many replications each row holds, and their sample variance."""
+    huge = np.flatnonzero(np.abs(value) > LARGEST)
+    if huge.size:
+        raise InputError(f"data row {rows[huge[0]] + 1} has {value[huge[0]]:g}; at most {LARGEST:g} will do.")
+    n, variance = np.ones(len(frame)), np.zeros(len(frame))
+    if "n" not in extra:
+        return n.astype(np.int64), variance
+    n = columns.numbers(frame, "n", rows)
+    odd = np.flatnonzero((n < 1) | (n != np.rint(n)) | (n > MOST))
+    if odd.size:
+        raise InputError(
+            f"data row {rows[odd[0]] + 1} has n {n[odd[0]]:g}; the column 'n' counts the replications that "
+            "a row is the mean of, from 1. Correct it, or rename the column if it means something else."
+        )
+    several = np.flatnonzero(n > 1)
+    if several.size:
+        if "variance" not in extra:
+            raise InputError(
+                f"data row {rows[several[0]] + 1} is the mean of n = {n[several[0]]:g} replications; add "
+                "their sample variance in a column 'variance', or rename 'n' if it means something else."
+            )
+        given = columns.numbers(frame.iloc[several], "variance", rows[several])
+        if (given < 0).any() or (given * n[several] > LARGEST**2).any():
+            at = int(np.argmax((given < 0) | (given * n[several] > LARGEST**2)))
+            raise InputError(
+                f"data row {rows[several[at]] + 1} has variance {given[at]:g}; expected 0 or more."
+            )
+        variance[several] = given
+    return n.astype(np.int64), variance
+
+
+def _refuse_unrepeated(names: tuple[Names, Names], where: tuple[Located, Located], n: IntArray) -> None:
+    """Raise an InputError where hardly an alternative or a context comes twice."""
+    runs, pairs = (
+        int(n.sum()),
+        len(set(zip(where[0].position.tolist(), where[1].position.tolist(), strict=True))),
+    )
+    for each, found in zip(names, where, strict=True):
+        size = len(found.axis)
+        endless = each.kind == "context" and size > _MANY and runs < 2 * pairs
+        if size > _FEW and (runs < 2 * size or endless):
+            distinct = {short: len(set(values)) for short, values in found.axis.coordinates.items()}
+            told = ", ".join(f"{short} has {number} values" for short, number in distinct.items())
+            advice = _about_alternatives() if each.kind == "alternative" else _about_contexts(found, distinct)
+            raise InputError(
+                f"{runs} runs have {size} different {each.kind}s ({told}), so hardly a pair was run twice. "
+                f"{advice}"
+            )
+
+
+def _about_alternatives() -> str:
+    return "Alternatives are what can be chosen: name the columns that tell these, or round what they hold."
+
+
+def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
+    """Return the offer of bins for the columns with the most values, as far as they hold numbers."""
+    numeric = [
+        short for short, values in found.axis.coordinates.items() if not isinstance(values[0], str | bool)
+    ]
+    largest = max(distinct, key=lambda short: distinct[short])
+    if largest not in numeric:
+        return f"Leave out {largest!r} if it only numbers the runs, or put its values into groups."
+    wanted = {short: _OFFER for short in numeric if distinct[short] > _OFFER}
+    options = " ".join(f"--bins {short}={n}" for short, n in wanted.items())
+    return (
+        f"Put near ones together: bins={wanted} ({options}); or leave out columns that only number the runs."
+    )
+
+
+def _weights(given: object, names: Names, frame: pd.DataFrame, rows: IntArray, where: Located) -> object:
+    """Return weights in the order of the contexts; of a column, a bin has those of all contexts in it."""
+    if not isinstance(given, str):
+        return given
+    weight = columns.numbers(frame, given, rows)
+    single = columns.locate(names, frame, rows) if where.ranges else where
+    _, first = np.unique(single.position, return_index=True)
+    uneven = np.flatnonzero(weight != weight[first][single.position])
+    if uneven.size:
+        row, other = uneven[0], first[single.position[uneven[0]]]
+        raise InputError(
+            f"the weight {given!r} of the context {single.axis.labels[single.position[row]]!r} is "
+            f"{weight[other]:g} in data row {rows[other] + 1} and {weight[row]:g} in data row "
+            f"{rows[row] + 1}. Give a context one weight."
+        )
+    return np.bincount(where.position[first], weight[first], len(where.axis))
+
+
+def _bounds(given: object, where: Located) -> object:
+    """Return bounds that hold all values of columns in bins, unless told otherwise."""
+    if given is None or isinstance(given, Mapping):
+        return {**where.ranges, **(given or {})} or None
+    return given

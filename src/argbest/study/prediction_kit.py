@@ -1,0 +1,196 @@
+"""Prediction kit: all that a prediction in any context follows from, as plain JSON-ready values.
+
+The kit holds the tally and the hyper-parameters, not a posterior: a reader conditions them itself, at the
+size of a table. Rewards are counted so that larger is better; ``sign`` turns them back. A model that is not
+known here, or only speaks of simulated contexts, is listed: its predictions are worked out beforehand.
+"""
+
+import base64
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.stats import qmc
+
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import Belief, best
+from argbest.core.correlated import SOBOL_POINTS
+from argbest.core.two_stage import coordinates, estimator
+from argbest.errors import InputError
+from argbest.problems.axis import Axis
+from argbest.study.study import Study
+
+Plain: TypeAlias = dict[str, Any]
+
+LISTED_POINTS = 201  # of an even grid along a single coordinate
+MOST_CORRELATED = 128  # alternatives whose Sobol points are not too much to send along
+_DIGITS = 30  # binary, of a Sobol point
+
+
+def prediction_kit(study: Study) -> Plain:
+    """Return what `Study.predict` and `Study.predict_proba` follow from, of a family named ``family``.
+
+    ``coordinates`` describes the contexts: name, kind (number, boolean, text), the values of the simulated
+    contexts in order, and for a metric one its bounds ``low`` and ``high``. The rest depends on the family:
+    gp, trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
+    hyper-parameters, the last two also Sobol points (`sobol`); linear holds coefficients and their
+    covariance; listed holds ``points`` with the predictions there.
+    """
+    params = study._learned().params
+    make = _FAMILIES.get(f"{type(params).__module__}.{type(params).__name__}")
+    own = type(study.model).__module__.startswith("argbest.models.")
+    crowded = make in (_trend, _crossed) and study.problem.n_alternatives > MOST_CORRELATED
+    body = listed(study) if make is None or not own or crowded else make(study, params)
+    return {"sign": study.problem.sign, "coordinates": _coordinates(study), **body}
+
+
+def listed(study: Study) -> Plain:
+    """Return predictions at the simulated contexts and, along a single coordinate, on an even grid.
+
+    Of the grid only where the model can speak of contexts never simulated. ``simulated`` [point] is the
+    position of a simulated context, None on the grid.
+    """
+    rows: list[Any] = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]
+    known: list[int | None] = list(range(len(rows)))
+    grid = _grid(study)
+    try:
+        belief, axis = _belief_at(study, rows + grid), study.problem.contexts.rows(rows + grid)
+    except InputError:
+        belief, axis, grid = _belief_at(study, rows), study.problem.contexts.rows(rows), []
+    chosen = best(belief)[:, 0]
+    reference = chosen[:, None]
+    return {
+        "family": "listed",
+        "simulated": known + [None] * len(grid),
+        "points": [list(point) for point in zip(*axis.coordinates.values(), strict=True)],
+        "mean": _plain(belief.mean[..., 0]),
+        "sd": _plain(np.sqrt(belief.var[..., 0])),
+        "difference_sd": _plain(np.sqrt(belief.difference_var(reference)[..., 0])),
+        "probability": _plain(belief.best_probability()[..., 0]),
+        "p_best": _plain(belief.good_probability(reference)[..., 0]),
+        "expected_loss": _plain(belief.expected_loss(reference)[..., 0]),
+    }
+
+
+def sobol(n_alternatives: int) -> dict[str, str]:
+    """Return the Sobol points behind correlated probabilities, for every number of dimensions up to this.
+
+    A digital net is affine in the bits of its index: point n is p₀ ⊕ (p_{2^i} ⊕ p₀) over the bits i of n.
+    So p₀ and the p_{2^i} say all: little-endian 32-bit whole numbers [i, dimension], as base64; a coordinate
+    is (number + ½) / 2³⁰.
+    """
+    kept = np.array([0, *(2**i for i in range(int(np.log2(SOBOL_POINTS))))])
+    found = {}
+    for k in range(2, n_alternatives + 1):
+        points = qmc.Sobol(k, scramble=True, seed=0).random_base2(int(np.log2(SOBOL_POINTS)))[kept]
+        whole = np.rint(points * 2.0**_DIGITS).astype("<u4")
+        found[str(k)] = base64.b64encode(whole.tobytes()).decode("ascii")
+    return found
+
+
+def _gp(study: Study, params: Any) -> Plain:
+    return {
+        "family": "gp",
+        "kernel": study.model.kernel,  # type: ignore[attr-defined]
+        **_data(study),
+        "lengthscale": _plain(params.lengthscale),
+        "scale": _plain(params.scale),
+        "constant": _plain(params.constant),
+        "noise": _plain(params.noise),
+    }
+
+
+def _trend(study: Study, params: Any) -> Plain:
+    names = ("trend_lengthscale", "trend_scale", "lengthscale", "scale", "offset", "constant", "noise")
+    return {
+        "family": "trend",
+        "kernel": study.model.kernel,  # type: ignore[attr-defined]
+        **_data(study),
+        **{name: _plain(getattr(params, name)) for name in names},
+        "sobol": sobol(study.problem.n_alternatives),
+    }
+
+
+def _crossed(study: Study, params: Any) -> Plain:
+    names = ("relation", "lengthscale", "scale", "constant", "noise")
+    return {
+        "family": "crossed",
+        "kernel": study.model.kernel,  # type: ignore[attr-defined]
+        **_data(study),
+        **{name: _plain(getattr(params, name)) for name in names},
+        "sobol": sobol(study.problem.n_alternatives),
+    }
+
+
+def _linear(study: Study, params: Any) -> Plain:
+    """Return β and its covariance A diag(v/N) Aᵀ, and the ends (a, b) from which coordinates are counted.
+
+    The regressors at x are 1 and, for every entry of ``ends``, (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the
+    squared separations s along that coordinate.
+    """
+    separation, tally = study.problem.setting.separation, study._tally
+    observed = tally.count > 0
+    design = estimator(coordinates(separation), observed)
+    var = np.where(observed, params.noise[:, None] / np.maximum(tally.count, 1), 0.0)
+    ends = []
+    for j, between in enumerate(separation):
+        a = int(np.argmax(between[0]))
+        b = int(np.argmax(between[a]))
+        if between[a, b] > 0:
+            ends.append({"coordinate": j, "from": a, "to": b})
+    return {
+        "family": "linear",
+        "ends": ends,
+        "coefficients": _plain(np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0))),
+        "covariance": _plain((design * var[:, None, :]) @ np.swapaxes(design, -1, -2)),
+    }
+
+
+# By name: a study meets concrete models through the registry alone.
+_FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {
+    "argbest.models.gp.GPParams": _gp,
+    "argbest.models.shared_gp.SharedGPParams": _trend,
+    "argbest.models.crossed.CrossedParams": _crossed,
+    "argbest.models.linear.LinearParams": _linear,
+}
+
+
+def _data(study: Study) -> Plain:
+    return {"count": _plain(study._tally.count), "mean": _plain(study._tally.mean)}
+
+
+def _belief_at(study: Study, rows: list[Any]) -> Belief:
+    """Return the belief at contexts, each by itself: arrays [row, alternative, 1]."""
+    axis: Axis = study.problem.contexts.rows(rows)
+    separation = study.problem.contexts.separation(study.problem.bounds, axis)
+    return study.model.predict(study._tally, study.problem.setting, study._learned().params, separation)
+
+
+def _grid(study: Study) -> list[Any]:
+    """Return contexts along the one coordinate of the contexts, if it is a number that varies."""
+    columns = _coordinates(study)
+    if len(columns) != 1 or columns[0]["kind"] != "number" or not columns[0]["low"] < columns[0]["high"]:
+        return []
+    values = np.linspace(columns[0]["low"], columns[0]["high"], LISTED_POINTS).tolist()
+    return [{columns[0]["name"]: x} for x in values] if study.problem.contexts.columns else values
+
+
+def _coordinates(study: Study) -> list[Plain]:
+    described = []
+    for name, values in study.problem.contexts.coordinates.items():
+        kind = {str: "text", bool: "boolean"}.get(type(values[0]), "number")
+        column: Plain = {"name": name, "kind": kind, "values": list(values)}
+        if name in study.problem.bounds:
+            column["low"], column["high"] = (float(end) for end in study.problem.bounds[name])
+        described.append(column)
+    return described
+
+
+def _plain(values: Array | IntArray) -> Any:
+    """Return nested lists in which what is not a finite number is None."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return array.tolist()
+    known = array.astype(object)
+    known[~np.isfinite(array)] = None
+    return known.tolist()
