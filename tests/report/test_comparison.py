@@ -1,11 +1,16 @@
 """Curves of an experiment: the numbers exactly, the drawing by what it shows."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
+import small_problems
 
-from argbest.report import comparison
+from argbest import InputError
+from argbest.experiment import Contender, Experiment, run
+from argbest.report import comparison, plot_comparison
 
 SUMMARY = pd.DataFrame(
     {
@@ -48,7 +53,36 @@ def test_a_picture_is_written(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def test_many_contenders_are_told_apart_by_colour_and_dashes() -> None:
+def test_many_contenders_are_told_apart_by_marks_and_dashes() -> None:
     many = pd.concat([SUMMARY.iloc[:2].assign(contender=f"p{i}") for i in range(12)], ignore_index=True)
-    looks = {(line.get_color(), line.get_linestyle()) for line in comparison.plot(many).axes[0].lines}
-    assert len(looks) == 12
+    lines: list[Any] = list(comparison.plot(many).axes[0].lines)
+    assert len({(line.get_marker(), str(line._dash_pattern)) for line in lines}) == 12  # also without colour
+
+
+def test_an_interval_of_the_summary_takes_the_place_of_standard_errors() -> None:
+    given = SUMMARY.assign(pcs_e_low=0.1, pcs_e_high=0.8)
+    band = comparison.bands(given, "pcs_e")[0]
+    assert (band.low.tolist(), band.high.tolist()) == ([0.1, 0.1], [0.8, 0.8])
+
+
+def test_results_runs_and_summary_give_the_same_curves() -> None:
+    contenders = [Contender("equal", "gp", label="b"), Contender("random", "gp", label="a")]
+    results = run(
+        Experiment(small_problems.table(), contenders, samples=20, macroreps=3, checkpoint_every=10)
+    )
+    summary = results.summary()
+    for source in (results, results.runs, summary):
+        for measure in comparison.NAMES:
+            ax = plot_comparison(source, measure=measure)
+            assert ax.get_ylabel() == comparison.NAMES[measure]
+            for line, label in zip(ax.lines, ("b", "a"), strict=True):
+                own = summary[summary["contender"] == label]
+                np.testing.assert_array_equal(line.get_ydata(), own[measure])
+                np.testing.assert_array_equal(line.get_xdata(), own["samples"])
+
+
+def test_unknown_measures_and_sources_are_refused() -> None:
+    with pytest.raises(InputError, match="unknown measure 'pcs'; known are"):
+        plot_comparison(SUMMARY, measure="pcs")
+    with pytest.raises(InputError, match="got DataFrame; expected the results of an experiment"):
+        plot_comparison(SUMMARY.drop(columns="samples"))

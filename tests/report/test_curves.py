@@ -134,3 +134,40 @@ def test_ticks_are_even_on_a_scale_of_square_roots() -> None:
     side = curves.side(Axis.of("context", [1, 2]))
     assert curves.Allocation(side, side, np.array([[2, 27], [5, 5]])).ticks.tolist() == [2, 3, 6, 11, 18, 27]
     assert curves.Allocation(side, side, np.full((2, 2), 7)).ticks.tolist() == [7, 8]
+
+
+def test_a_grid_of_two_coordinates_is_found_in_any_order() -> None:
+    rows = [(2.0, "night", 7), (1.0, "day", 7), (2.0, "day", 7), (1.0, "night", 7)]
+    contexts = [{"rate": rate, "shift": shift, "fixed": fixed} for rate, shift, fixed in rows]
+    problem = Problem(["A", "B"], contexts)
+    grid = curves.grid(problem)
+    assert grid is not None
+    assert (grid.columns.title, grid.columns.labels) == ("rate", ("1", "2"))
+    assert (grid.rows.title, grid.rows.labels) == ("shift", ("night", "day"))
+    order = curves.side(problem.contexts).order
+    assert [[rows[order[place]][:2] for place in row] for row in grid.context] == [
+        [(1.0, "night"), (2.0, "night")],
+        [(1.0, "day"), (2.0, "day")],
+    ]
+
+
+def test_holes_in_a_grid_are_marked() -> None:
+    contexts = [{"x": x, "y": y} for x in range(3) for y in range(3) if (x, y) != (1, 2)]
+    grid = curves.grid(Problem(["A", "B"], contexts))
+    assert grid is not None
+    assert np.argwhere(grid.context < 0).tolist() == [[2, 1]]
+    assert sorted(grid.context[grid.context >= 0].tolist()) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [
+        [1.0, 2.0, 3.0],
+        ["a", "b"],
+        [{"x": x, "y": x * x} for x in range(5)],
+        [{"x": x, "y": y, "z": z} for x in range(2) for y in range(2) for z in range(2)],
+        [{"x": x, "y": 1} for x in range(4)],
+    ],
+)
+def test_other_contexts_are_no_grid(contexts: list[object]) -> None:
+    assert curves.grid(Problem(["A", "B"], contexts)) is None

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from argbest import ArgbestError, Problem, Study, streams
-from argbest.report import figures
+from argbest.report import figures, plot_allocation, plot_policy_map
 
 
 def finished(alternatives: list[Any], contexts: list[Any], **options: Any) -> Study:
@@ -33,7 +33,12 @@ ROWS: dict[str, Any] = {
     "alternatives": [1, 2, 3],
     "contexts": [{"rate": r / 3, "shift": s} for r in (1, 2) for s in ("day", "night")],
 }
-SHAPES = pytest.mark.parametrize("shape", [LINE, LABELS, ROWS], ids=["line", "labels", "rows"])
+CLOUD: dict[str, Any] = {
+    "alternatives": [1, 2, 3],
+    "contexts": [{"rate": r, "load": r * r % 7} for r in (1.0, 2.0, 3.0, 4.0, 5.0)],
+}
+KINDS = {"line": LINE, "labels": LABELS, "rows": ROWS, "cloud": CLOUD}
+SHAPES = pytest.mark.parametrize("shape", KINDS.values(), ids=KINDS)
 
 
 def texts(labels: list[Any]) -> list[str]:
@@ -46,7 +51,7 @@ def marks(ax: Any) -> int:
 
 
 def test_the_policy_map_lies_along_the_coordinate() -> None:
-    ax: Any = figures.plot_policy_map(finished(**LINE))
+    ax: Any = plot_policy_map(finished(**LINE))
     ax.figure.draw_without_rendering()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("context x2", "alternative x1")
     assert texts(ax.get_yticklabels()) == ["1.67", "3.33", "5"]
@@ -58,11 +63,11 @@ def test_the_policy_map_lies_along_the_coordinate() -> None:
 
 def test_the_policy_map_of_labels_is_a_table_with_a_row_per_context() -> None:
     study = finished(**LABELS)
-    ax: Any = figures.plot_policy_map(study)
+    ax: Any = plot_policy_map(study)
     ax.figure.draw_without_rendering()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("alternative", "context")
     assert texts(ax.get_xticklabels()) == ["$5", "$9"]
-    assert texts(ax.get_yticklabels()) == ["Monday", "Tuesday", "a day with a …g name indeed"]
+    assert texts(ax.get_yticklabels()) == ["Monday", "Tuesday", "a day with…ame indeed"]
     assert marks(ax) == 3
     (certainty,) = ax.child_axes
     assert texts(certainty.get_yticklabels()) == [f"{p:.3f}" for p in study.selection()["p_best"]]
@@ -74,15 +79,50 @@ def test_decided_and_undecided_contexts_are_marked_apart() -> None:
     for trial in study.ask(4):
         study.tell(trial, (float(means[trial.pair]), 1.0, 20))
     assert (study.selection()["p_best"] >= 0.95).tolist() == [True, False]
-    ax: Any = figures.plot_policy_map(study)
+    ax: Any = plot_policy_map(study)
     decided, undecided = (c.get_offsets()[:, 1].tolist() for c in ax.collections[:2])
     assert (decided, undecided) == ([0.0], [1.0])
     assert texts(ax.get_legend().get_texts()) == ["P(best) ≥ 0.95", "undecided"]
 
 
+def test_the_policy_map_of_a_grid_is_a_map_of_labels_and_certainties() -> None:
+    study = finished(**ROWS)
+    ax: Any = plot_policy_map(study)
+    ax.figure.draw_without_rendering()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rate", "shift")
+    assert texts(ax.get_xticklabels()) == ["0.333", "0.667"]
+    assert texts(ax.get_yticklabels()) == ["day", "night"]
+    rows = [study.selection().iloc[c] for c in (0, 2, 1, 3)]  # row by row of the map
+    assert texts(list(ax.texts)) == [f"{row['selected']}\n{row['p_best']:.2f}" for row in rows]
+    assert ax.images[0].get_array().shape == (2, 2, 3)
+    undecided = int((study.selection()["p_best"] < 0.95).sum())
+    assert len(ax.patches) == undecided
+
+
+def test_labels_that_do_not_fit_the_cells_are_numbered_in_the_key() -> None:
+    long = [f"a rather long description of plan {i}" for i in range(3)]
+    study = finished(long, [{"x": x, "y": y} for x in range(8) for y in range(8)])
+    ax: Any = plot_policy_map(study, ax=Figure(figsize=(3.0, 2.8), layout="constrained").add_subplot())
+    numbers = {int(text) for text in texts(list(ax.texts))}
+    assert numbers == {1, 2, 3}
+    entries = texts(ax.get_legend().get_texts())
+    assert [entry[:2] for entry in entries] == ["1:", "2:", "3:", "un"]
+
+
+def test_undecided_contexts_of_a_grid_are_framed() -> None:
+    study = Study(Problem(["A", "B"], [{"x": x, "y": y} for x in "pq" for y in "rs"]), initial=1)
+    means = np.array([[9.0, 0.0, 9.0, 9.0], [0.0, 0.0, 0.0, 0.0]])
+    for trial in study.ask(8):
+        study.tell(trial, (float(means[trial.pair]), 1.0, 20))
+    ax: Any = plot_policy_map(study)
+    [frame] = ax.patches
+    assert (round(frame.get_x() + 0.44), round(frame.get_y() + 0.44)) == (0, 1)  # x = p, y = s
+    assert texts(ax.get_legend().get_texts())[-1] == "undecided"
+
+
 def test_the_allocation_writes_every_count() -> None:
     study = finished(**LINE)
-    ax = figures.plot_allocation(study)
+    ax = plot_allocation(study)
     counts = study.tally.count[:, [1, 2, 0]]
     assert texts(list(ax.texts)) == [str(n) for n in counts.ravel()]
     assert texts(ax.get_xticklabels()) == ["1", "2.5", "4"]
@@ -91,7 +131,7 @@ def test_the_allocation_writes_every_count() -> None:
 
 def test_the_allocation_of_labels_is_arranged_like_their_policy_map() -> None:
     study = finished(**ROWS)
-    ax = figures.plot_allocation(study)
+    ax = plot_allocation(study)
     assert texts(list(ax.texts)) == [str(n) for n in study.tally.count.T.ravel()]
     assert texts(ax.get_yticklabels()) == ["0.333, day", "0.333, night", "0.667, day", "0.667, night"]
 
@@ -100,7 +140,7 @@ def test_many_labels_are_thinned_and_counts_left_out() -> None:
     study = Study(Problem(list(range(100)), [f"context {i}" for i in range(60)]), initial=1)
     for trial in study.ask(6000):
         study.tell(trial, float(trial.pair[0]))
-    ax = figures.plot_allocation(study)
+    ax = plot_allocation(study)
     assert len(ax.texts) == 0
     assert len(ax.get_xticks()) < 100
     assert len(ax.get_yticks()) <= 60
@@ -108,7 +148,7 @@ def test_many_labels_are_thinned_and_counts_left_out() -> None:
 
 
 @SHAPES
-@pytest.mark.parametrize("plot", [figures.plot_policy_map, figures.plot_allocation])
+@pytest.mark.parametrize("plot", [plot_policy_map, plot_allocation])
 def test_pictures_are_drawn_on_the_axes_given(plot: Any, shape: dict[str, Any]) -> None:
     ax: Any = Figure(figsize=(4, 3.5), layout="constrained").add_subplot()
     assert plot(finished(**shape), ax=ax) is ax
@@ -132,4 +172,4 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ArgbestError, match=r"pictures need matplotlib: pip install 'argbest\[plot\]'"):
-        figures.plot_policy_map(study)
+        plot_policy_map(study)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from argbest.paper.drawing import BAND, COLOURS, DASHES
-from argbest.paper.plan import canvas
+from argbest.paper.drawing import COLOURS
+from argbest.report.style import BAND, DASHES, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 
-from argbest.paper.plan import canvas
+from argbest.report.style import BAND, DASHES, LIGHT, bare, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#e69f00", "#009e73", "#56b4e9", "#cc79a7", "#1a1a1a")  # Okabe and Ito
-DASHES = ("-", "--", (0, (6, 1.5, 1.5, 1.5)), "-.", (0, (3, 1.5)), (0, (8, 2)), (0, (1.5, 1)))
-BAND = 1.96  # standard errors: 95 %
+COLOURS = LIGHT.colours
 _YLABELS = {"pcs_e": "PCS_E", "p_all": "P(all contexts right)"}
 
 
@@ -70,8 +68,7 @@ def _line(ax: "Axes", curve: pd.DataFrame, colour: str, dashes: object, label: s
     ax.fill_between(
         x, np.maximum(y - reach, 0.0), np.minimum(y + reach, 1.0), color=colour, alpha=0.12, linewidth=0
     )
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=8)
+    bare(ax)
     ax.margins(x=0.01)
 
 
@@ -88,7 +85,7 @@ def predictions(numbers: pd.DataFrame, models: Sequence[str]) -> "Figure":
     axes = figure.subplots(1, 1 + len(models), sharey=True)
     marks = ("o", "s")
     for i, (label, own) in enumerate(numbers.groupby("alternative", sort=False)):
-        axes[0].plot(own["context"], own["truth"], DASHES[i], color=COLOURS[i], label=label)
+        axes[0].plot(own["context"], own["truth"], linestyle=DASHES[i], color=COLOURS[i], label=label)
         for ax, model in zip(axes[1:], models, strict=True):
             ax.errorbar(
                 own["context"],
@@ -132,8 +129,7 @@ def decay(shares: pd.DataFrame, residuals: pd.DataFrame, pfs: pd.DataFrame) -> "
     false.set_ylabel("P(some context selected wrong)", fontsize=9)
     for ax in (ratios, gaps, false):
         ax.set_xlabel("samples", fontsize=9)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(labelsize=8)
+        bare(ax)
         place = {"loc": "center right", "ncols": 3} if ax is ratios else {}
         ax.legend(frameon=False, fontsize=8, **place)
     return figure
@@ -154,8 +150,7 @@ def models(numbers: pd.DataFrame, order: Sequence[str], policy: str = "gp-c-ocba
         ax.set_title(name, fontsize=10)
         ax.set_xlabel("samples after the initial design", fontsize=9)
         ax.set_ylim(bottom=0.0)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(labelsize=8)
+        bare(ax)
     for ax in axes[len(names) :]:
         ax.set_visible(False)
     found = {

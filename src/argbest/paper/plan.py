@@ -89,15 +89,6 @@ def picture(plan: Plan, name: str, draw: Callable[[], "Figure"]) -> tuple[tuple[
     return paths, ()
 
 
-def canvas(width: float, height: float) -> "Figure":
-    """Return an empty figure that belongs to no window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as missing:
-        raise ArgbestError("pictures need matplotlib: pip install 'argbest[plot]'") from missing
-    return Figure(figsize=(width, height), layout="constrained")
-
-
 def texts(frame: pd.DataFrame, forms: dict[str, str]) -> pd.DataFrame:
     """Return the columns named in ``forms`` as texts in that form; what is not known is a dash."""
     shown = {}

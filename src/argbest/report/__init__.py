@@ -1,1 +1,25 @@
-"""Reports: the numbers behind the pictures of a study, and the pictures."""
+"""Reports: the numbers behind the pictures, and the pictures.
+
+Every picture is drawn on the axes given as ``ax``, or on a figure of its own, and returns its axes: save it
+with ``ax.figure.savefig(path)``. Matplotlib is the extra ``plot``, imported when something is drawn.
+"""
+
+from argbest.report.allocation import plot_allocation
+from argbest.report.calibration import plot_calibration
+from argbest.report.comparison import plot_comparison
+from argbest.report.contention import plot_contention
+from argbest.report.model_check import plot_model_check
+from argbest.report.policy_map import plot_policy_map
+from argbest.report.profiles import plot_profiles
+from argbest.report.progress import plot_progress
+
+__all__ = [
+    "plot_allocation",
+    "plot_calibration",
+    "plot_comparison",
+    "plot_contention",
+    "plot_model_check",
+    "plot_policy_map",
+    "plot_profiles",
+    "plot_progress",
+]

@@ -1,6 +1,6 @@
 """Curves of an experiment: measures over samples, one line per contender with its band of uncertainty.
 
-The numbers (`bands`) stand apart from their drawing. Matplotlib is the extra `plot`, imported when needed.
+The numbers (`bands`) stand apart from their drawing.
 """
 
 from pathlib import Path
@@ -10,17 +10,20 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import Array
-from argbest.errors import ArgbestError
+from argbest.errors import InputError, unknown_name
+from argbest.experiment import measures
+from argbest.experiment.results import Results
+from argbest.report import style
+from argbest.report.style import BAND, LABEL, LIGHT, THEMES, Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MEASURES = {"pcs_e": "PCS_E", "p_all": "P(all contexts right)", "eoc": "expected opportunity cost"}
+NAMES = MEASURES | {"pcs_m": "PCS_M", "pgs": "P(good selection)", "certificate": "claimed PCS_E"}
 _PROBABILITIES = ("pcs_e", "p_all", "pcs_m", "pgs", "certificate")
-_WIDTH = 1.96  # standard errors: a 95 % band
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1a1a1a", "#999933")
-_STYLES = ("-", "--", "-.", ":")
+_MARKS = 8  # on each curve
 
 
 class Band(NamedTuple):
@@ -34,46 +37,96 @@ class Band(NamedTuple):
 
 
 def bands(summary: pd.DataFrame, measure: str) -> list[Band]:
-    """Return the curve of a measure for every contender, value ± 1.96 standard errors.
+    """Return the curve of a measure for every contender and its 95 % band.
 
-    Bands of probabilities end at 0 and 1, those of the opportunity cost at 0.
+    The band is the interval of the summary where it has one (``_low`` to ``_high``), else the value ± 1.96
+    standard errors, for probabilities within 0 and 1, for the opportunity cost not below 0.
     """
     found = []
     for label, own in summary.groupby("contender", sort=False):
-        value, error = (own[name].to_numpy(float) for name in (measure, f"{measure}_se"))
-        reach = _WIDTH * np.nan_to_num(error)
-        top = 1.0 if measure in _PROBABILITIES else np.inf
-        low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, top)
-        found.append(Band(str(label), own["samples"].to_numpy(float), value, low, high))
+        samples, value = own["samples"].to_numpy(float), own[measure].to_numpy(float)
+        if f"{measure}_low" in own:
+            low, high = (own[f"{measure}_{end}"].to_numpy(float) for end in ("low", "high"))
+        else:
+            reach = BAND * np.nan_to_num(own[f"{measure}_se"].to_numpy(float))
+            top = 1.0 if measure in _PROBABILITIES else np.inf
+            low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, top)
+        found.append(Band(str(label), samples, value, low, high))
     return found
 
 
-def plot(summary: pd.DataFrame, *, title: str = "") -> "Figure":
+def summary_of(results: object) -> pd.DataFrame:
+    """Return the summary of an experiment, given its `Results`, their frame of runs, or the summary."""
+    if isinstance(results, Results):
+        return results.summary()
+    if isinstance(results, pd.DataFrame) and {"contender", "samples"} <= set(results.columns):
+        if "share_correct" not in results.columns:
+            return results
+        parts = [
+            measures.summary(own).assign(contender=label)
+            for label, own in results.groupby("contender", sort=False)
+        ]
+        return pd.concat(parts, ignore_index=True)
+    raise InputError(
+        f"got {type(results).__name__}; expected the results of an experiment: Results, Results.runs or "
+        "Results.summary()."
+    )
+
+
+def plot_comparison(
+    results: object, *, measure: str = "pcs_e", ax: "Axes | None" = None, theme: str | None = None
+) -> "Axes":
+    """Return axes with a measure over samples, a line per contender with its 95 % band.
+
+    ``results`` are those of an experiment, their frame of runs or their summary. ``measure`` is pcs_e, p_all,
+    pcs_m, pgs, eoc or certificate. Lines differ in dashes and marks, not only in colour. ``theme`` is "light"
+    or "dark".
+    """
+    if measure not in NAMES:
+        raise unknown_name("measure", measure, NAMES)
+    curves = bands(summary_of(results), measure)
+    sheet = style.sheet(ax, theme, 5.2, 3.8)
+    draw(sheet.ax, curves, sheet.theme)
+    sheet.ax.set_ylabel(NAMES[measure], fontsize=LABEL)
+    handles, labels = sheet.ax.get_legend_handles_labels()
+    title = results.problem if isinstance(results, Results) else ""
+    style.key(sheet.ax, handles, labels, title=title)
+    return style.finish(sheet)
+
+
+def plot(summary: pd.DataFrame, *, title: str = "", theme: str = "light") -> "Figure":
     """Return a figure with a panel each for PCS_E, P_all and the expected opportunity cost."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as missing:
-        raise ArgbestError("pictures need matplotlib: pip install 'argbest[plot]'") from missing
-    figure = Figure(figsize=(12.0, 4.2), layout="constrained")
+    look = THEMES[theme]
+    figure = style.canvas(12.0, 4.2)
+    figure.set_facecolor(look.paper)
     panels = figure.subplots(1, len(MEASURES))
     for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
-        draw(ax, bands(summary, measure))
-        ax.set_ylabel(name)
+        draw(ax, bands(summary, measure), look)
+        ax.set_ylabel(name, fontsize=LABEL)
+        style.finish(style.Sheet(ax, look, False, True))
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6), frameon=False)
-    figure.suptitle(title.replace("$", r"\$"), fontsize=11)
+    figure.legend(
+        handles, [style.plain(label) for label in labels], loc="outside lower center",
+        ncols=min(len(labels), 6), frameon=False, labelcolor=look.ink, handlelength=3.0,
+    )  # fmt: skip
+    figure.suptitle(style.plain(title), fontsize=11, color=look.ink)
     return figure
 
 
-def draw(ax: "Axes", curves: list[Band]) -> None:
-    """Draw curves with their bands; colours and dashes tell them apart, also in print."""
+def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
+    """Draw curves with their bands; colours, dashes and marks tell them apart, also in print."""
+    opacity = 0.16 if len(curves) <= 3 else 0.09
     for i, band in enumerate(curves):
-        colour, style = _COLOURS[i % len(_COLOURS)], _STYLES[i // len(_COLOURS) % len(_STYLES)]
-        ax.plot(band.samples, band.value, color=colour, linestyle=style, linewidth=1.4, label=band.label)
-        ax.fill_between(band.samples, band.low, band.high, color=colour, alpha=0.15, linewidth=0)
-    ax.set_xlabel("samples after the initial design")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.margins(x=0.01)
+        look = style.look(theme, i)
+        every = max(1, len(band.samples) // _MARKS)
+        ax.plot(
+            band.samples, band.value, linewidth=1.4, markersize=4.5, label=band.label,
+            markevery=(i % every, every), markerfacecolor=theme.paper, **look,
+        )  # fmt: skip
+        ax.fill_between(band.samples, band.low, band.high, color=look["color"], alpha=opacity, linewidth=0)
+    ax.set_xlabel("samples after the initial design", fontsize=LABEL)
+    style.bare(ax)
+    ax.margins(x=0.02)
 
 
 def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = 150) -> Path:

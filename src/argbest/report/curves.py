@@ -1,4 +1,4 @@
-"""The numbers behind every picture of a study, in the order in which they are drawn."""
+"""The numbers behind the maps of a study, in the order in which they are drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,6 +57,15 @@ class PolicyCurve:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """Contexts as the cells of a map, by their two coordinates."""
+
+    rows: Side  # the values of the second coordinate
+    columns: Side  # the values of the first
+    context: IntArray  # [row, column]: place of the context in reading order, -1 where there is none
+
+
+@dataclass(frozen=True)
 class Allocation:
     """Where the replications went."""
 
@@ -109,6 +118,19 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     )
 
 
+def grid(problem: Problem) -> Grid | None:
+    """Return the contexts arranged by the two coordinates that vary; None unless they fill half a grid."""
+    varying = {n: v for n, v in problem.contexts.coordinates.items() if len(set(v)) > 1}
+    if len(varying) != 2:
+        return None
+    (columns, column), (rows, row) = (_levels(name, values) for name, values in varying.items())
+    if 2 * problem.n_contexts < len(rows.labels) * len(columns.labels):
+        return None
+    context = np.full((len(rows.labels), len(columns.labels)), -1, np.int64)
+    context[row, column] = side(problem.contexts).rank
+    return Grid(rows, columns, context)
+
+
 def allocation(study: Study) -> Allocation:
     """Return the replications of every pair."""
     alternatives, contexts = side(study.problem.alternatives), side(study.problem.contexts)
@@ -144,7 +166,7 @@ def row_labels(axis: Axis) -> list[str]:
 def shorten(values: Sequence[Label]) -> list[str]:
     """Return texts that are as short as may be while values that differ look different."""
     if any(isinstance(value, str) for value in values):
-        texts = [_middle_cut(str(value)) for value in values]
+        texts = [middle_cut(str(value)) for value in values]
         return texts if len(set(texts)) == len(set(values)) else [str(value) for value in values]
     if all(isinstance(value, int) for value in values):
         return [str(value) for value in values]
@@ -161,9 +183,10 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{max(digits, whole)}g}"
 
 
-def _middle_cut(text: str) -> str:
-    half = (_LONGEST - 1) // 2
-    return text if len(text) <= _LONGEST else f"{text[:half]}…{text[-half:]}"
+def middle_cut(text: str, longest: int = _LONGEST) -> str:
+    """Return text of at most so many letters, what is too much taken from its middle."""
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 
 
 def _sort_keys(values: Sequence[Label]) -> Array:
@@ -171,6 +194,13 @@ def _sort_keys(values: Sequence[Label]) -> Array:
         first = {value: i for i, value in reversed(list(enumerate(values)))}
         return np.array([first[value] for value in values], float)
     return np.array(values, float)
+
+
+def _levels(name: str, values: Sequence[Label]) -> tuple[Side, IntArray]:
+    """Return the distinct values of a coordinate in reading order, and where each of the values stands."""
+    _, first, which = np.unique(_sort_keys(values), return_index=True, return_inverse=True)
+    labels = shorten([values[i] for i in first])
+    return Side(np.arange(len(labels)), tuple(labels), name), which
 
 
 def _title(axis: Axis) -> str:

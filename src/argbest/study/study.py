@@ -23,10 +23,11 @@ from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import design
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import open_storage
-from argbest.study import definition, frames, runner
+from argbest.study import definition, frames, history, model_check, posterior, runner
 from argbest.study.journal import Journal
 from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
+from argbest.study.model_check import ModelCheck
 from argbest.study.progress import Progress
 from argbest.study.runner import BY_HAND
 from argbest.study.stopping import Stop
@@ -251,6 +252,18 @@ class Study:
         """
         ledger = self._journal.ledger
         return frames.of_trials(self.problem, ledger.trials, ledger.status, ledger.reasons)
+
+    def history(self, points: int = 12) -> pd.DataFrame:
+        """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
+        return history.of_study(self, points=points)
+
+    def model_check(self) -> ModelCheck:
+        """Return how well each pair is predicted from all others, and whether the model fits."""
+        return model_check.of_study(self)
+
+    def posterior(self, contexts: object = None) -> pd.DataFrame:
+        """Return the belief about every alternative at the contexts, or at others given."""
+        return posterior.of_study(self, contexts)
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""

@@ -1,0 +1,218 @@
+"""Profiles: what is believed of the leading alternatives along one coordinate of the contexts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from argbest.checks import finite, whole
+from argbest.core.arrays import Array, IntArray
+from argbest.errors import InputError, unknown_name
+from argbest.problems.axis import Item, Label
+from argbest.problems.base import Problem
+from argbest.report import curves, style, tables
+from argbest.report.style import LABEL, Sheet
+from argbest.study import posterior
+from argbest.study.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Rewards of the leading alternatives along a coordinate, all other coordinates held."""
+
+    coordinate: str
+    held: dict[str, Label]  # the values of all other coordinates
+    at: tuple[Label, ...]  # [point]
+    joined: bool  # points between the simulated contexts are among them
+    labels: tuple[str, ...]  # [leader]: short
+    leaders: IntArray  # [leader]: positions of the alternatives, the likeliest best first
+    mean: Array  # [leader, point]
+    low: Array  # [leader, point]: end of the interval of the mean reward
+    high: Array  # [leader, point]
+    p_best: Array  # [leader, point]
+    data: pd.DataFrame  # a row per leader and simulated context here: leader, at, mean, n
+
+
+def profiles(
+    study: Study,
+    *,
+    coordinate: str | None = None,
+    context: object = None,
+    leading: int = 4,
+    level: float = 0.95,
+    points: int = 121,
+) -> Profiles:
+    """Return mean and interval of the alternatives that are likeliest best somewhere along a coordinate.
+
+    The other coordinates are those of ``context``, by default the one where the selection is least certain.
+    A numeric coordinate runs over its bounds where the model can speak of contexts never simulated, else over
+    the simulated contexts. Intervals hold the mean reward with probability ``level``.
+    """
+    leading, level = whole("leading", leading, at_least=1), finite("level", level, above=0, below=1)
+    problem = study.problem
+    name, here = _coordinate(problem, coordinate), _here(study, context)
+    at, joined, frame = _believed(study, name, here, whole("points", points, at_least=2))
+    mean, sd, p_best = (
+        frame[column].to_numpy(float).reshape(problem.n_alternatives, len(at))
+        for column in ("mean", "sd", "p_best")
+    )
+    order = np.lexsort((-p_best.mean(axis=1), -p_best.max(axis=1)))[:leading]
+    reach = ndtri((1 + level) / 2) * sd[order]
+    labels = curves.row_labels(problem.alternatives)
+    held = dict(here) if isinstance(here, dict) else {name: here}
+    del held[name]
+    return Profiles(
+        coordinate=name,
+        held=held,
+        at=at,
+        joined=joined,
+        labels=tuple(labels[k] for k in order),
+        leaders=order,
+        mean=mean[order],
+        low=mean[order] - reach,
+        high=mean[order] + reach,
+        p_best=p_best[order],
+        data=_data(study, order, _simulated(problem, name, here), name),
+    )
+
+
+def plot_profiles(
+    study: Study,
+    *,
+    coordinate: str | None = None,
+    context: object = None,
+    leading: int = 4,
+    level: float = 0.95,
+    ax: "Axes | None" = None,
+    theme: str | None = None,
+) -> "Axes":
+    """Return axes with the posterior mean of the leading alternatives, its intervals, and the sample means.
+
+    See `profiles` for what is shown. Larger marks are means of more replications. ``theme`` is "light" or
+    "dark".
+    """
+    found = profiles(study, coordinate=coordinate, context=context, leading=leading, level=level)
+    sheet = style.sheet(ax, theme, 5.2, 3.8)
+    (_lines if found.joined else _bars)(sheet, found)
+    wanted = "larger" if study.problem.goal == "max" else "smaller"
+    sheet.ax.set_ylabel(f"mean reward\n({wanted} is better)", fontsize=LABEL)
+    sheet.ax.set_xlabel(style.plain(found.coordinate), fontsize=LABEL)
+    style.bare(sheet.ax)
+    held = ", ".join(f"{n} = {curves.shorten([v])[0]}" for n, v in found.held.items())
+    title = f"{study.problem.name}: leading alternatives, {level:.0%} intervals"
+    handles, labels = sheet.ax.get_legend_handles_labels()
+    style.key(sheet.ax, handles, labels, title=title + (f", at {held}" if held else ""))
+    return style.finish(sheet)
+
+
+def _lines(sheet: Sheet, found: Profiles) -> None:
+    at = np.array(found.at, float)
+    for i, label in enumerate(found.labels):
+        look = style.look(sheet.theme, i)
+        colour, marker = look["color"], look.pop("marker")
+        sheet.ax.plot(at, found.mean[i], linewidth=1.5, zorder=3, **look)
+        sheet.ax.plot([], [], label=label, marker=marker, markerfacecolor=sheet.theme.paper, **look)
+        sheet.ax.fill_between(at, found.low[i], found.high[i], color=colour, alpha=0.16, linewidth=0)
+        own = found.data[found.data["leader"] == i]
+        _points(sheet, own["at"].to_numpy(float), own, colour, marker)
+    sheet.ax.margins(x=0.01)
+
+
+def _bars(sheet: Sheet, found: Profiles) -> None:
+    """Draw a bar per leader and context, side by side."""
+    places = {value: i for i, value in enumerate(found.at)}
+    step = 0.7 / len(found.labels)
+    for i, label in enumerate(found.labels):
+        look = style.look(sheet.theme, i)
+        x = np.arange(float(len(found.at))) + (i - (len(found.labels) - 1) / 2) * step
+        reach = (found.high[i] - found.low[i]) / 2
+        sheet.ax.errorbar(
+            x, found.mean[i], yerr=reach, label=label, linestyle="none", marker="_", markersize=7,
+            color=look["color"], linewidth=2.0,
+        )  # fmt: skip
+        own = found.data[found.data["leader"] == i]
+        _points(sheet, x[[places[value] for value in own["at"]]], own, look["color"], look["marker"])
+    wide, high, _ = style.points(sheet.ax)
+    labels: Sequence[str] = curves.shorten(found.at)
+    upright = sum(style.length(label) + style.TICK for label in labels) > wide
+    labels = style.cut(labels, 0.3 * high) if upright else labels
+    shown = tables.thinned(len(labels), wide / (1.3 * style.TICK)) if upright else range(len(labels))
+    names = [style.plain(labels[i]) for i in shown]
+    sheet.ax.set_xticks(shown, names, rotation=90 if upright else 0)
+
+
+def _points(sheet: Sheet, at: Array, own: pd.DataFrame, colour: str, marker: str) -> None:
+    """Draw sample means, the larger the more replications are behind them."""
+    size = 10.0 + 26.0 * np.sqrt(own["n"].to_numpy(float) / max(int(own["n"].max()), 1)) if len(own) else 10.0
+    sheet.ax.scatter(
+        at, own["mean"], s=size, marker=marker, facecolor=sheet.theme.paper, edgecolor=colour, zorder=4
+    )
+
+
+def _coordinate(problem: Problem, given: str | None) -> str:
+    """Return the coordinate meant: the given one, else the first number that varies, else the first."""
+    names = problem.contexts.coordinates
+    if given is not None:
+        if given not in names:
+            raise unknown_name("context coordinate", given, names)
+        return given
+    varying = [name for name, (low, high) in problem.bounds.items() if low < high]
+    return (varying or list(names))[0]
+
+
+def _here(study: Study, context: object) -> Item:
+    """Return the context given, or the least certain one of the study."""
+    axis = study.problem.contexts
+    if context is None:
+        return axis.item(int(np.argmin(study.certificate().pcs)))
+    return axis.rows(context).item(0)
+
+
+def _believed(
+    study: Study, name: str, here: Item, points: int
+) -> tuple[tuple[Label, ...], bool, pd.DataFrame]:
+    """Return the values of the coordinate, whether they fill its bounds, and the posterior there."""
+    values = study.problem.contexts.coordinates[name]
+    low, high = study.problem.bounds.get(name, (0.0, 0.0))
+    if low < high and not isinstance(values[0], bool):
+        grid = np.linspace(low, high, points).tolist()
+        try:
+            return tuple(grid), True, posterior.of_study(study, [_moved(here, name, x) for x in grid])
+        except InputError:  # perhaps a model that knows the simulated contexts only
+            known = _simulated(study.problem, name, here)
+            if not known:
+                raise
+            values = tuple(values[c] for c in known)
+    shown = tuple(dict.fromkeys(values))
+    return shown, False, posterior.of_study(study, [_moved(here, name, value) for value in shown])
+
+
+def _moved(here: Item, name: str, value: Label) -> Item:
+    return here | {name: value} if isinstance(here, dict) else value
+
+
+def _simulated(problem: Problem, name: str, here: Item) -> list[int]:
+    """Return the contexts that differ from the one held in this coordinate alone, in reading order."""
+    order: list[int] = curves.side(problem.contexts).order.tolist()
+    if not isinstance(here, dict):
+        return order
+    columns = problem.contexts.columns
+    return [c for c in order if all(columns[n][c] == here[n] for n in columns if n != name)]
+
+
+def _data(study: Study, leaders: IntArray, known: list[int], name: str) -> pd.DataFrame:
+    values = study.problem.contexts.coordinates[name]
+    tally = study.tally
+    rows = [
+        (i, values[c], float(tally.mean[k, c]), int(tally.count[k, c]))
+        for i, k in enumerate(leaders.tolist())
+        for c in known
+        if tally.count[k, c]
+    ]
+    return pd.DataFrame(rows, columns=["leader", "at", "mean", "n"])

@@ -1,0 +1,277 @@
+"""How pictures look: light and dark, in colours that colour-blind readers and grey printers tell apart.
+
+Nothing global of matplotlib is touched, and it is imported only when something is drawn.
+"""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from argbest.errors import ArgbestError, InputError, unknown_name
+from argbest.report.curves import middle_cut
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+BAND = 1.96  # standard errors: 95 %
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (4, 1.8)),
+    (0, (5, 1.3, 1.2, 1.3, 1.2, 1.3)),
+    (0, (10, 2.5)),
+    (0, (7, 1.8, 1.5, 1.8)),
+    (0, (2.4, 1.4)),
+    (0, (1.3, 1.1)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+TITLE, LABEL, TICK = 9.5, 9.0, 8.0  # points
+_WIDTH = 0.56  # of a letter, in units of its size
+_ACROSS = 0.74  # of the figure's width: a title stands above the axes, which are narrower
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a picture; those of lines are hues of Okabe and Ito that stand out from the paper."""
+
+    name: str
+    paper: str
+    ink: str
+    faint: str  # grids and what is out of the running
+    alarm: str
+    shades: tuple[str, ...]  # from nothing to all, ever further from the paper
+    colours: tuple[str, ...]
+
+
+LIGHT = Theme(
+    name="light",
+    paper="#ffffff",
+    ink="#1a1a1a",
+    faint="#c8c8c8",
+    alarm="#d55e00",
+    shades=("#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"),
+    colours=(
+        "#0366ad", "#a43308", "#0d9261", "#9b4279", "#b78300", "#3b9bc5", "#1a1a1a", "#7d7d2e",
+    ),
+)  # fmt: skip
+DARK = Theme(
+    name="dark",
+    paper="#14181d",
+    ink="#ececec",
+    faint="#4a5058",
+    alarm="#ff8c42",
+    shades=("#1b2129", "#1f4b73", "#2f83c0", "#86c5ee", "#e8f5ff"),
+    colours=(
+        "#56a8e0", "#ff8c42", "#2cc295", "#e79ac3", "#f0b429", "#9ad4f7", "#ececec", "#c9c96a",
+    ),
+)  # fmt: skip
+THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+class Sheet(NamedTuple):
+    """Where a picture is drawn, and whether its surroundings are to be coloured too."""
+
+    ax: "Axes"
+    theme: Theme
+    figure: bool  # it is a figure of its own
+    painted: bool  # all its text and lines take the colours of the theme
+
+
+def sheet(ax: "Axes | None", theme: str | None, width: float, height: float) -> Sheet:
+    """Return the axes given, or those of a figure of its own with so many inches.
+
+    Without a ``theme`` the brightness of the given axes tells it; a figure of its own is light.
+    """
+    if theme is not None and theme not in THEMES:
+        raise unknown_name("theme", theme, THEMES)
+    if ax is None:
+        return Sheet(canvas(width, height).add_subplot(), THEMES[theme or "light"], True, True)
+    if not hasattr(ax, "figure"):
+        raise InputError(f"got ax={ax!r}; expected the axes of a matplotlib figure, or none.")
+    return Sheet(ax, THEMES[theme] if theme else _theme_of(ax), False, theme is not None)
+
+
+def canvas(width: float, height: float) -> "Figure":
+    """Return an empty figure that belongs to no window."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        raise ArgbestError("pictures need matplotlib: pip install 'argbest[plot]'") from missing
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def finish(made: Sheet) -> "Axes":
+    """Return the axes after giving text and lines the colours of the theme, where that is ours to do."""
+    if made.figure:
+        made.ax.figure.set_facecolor(made.theme.paper)
+    if made.painted:
+        for ax in _family(made.ax):
+            _paint(ax, made.theme)
+    return made.ax
+
+
+def look(theme: Theme, i: int) -> dict[str, Any]:
+    """Return colour, dashes and marker of the i-th line; 56 differ, and the first 7 without any colour."""
+    return {
+        "color": theme.colours[i % len(theme.colours)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "marker": MARKERS[i % len(MARKERS)],
+    }
+
+
+def shades(theme: Theme) -> "Colormap":
+    """Return the colours from nothing to all."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(f"argbest-{theme.name}", theme.shades)
+
+
+def blend(colour: str, paper: str, share: float) -> tuple[float, float, float]:
+    """Return a colour that is the less saturated the more of the paper it has; ``share`` is the colour's."""
+    from matplotlib.colors import to_rgb
+
+    pairs = zip(to_rgb(colour), to_rgb(paper), strict=True)
+    red, green, blue = (share * own + (1.0 - share) * other for own, other in pairs)
+    return red, green, blue
+
+
+def readable(background: Any) -> str:
+    """Return black or white, whichever stands out from a background."""
+    bright = luminance(background)
+    return "#000000" if (bright + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return the contrast ratio (L₁ + 0.05)/(L₂ + 0.05) of the Web Content Accessibility Guidelines."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: Any) -> float:
+    """Return the relative luminance of a colour, 0 for black and 1 for white."""
+    from matplotlib.colors import to_rgb
+
+    parts = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour))
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+
+def bare(ax: "Axes") -> None:
+    """Take away the upper and the right edge, and set the size of the numbers."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=TICK)
+
+
+def headline(ax: "Axes", text: str) -> None:
+    """Write the title above the axes, in as many lines as it needs."""
+    ax.set_title(wrapped(ax, text), fontsize=TITLE)
+
+
+def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
+    """Return text in lines no wider than the figure."""
+    room = _ACROSS * points(ax)[2] / (_WIDTH * size)
+    return plain(textwrap.fill(text, max(int(room), 12)))
+
+
+def points(ax: "Axes") -> tuple[float, float, float]:
+    """Return width and height of the axes and the width of the whole figure, in points."""
+    scale = 72.0 / ax.figure.dpi
+    return ax.bbox.width * scale, ax.bbox.height * scale, ax.figure.bbox.width * scale
+
+
+def length(text: str, size: float = TICK) -> float:
+    """Return about how long a text is, in points."""
+    return _WIDTH * size * max(map(len, text.split("\n")))
+
+
+def above(ax: "Axes", height: float) -> "Axes":
+    """Return a strip of so many inches above the axes, with the same horizontal scale."""
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    # In inches, so that making room for it does not change its size.
+    corner: Any = ax.transAxes
+    upwards = ax.figure.dpi_scale_trans + ScaledTranslation(0, 1, corner)
+    height = min(height, 0.18 * ax.figure.bbox.height / ax.figure.dpi)
+    place = blended_transform_factory(ax.transAxes, upwards)
+    return ax.inset_axes((0.0, 0.08, 1.0, height), transform=place, sharex=ax)
+
+
+def beside(ax: "Axes", width: float) -> "Axes":
+    """Return a strip of so many inches at the right of the axes, with the same vertical scale."""
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    corner: Any = ax.transAxes
+    sideways = ax.figure.dpi_scale_trans + ScaledTranslation(1, 0, corner)
+    width = min(width, 0.18 * ax.figure.bbox.width / ax.figure.dpi)
+    place = blended_transform_factory(sideways, ax.transAxes)
+    return ax.inset_axes((0.06, 0.0, width, 1.0), transform=place, sharey=ax)
+
+
+def key(ax: "Axes", handles: list[Any], labels: list[str], *, title: str = "") -> None:
+    """Put the meaning of the marks and a title above the axes, in as many columns as there is room for."""
+    full, beside = points(ax)[2], 4.8 * TICK  # the second is what a handle and gaps take
+    room = full / (max(map(length, labels), default=1.0) + beside)
+    if room < 2 and len(labels) > 2:  # two columns of shorter labels rather than a tall key
+        labels, room = list(cut(labels, full / 2 - beside)), 2.0
+    rows = -(-len(labels) // max(1, int(room)))
+    legend = ax.legend(
+        handles,
+        [plain(label) for label in labels],
+        title=wrapped(ax, title) if title else None,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=max(1, -(-len(labels) // max(rows, 1))),
+        frameon=False,
+        fontsize=TICK,
+        title_fontsize=TITLE,
+        handletextpad=0.5,
+        columnspacing=1.0,
+        handlelength=3.2,
+        borderaxespad=0.2,
+    )
+    legend.get_title().set_multialignment("center")
+
+
+def cut(labels: Sequence[str], room: float) -> tuple[str, ...]:
+    """Return labels that fit into so many points; as they are where two would then be alike."""
+    letters = max(int(room / length("x")), 5)
+    short = tuple(middle_cut(label, letters) for label in labels)
+    return short if len(set(short)) == len(set(labels)) else tuple(labels)
+
+
+def plain(text: str) -> str:
+    """Return text in which a dollar sign does not begin a formula."""
+    return text.replace("$", r"\$")
+
+
+def _theme_of(ax: "Axes") -> Theme:
+    """Return the theme that suits the brightness behind the axes."""
+    from matplotlib.colors import to_rgba
+
+    face = to_rgba(ax.get_facecolor())
+    behind = face if face[3] > 0.5 else to_rgba(ax.figure.get_facecolor())
+    return DARK if behind[3] > 0.5 and luminance(behind) < 0.18 else LIGHT
+
+
+def _family(ax: Any) -> Iterator["Axes"]:
+    """Yield the axes, those inside them, and their colour bars."""
+    yield ax
+    for child in ax.child_axes:
+        yield from _family(child)
+    for drawn in (*ax.images, *ax.collections):
+        if drawn.colorbar is not None:
+            yield drawn.colorbar.ax
+
+
+def _paint(ax: "Axes", theme: Theme) -> None:
+    ax.set_facecolor(theme.paper)
+    ax.tick_params(colors=theme.ink, which="both")
+    for text in (ax.title, ax.xaxis.label, ax.yaxis.label, ax.xaxis.offsetText, ax.yaxis.offsetText):
+        text.set_color(theme.ink)
+    for spine in ax.spines.values():
+        spine.set_edgecolor(theme.ink)
+    legend = ax.get_legend()
+    if legend is not None:
+        for text in (legend.get_title(), *legend.get_texts()):
+            text.set_color(theme.ink)

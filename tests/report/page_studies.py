@@ -1,0 +1,92 @@
+"""Studies whose pages are tested: of every kind of context, and with labels that mean harm; a comparison."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from argbest import Problem, Study
+from argbest.core.arrays import Array
+
+HOSTILE = (
+    "</script><script>window.hacked=1</script>",
+    "<img src=x onerror=window.hacked=2>",
+    "\"'`{{payload}}${1}\u2028&amp;",
+    "=1+1",
+)
+DAYS = ("<i>Mon</i>", "</textarea><script>window.hacked=3</script>")
+
+
+def told(problem: Problem, truth: Array, *, seed: int = 0, spread: float = 0.5, **options: Any) -> Study:
+    """A study told three replications of every pair, scattered around the truth [alternative, context]."""
+    study = Study(problem, initial=1, **options)
+    noise = np.random.default_rng(seed).normal(0.0, spread, (3, *truth.shape))
+    for trial in study.ask(truth.size):
+        study.tell(trial, (truth[trial.pair] + noise[:, *trial.pair]).tolist())
+    return study
+
+
+def line(model: str = "gp", *, goal: str = "max", policy: str = "equal") -> Study:
+    """Four alternatives with a coordinate, along a line of five contexts."""
+    x, a = np.array([0.0, 2.0, 3.0, 7.0, 10.0]), np.array([0.0, 1.0, 2.0, 4.0])
+    truth = np.sin(x[None, :] / 3.0 + a[:, None]) + 0.1 * a[:, None]
+    problem = Problem([{"a": v} for v in a], [{"x": v} for v in x], goal=goal, name="line")
+    return told(problem, truth, model=model, policy=policy)
+
+
+def mixed(model: str = "gp") -> Study:
+    """Contexts with a number, a boolean and a text; the smallest reward is best."""
+    rows = [{"rate": r, "night": n, "site": s} for r in (0.5, 1.0, 4.0) for n in (False, True) for s in "abc"]
+    truth = np.random.default_rng(5).normal(0.0, 1.0, (3, len(rows)))
+    alternatives = [{"servers": k, "speed": 0.5 * k * k} for k in range(3)]
+    return told(Problem(alternatives, rows, goal="min", name="mixed"), truth, model=model, policy="equal")
+
+
+def hostile() -> Study:
+    """Labels, names and reasons that would do harm if any of them were taken for markup."""
+    contexts = [{"rate": r, "<b>day</b>": d} for r in (1.0, 2.0, 3.0) for d in DAYS]
+    truth = np.arange(4.0)[:, None] * np.array([row["rate"] for row in contexts], float)
+    problem = Problem(
+        list(HOSTILE),
+        contexts,
+        name="<script>window.hacked=4</script>",
+        description="</script><img src=x onerror=window.hacked=5>",
+    )
+    study = told(problem, truth, model="gp", policy="equal")
+    study.fail(study.ask(1)[0], "<img src=x onerror=window.hacked=6>")
+    return study
+
+
+def anywhere(study: Study, n: int, seed: int) -> list[dict[str, Any]]:
+    """Random contexts within the bounds, as rows."""
+    generator, rows = np.random.default_rng(seed), []
+    for _ in range(n):
+        row: dict[str, Any] = {}
+        for name, values in study.problem.contexts.coordinates.items():
+            drawn = values[generator.integers(len(values))]
+            numeric = not isinstance(drawn, bool | str)
+            row[name] = float(generator.uniform(*study.problem.bounds[name])) if numeric else drawn
+        rows.append(row)
+    return rows
+
+
+def values(row: Mapping[str, Any]) -> list[Any]:
+    """A context as the page takes it."""
+    return list(row.values())
+
+
+def summary() -> pd.DataFrame:
+    """What `Results.summary` gives for two contenders; one error is not known."""
+    return pd.DataFrame(
+        {
+            "contender": ["equal", "equal", "gp-c-ocba", "gp-c-ocba"],
+            "samples": [0, 10, 0, 10],
+            "pcs_e": [0.5, 0.6, 0.5, 0.9],
+            "pcs_e_se": [0.05, 0.04, 0.05, 0.02],
+            "p_all": [0.0, 0.1, 0.0, 0.4],
+            "p_all_se": [0.0, 0.1, 0.0, np.nan],
+            "eoc": [1.0, 0.5, 1.0, 0.2],
+            "eoc_se": [0.1, 0.1, 0.1, 0.1],
+        }
+    )
