@@ -58,7 +58,7 @@ class Broken:
     def decide(
         self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int
     ) -> Decision:  # a sound rule: the largest variance
-        score = np.where(setting.allowed, belief.var, -np.inf)
+        score = np.where(setting.candidates(count.shape), belief.var, -np.inf)
         return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
@@ -71,7 +71,7 @@ class OutOfRange(Broken):
 class OwnRandomness(Broken):
     def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
         self.calls += 1
-        allowed = np.broadcast_to(setting.allowed, count.shape)
+        allowed = setting.candidates(count.shape)
         cells = np.flatnonzero(allowed.reshape(-1, allowed.shape[-2] * allowed.shape[-1])[0])
         index = cells[self.calls % len(cells)]
         shape = count.shape[:-2]
@@ -80,21 +80,20 @@ class OwnRandomness(Broken):
 
 class LooksAtOtherRuns(Broken):
     def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
-        score = np.where(
-            setting.allowed, belief.var - belief.var.mean() * (belief.mean > belief.mean.mean()), -np.inf
-        )
+        lead = belief.var.mean() * (belief.mean > belief.mean.mean())
+        score = np.where(setting.candidates(count.shape), belief.var - lead, -np.inf)
         return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
 class LikesLargeNumbers(Broken):
     def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
-        score = np.where(setting.allowed, np.abs(belief.mean), -np.inf)
+        score = np.where(setting.candidates(count.shape), np.abs(belief.mean), -np.inf)
         return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
 class MixesUnits(Broken):
     def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
-        score = np.where(setting.allowed, belief.var + 1.0 / (1 + count), -np.inf)
+        score = np.where(setting.candidates(count.shape), belief.var + 1.0 / (1 + count), -np.inf)
         return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
@@ -105,8 +104,23 @@ class IgnoresTheContext(Broken):
 
 class FirstRow(Broken):
     def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
-        found = super().decide(belief, count, setting, draws, lane)
-        return Decision(np.zeros_like(found.alternative), found.context)
+        candidates = setting.candidates(count.shape)
+        first = candidates & (np.cumsum(candidates, axis=-2) == 1)
+        score = np.where(first, belief.var, -np.inf)
+        return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
+
+
+class AsksForWhatIsSetAside(Broken):
+    def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
+        score = np.where(setting.allowed, belief.var, -np.inf)
+        return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
+
+
+class MixesUnitsOfCost(Broken):
+    def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
+        dear = 0.0 if setting.cost is None else setting.cost
+        score = np.where(setting.candidates(count.shape), belief.var / belief.var.mean() - dear, -np.inf)
+        return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
 def test_a_sound_policy_of_ones_own_conforms() -> None:
@@ -123,6 +137,8 @@ def test_a_sound_policy_of_ones_own_conforms() -> None:
         (MixesUnits(), "the decision changes when the unit of rewards"),
         (IgnoresTheContext(), "only context .* was allowed"),
         (FirstRow(), "permuting alternatives and contexts does not permute"),
+        (AsksForWhatIsSetAside(), "are set aside and propose gave one of them"),
+        (MixesUnitsOfCost(), "the decision changes when costs are in another unit"),
     ],
     ids=lambda value: type(value).__name__,
 )

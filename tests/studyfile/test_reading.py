@@ -13,7 +13,7 @@ from argbest.problems.design import ExtremeContexts
 from argbest.simulators import plain, simulator_from
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.studyfile.reading import StudyFile, read, run_options
+from argbest.studyfile import StudyFile, read, run_options
 from argbest.studyfile.sections import KEYS
 
 FULL = """

@@ -12,7 +12,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
-from argbest.study.trial import LARGEST
+from argbest.simulators.calling import LARGEST
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
 

@@ -47,16 +47,17 @@ class MemoryStorage:
         with self._lock:
             log = _Log(self._events)
             yield log
-            for event in log.added:
-                self._keep(event)
+            self._keep(log.added)
 
-    def _keep(self, event: Event) -> None:
-        if isinstance(event, Refit):
-            if self._last_refit is not None:
-                number, refit = self._last_refit
-                self._events[number] = replace(refit, params=None)
-            self._last_refit = len(self._events), event
-        self._events.append(event)
+    def _keep(self, events: Sequence[Event]) -> None:
+        first = len(self._events)
+        self._events.extend(events)  # at once: readers see all of it or nothing
+        for number, event in enumerate(events, first):
+            if isinstance(event, Refit):
+                if self._last_refit is not None:
+                    old, refit = self._last_refit
+                    self._events[old] = replace(refit, params=None)
+                self._last_refit = number, event
 
     def greet(self, worker: Worker) -> None:
         """Keep what a worker says of itself."""

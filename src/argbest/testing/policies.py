@@ -1,7 +1,4 @@
-"""Conformance suites: run them on your own policy or model.
-
-Each check raises an AssertionError that says what was expected. Nothing here needs pytest.
-"""
+"""The conformance suite for policies."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -10,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from argbest.core import conditioning, kernels
-from argbest.core import tally as tallies
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.streams import Draws, Purpose, roots
 
@@ -68,7 +63,7 @@ def situation(
 def assert_valid_policy(
     policy: Policy, *, shape: tuple[int, int] = (4, 3), invariances: Collection[str] = EVERY_INVARIANCE
 ) -> None:
-    """Check a policy: valid pairs, batches, restricted contexts, determinism, R runs at once, invariances.
+    """Check a policy: valid pairs, batches, pairs set aside, determinism, R runs at once, invariances.
 
     ``invariances`` names those that the policy claims: permuting alternatives and contexts permutes its
     decisions, a constant added to all rewards or another unit changes nothing. A policy that draws at random
@@ -78,6 +73,8 @@ def assert_valid_policy(
         moment = situation(shape=shape, seed=seed, pending=seed % 2 == 1)
         _check_form(policy, moment)
         _check_contexts(policy, moment)
+        _check_excluded(policy, moment, np.random.default_rng(seed))
+        _check_cost_unit(policy, moment, np.random.default_rng(seed))
         _check_runs(policy, moment)
         if PERMUTATION in invariances:
             _check_permutation(policy, moment)
@@ -87,40 +84,6 @@ def assert_valid_policy(
             for unit in (1e-9, 1e9):
                 _check_same(policy, moment, _moved(moment, unit, 0.0), f"the unit of rewards is {1 / unit:g}")
     _check_ties(policy, shape)
-
-
-def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) -> None:
-    """Check a model: a usable belief, R studies at once, exact conditioning, freedom of unit and origin."""
-    rng = np.random.default_rng(1)
-    full = (3, *shape)
-    tally = Tally(rng.integers(2, 9, full), rng.normal(0, 2, full), rng.random(full) + 0.5)
-    x = np.linspace(0, 1, shape[1])
-    weights = np.full(shape[1], 1 / shape[1])
-    place = np.linspace(0.0, 1.0, shape[0])
-    between = (place[:, None] - place)[None] ** 2
-    setting = Setting(weights, (x[:, None] - x)[None] ** 2, np.ones(shape[1], bool), between)
-    model.check(shape, setting)
-    params = model.fit(tally, setting)
-    belief = model.posterior(tally, setting, params)
-    for name in ("mean", "var", "noise"):
-        values = getattr(belief, name)
-        assert values.shape == full, f"belief.{name} has shape {values.shape}, expected {full}"
-        assert np.all(np.isfinite(values)), f"belief.{name} holds numbers that are not finite"
-    assert np.all(belief.var >= 0), "belief.var holds negative variances"
-    for run in range(3):
-        single = tally[run]
-        alone = model.posterior(single, setting, model.fit(single, setting))
-        _assert_close(belief.mean[run], alone.mean, "a study among others must learn what it learns alone")
-    where, value = Decision(np.zeros(3, np.int64), np.ones(3, np.int64)), rng.normal(size=3)
-    after = model.posterior(tallies.add(tally, where, value), setting, params)
-    updated = belief.update(where, value)
-    _assert_close(updated.mean, after.mean, "update must equal the posterior under the same parameters")
-    _assert_close(updated.var, after.var, "update must equal the posterior under the same parameters")
-    moved = Tally(tally.count, 1e3 * tally.mean + 7.0, 1e6 * tally.m2)
-    other = model.posterior(moved, setting, model.fit(moved, setting))
-    _assert_close(
-        other.mean, 1e3 * belief.mean + 7.0, "another unit and origin must give the same belief", 1e-3
-    )
 
 
 def _propose(policy: Policy, moment: Situation, n: int = 1) -> Decision:
@@ -152,6 +115,31 @@ def _check_contexts(policy: Policy, moment: Situation) -> None:
         only = replace(moment, setting=replace(moment.setting, allowed=np.arange(n_contexts) == c))
         found = _propose(policy, only, 3)
         assert np.all(found.context == c), f"only context {c} was allowed, propose gave {found.context}"
+
+
+def _check_excluded(policy: Policy, moment: Situation, rng: np.random.Generator) -> None:
+    """Pairs set aside are never proposed, be they known well or never observed, up to all but one."""
+    shape = moment.tally.shape[-2:]
+    one = np.zeros(shape, bool)
+    one.flat[rng.integers(one.size)] = True
+    column = one if shape[1] == 1 else np.broadcast_to(one.any(axis=0), shape)
+    for excluded in (one, ~one, column, (rng.random(shape) < 0.5) & ~one):
+        known = replace(moment, setting=replace(moment.setting, excluded=excluded))
+        tally = moment.tally
+        unseen = Tally(*(np.where(excluded, 0, part) for part in (tally.count, tally.mean, tally.m2)))
+        for case in (known, replace(known, tally=unseen)):
+            found = _propose(policy, case, 4)
+            assert not np.any(excluded[found.alternative, found.context]), (
+                f"the pairs {np.argwhere(excluded).tolist()} are set aside and propose gave one of them; "
+                "choose among `setting.candidates(shape)`"
+            )
+
+
+def _check_cost_unit(policy: Policy, moment: Situation, rng: np.random.Generator) -> None:
+    cost = np.exp(rng.normal(size=moment.tally.shape[-2:]))
+    costly = [replace(moment, setting=replace(moment.setting, cost=unit * cost)) for unit in (1.0, 1024.0)]
+    _check_form(policy, costly[0])
+    _check_same(policy, costly[0], costly[1], "costs are in another unit")
 
 
 def _check_runs(policy: Policy, moment: Situation) -> None:
@@ -223,8 +211,3 @@ def _moved(moment: Situation, unit: float, origin: float) -> Situation:
 def _pairs(decision: Decision, run: int | None = None) -> list[tuple[int, int]]:
     k, c = decision if run is None else (decision.alternative[run], decision.context[run])
     return list(zip(np.asarray(k).tolist(), np.asarray(c).tolist(), strict=True))
-
-
-def _assert_close(ours: Array, theirs: Array, message: str, tolerance: float = 1e-8) -> None:
-    worst = float(np.max(np.abs(ours - theirs) / (np.abs(theirs) + np.std(theirs) + 1e-300)))
-    assert worst <= tolerance, f"{message} (off by {worst:.2g})"

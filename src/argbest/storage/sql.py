@@ -1,0 +1,186 @@
+"""Storage in an SQLite file or a PostgreSQL database, shared by threads, processes and machines."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from argbest.errors import InputError, StorageError
+from argbest.storage.base import Event, Plain, Worker
+from argbest.storage.connections import READ, Connections
+from argbest.storage.log import SQLLog, read
+from argbest.storage.place import place
+from argbest.storage.schema import make_tables, migrate, storable, studies, to_json, version, workers
+
+_LONGEST = 200  # characters of a study's name
+_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+_STUDY = sa.select(studies.c.id, studies.c.revision, studies.c.schema_version).where(
+    studies.c.name == sa.bindparam("name")
+)
+# Nobody else gets this lock, while rows of other tables may still refer to the study: workers can greet.
+_STUDY_LOCKED = _STUDY.with_for_update(key_share=True)
+
+
+class SQLStorage:
+    """One study in a database, the events of each kind in a table of their own.
+
+    ``url`` is a path or a URL: SQLite for the processes of one machine, PostgreSQL for several machines.
+    Several studies share a database under different names. Threads may share the object, as may processes:
+    each opens connections of its own.
+    """
+
+    def __init__(self, url: str | os.PathLike[str], *, name: str = "study") -> None:
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST or storable(name) != name:
+            raise InputError(f"the name of a study is a text of 1 to {_LONGEST} characters, got {name!r}.")
+        self.name = name
+        self._place = place(url)
+        self._way = Connections(self._place)
+
+    def __repr__(self) -> str:
+        return f"<SQLStorage of {self.name!r} in {self._place}>"
+
+    def create(self, definition: Plain) -> None:
+        """Keep the definition of a new study, and make the tables if it is the first here."""
+        to_json(definition)  # what cannot be kept leaves no file behind
+        with self._way.explained():
+            self._place.prepare(self._way.own.engine)
+        with self._way.changing_tables() as connection, self._way.explained():
+            make_tables(connection)
+            self._bring_up_to_date(connection)
+            if connection.execute(_STUDY, {"name": self.name}).one_or_none() is not None:
+                raise StorageError(
+                    f"there is a study {self.name!r} in {self._place} already; load it, or give another name."
+                )
+            row = {"name": self.name, "definition": definition, "created": time.time(), "revision": 0}
+            connection.execute(studies.insert(), row | {"schema_version": version()})
+
+    def definition(self) -> Plain | None:
+        """Return the definition, None if there is no study of this name."""
+        if not self._ready():
+            return None
+        with self._way.connection() as connection, self._way.explained():
+            query = sa.select(studies.c.definition).where(studies.c.name == self.name)
+            found: Plain | None = connection.execute(query).scalar_one_or_none()
+            return found
+
+    def names(self) -> list[str]:
+        """Return the names of all studies in this database."""
+        if not self._ready():
+            return []
+        with self._way.connection() as connection, self._way.explained():
+            return _names(connection)
+
+    def since(self, revision: int) -> Sequence[Event]:
+        """Return all events but the first ``revision``; one small query if there are none."""
+        self._need()
+        with self._way.connection() as connection, self._way.explained():
+            if self._study(connection)[1] <= revision:
+                return []
+            with self._way.transaction(connection, READ):
+                study, reached = self._study(connection)
+                return read(connection, study, revision, reached)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[SQLLog]:
+        """Yield the log; what is added becomes visible, and durable, when the context ends without error.
+
+        Whoever else wants in waits, up to a minute.
+        """
+        self._need()
+        with self._way.alone(), self._way.writing() as connection:
+            with self._way.explained():
+                study, reached = self._study(connection, _STUDY_LOCKED)
+            log = SQLLog(self._way, connection, study=study, reached=reached)
+            yield log
+            log.finish()
+
+    def greet(self, worker: Worker) -> None:
+        """Keep what a worker says of itself, in place of what it said before."""
+        self._need()
+        row = asdict(worker)
+        with self._way.connection() as connection, self._way.explained():
+            study, _ = self._study(connection)
+            insert = _INSERT[connection.dialect.name](workers).values(study=study, **row)
+            connection.execute(insert.on_conflict_do_update(index_elements=["study", "name"], set_=row))
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker said last, by name."""
+        self._need()
+        with self._way.connection() as connection, self._way.explained():
+            study, _ = self._study(connection)
+            query = sa.select(*list(workers.c)[1:]).where(workers.c.study == study)
+            found = [Worker(*row) for row in connection.execute(query)]
+        return sorted(found, key=lambda worker: worker.name)  # databases have orders of their own
+
+    def close(self) -> None:
+        """Let go of files and connections; they are opened again when needed."""
+        self._way.close()
+
+    def _ready(self) -> bool:
+        """Return whether there are studies here, in tables of our version: older ones are migrated first."""
+        own, identity = self._way.own, self._place.identity()
+        if own.ready:
+            if identity != own.identity:  # what we write would go to a file without a name, and be lost
+                raise StorageError(
+                    f"{self._place} was removed or replaced while it was in use. Put it back, or start anew."
+                )
+            return True
+        if self._place.missing():
+            return False
+        with self._way.connection() as connection, self._way.explained():
+            found = _version(connection) if sa.inspect(connection).has_table(studies.name) else None
+        if found is None:
+            return False
+        if found != version():
+            with self._way.changing_tables() as connection, self._way.explained():
+                self._bring_up_to_date(connection)
+        own.ready, own.identity = True, identity
+        return True
+
+    def _bring_up_to_date(self, connection: sa.Connection) -> None:
+        found = _version(connection)
+        if found is not None and found > version():
+            raise self._newer(found)
+        if found is not None and found < version():
+            migrate(connection, found)
+
+    def _study(self, connection: sa.Connection, query: sa.Select[Any] = _STUDY) -> tuple[int, int]:
+        """Return the key of the study and how many events it has."""
+        row = connection.execute(query, {"name": self.name}).one_or_none()
+        if row is None:
+            raise self._absent(_names(connection))
+        if row.schema_version != version():  # migrated since we looked
+            raise self._newer(row.schema_version)
+        return row.id, row.revision
+
+    def _need(self) -> None:
+        if not self._ready():
+            raise self._absent([])
+
+    def _absent(self, names: list[str]) -> StorageError:
+        there = f"there are {', '.join(map(repr, names))}" if names else "there is none at all"
+        return StorageError(
+            f"no study {self.name!r} in {self._place}; {there}. Check the name, or create it."
+        )
+
+    def _newer(self, found: int) -> StorageError:
+        return StorageError(
+            f"{self._place} was written by a newer argbest: its tables have version {found}, this argbest "
+            f"knows version {version()}. Upgrade with: pip install --upgrade argbest. Nothing was changed."
+        )
+
+
+def _names(connection: sa.Connection) -> list[str]:
+    return sorted(connection.execute(sa.select(studies.c.name)).scalars())
+
+
+def _version(connection: sa.Connection) -> int | None:
+    """Return the version of the tables, None if they are empty; all studies of a database share it."""
+    found: int | None = connection.execute(sa.select(sa.func.max(studies.c.schema_version))).scalar_one()
+    return found

@@ -1,0 +1,73 @@
+"""What goes wrong with databases, in words that say what to do."""
+
+from argbest.errors import ArgbestError, StorageError
+from argbest.storage.place import WAIT, Place
+
+_FULL = "has no room left", "Make room on the disk, then go on with the study."
+_READ_ONLY = (
+    "cannot be written",
+    "Make it and its folder writable for you, or copy it to where you may write.",
+)
+_LOCKED = (
+    f"is held by another process for more than {WAIT:g} seconds",
+    "Try again; if it lasts, look for a process or a database browser that holds a transaction open.",
+)
+_DAMAGED = (
+    "is no SQLite database, or a damaged one",
+    "Name the file of a study, or put a backup back; `sqlite3 FILE .recover` saves what can be read.",
+)
+_UNREACHABLE = (
+    "cannot be reached",
+    "Check that the server runs, and host, port, user, password and database name in the URL; try again.",
+)
+_REFUSED = "does not let you in", "Check user, password, database name and permissions."
+_CONFLICT = (
+    "refuses what contradicts what it holds",
+    "A trial is asked once, and told or failed once, after it was asked. Nothing was added.",
+)
+_STRANGE = "cannot do what is needed", "If another program changed its tables, put a backup back."
+
+# By SQLite's names of errors and PostgreSQL's codes; the first that begins the same is taken.
+_KNOWN = {
+    "SQLITE_FULL": _FULL,
+    "SQLITE_READONLY": _READ_ONLY,
+    "SQLITE_BUSY": _LOCKED,
+    "SQLITE_LOCKED": _LOCKED,
+    "SQLITE_NOTADB": _DAMAGED,
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_CANTOPEN": ("cannot be opened", "Check that its folder exists and that you may write in it."),
+    "SQLITE_PERM": _READ_ONLY,
+    "SQLITE_IOERR": ("cannot be read or written", "The disk may be full, gone or broken: check it."),
+    "SQLITE_CONSTRAINT": _CONFLICT,
+    "53100": _FULL,
+    "53300": ("has too many connections already", "Use fewer workers, or raise the server's limit."),
+    "25006": ("is read-only", "Use the primary server."),
+    "55P03": _LOCKED,
+    "40P01": _LOCKED,
+    "28": _REFUSED,
+    "3D000": _REFUSED,
+    "42501": _REFUSED,
+    "23": _CONFLICT,
+    "08": _UNREACHABLE,
+    "57P": _UNREACHABLE,
+}
+
+
+def trouble(error: BaseException, place: Place) -> ArgbestError:
+    """Return the error to raise in place of one that a database or its driver raised."""
+    origin = getattr(error, "orig", None) or error
+    if isinstance(origin, ArgbestError):  # a value that cannot be stored, or text that cannot be read
+        return origin
+    what, do = _sort(origin)
+    detail = " ".join(str(origin).split())
+    if place.url.password:
+        detail = detail.replace(str(place.url.password), "***")
+    return StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
+
+
+def _sort(origin: BaseException) -> tuple[str, str]:
+    sign = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
+    if sign is None:
+        cut_off = type(origin).__name__ in ("OperationalError", "ConnectionTimeout")
+        return _UNREACHABLE if cut_off else _STRANGE
+    return next((known for start, known in _KNOWN.items() if sign.startswith(start)), _STRANGE)

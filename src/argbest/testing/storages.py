@@ -1,0 +1,228 @@
+"""The conformance suite for storages."""
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from argbest.errors import StorageError
+from argbest.storage.base import (
+    Asked,
+    Begun,
+    Event,
+    Failed,
+    Passed,
+    Plain,
+    Readmitted,
+    Refit,
+    Storage,
+    Told,
+    Worker,
+)
+
+NASTY = 'Robert\'); DROP TABLE argbest_trials;-- <b>"&amp;"</b> %s :name {0} \\ \n\t naïve 试验 🎲'
+_NUMBERS = (0.1, 1 / 3, -math.pi, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e22, 2.0**53 + 2)
+_WAIT = 60.0  # seconds until a check of several threads gives up
+
+Opener = Callable[[], Storage]
+
+
+class _DiscardError(Exception):
+    """What a check raises inside `exclusive`."""
+
+
+def assert_valid_storage(new: Opener, *, again: Callable[[Storage], Storage] | None = None) -> None:
+    """Check a storage: what goes in comes out, all or nothing, one at a time, nothing lost between threads.
+
+    ``new`` returns a storage without a study each time it is called. ``again`` returns another object for the
+    same study, as another process would open it; without it, the same object is used.
+    """
+    other = again or (lambda storage: storage)
+    for check in (_check_definition, _check_events, _check_refits, _check_discarding, _check_workers):
+        _run(check, new, other)
+    for check in (_check_visibility, _check_exclusion, _check_readers):
+        _run(check, new, other)
+
+
+def example_events(n: int = 3) -> list[Event]:
+    """Return events of every kind about n trials, with numbers and texts that are easily spoilt."""
+    found: list[Event] = []
+    for i in range(n):
+        number = _NUMBERS[i % len(_NUMBERS)]
+        found += [
+            Asked(3 * i, i, 2 * i, 0, 2**31 - 1 - i, i % 2 == 0, NASTY, 1.7e9 + number % 1),
+            Asked(3 * i + 1, i, 2 * i, 1, i, i % 2 == 1, "", 1.7e9),
+            Told(3 * i, len(_NUMBERS), number, abs(number), _NUMBERS, 0.1 * i, 1.7e9 + 0.1),
+            Asked(3 * i + 2, i, 0, 0, 1, False, "w", 1.7e9),
+            Passed(3 * i + 1, "", 1.7e9 + 0.2),
+            Passed(3 * i + 1, NASTY, 1.7e9 + 0.3),
+            Failed(3 * i + 1, NASTY, i % 2 == 0, None, 1.7e9 + 0.4),
+            Told(3 * i + 2, 2**53, -number, 0.0, None, None, 1.7e9 + 0.5),
+            Readmitted(1.7e9 + number % 1),
+        ]
+    return [*found, Begun(2), Refit(2, 9, _definition())]
+
+
+def _run(check: Callable[[Storage, Storage], None], new: Opener, other: Callable[[Storage], Storage]) -> None:
+    storage = new()
+    assert storage.definition() is None, "a new storage has a definition already"
+    storage.create(_definition())
+    second = other(storage)
+    try:
+        check(storage, second)
+    finally:
+        second.close()
+        storage.close()
+        storage.close()  # once more does no harm
+
+
+def _definition() -> Plain:
+    nested: dict[str, Any] = {NASTY: [NASTY, None, True, 2**53 + 1, *_NUMBERS], "empty": [{}, [], ""]}
+    return {"version": 1, "deep": {"deeper": nested}}
+
+
+def _add(storage: Storage, events: Sequence[Event]) -> None:
+    with storage.exclusive() as log:
+        log.append(events)
+
+
+def _asked(trial: int, worker: str = "w") -> Asked:
+    return Asked(trial, 0, 0, trial, 7, False, worker, 0.5)
+
+
+def _same(found: Sequence[Event], expected: Sequence[Event], what: str) -> None:
+    # repr tells 1 from 1.0 and shows every digit of a double
+    assert list(map(repr, found)) == list(map(repr, expected)), (
+        f"{what}: expected {len(expected)} events {list(expected)!r}, got {len(found)}: {list(found)!r}"
+    )
+
+
+def _check_definition(storage: Storage, second: Storage) -> None:
+    for each in (storage, second):
+        found = each.definition()
+        assert repr(found) == repr(_definition()), f"the definition came back as {found!r}"
+    try:
+        second.create({"another": 1})
+    except StorageError:
+        pass
+    else:
+        raise AssertionError("a second study was created in place of the first; expected a StorageError")
+    assert storage.definition() == _definition(), "the definition changed when a second one was refused"
+    _same(storage.since(0), [], "a study that has just been created")
+
+
+def _check_events(storage: Storage, second: Storage) -> None:
+    events = example_events(8)
+    for part in (events[:1], events[1:1], events[1:20], events[20:]):
+        with storage.exclusive() as log:
+            log.append(part[:2])
+            log.append(part[2:])
+            _same(log.since(0)[-len(part) or len(events) :], part, "what was just added, seen from inside")
+    for revision in (0, 1, 19, 20, 21, len(events) - 1, len(events)):
+        _same(second.since(revision), events[revision:], f"since({revision})")
+        with second.exclusive() as log:
+            _same(log.since(revision), events[revision:], f"since({revision}) inside `exclusive`")
+
+
+def _check_refits(storage: Storage, second: Storage) -> None:
+    refits: list[Event] = [Refit(n, 2 * n, {"scale": [n / 3]}) for n in range(4)]
+    _add(storage, refits[:1])
+    _same(second.since(0), refits[:1], "one refit")
+    _add(storage, [_asked(0), *refits[1:3]])
+    _add(storage, refits[3:])
+    forgotten = [replace(each, params=None) for each in refits[:3] if isinstance(each, Refit)]
+    expected = [forgotten[0], _asked(0), *forgotten[1:], refits[3]]
+    _same(second.since(0), expected, "of several refits only the last keeps its parameters")
+
+
+def _check_discarding(storage: Storage, second: Storage) -> None:
+    _add(storage, [_asked(0)])
+    for late in (False, True):
+        try:
+            with storage.exclusive() as log:
+                log.append([_asked(1)])
+                if late:
+                    log.append([_asked(2), Told(1, 1, 1.0, 0.0, None, None, 1.0)])
+                raise _DiscardError
+        except _DiscardError:
+            pass
+        _same(second.since(0), [_asked(0)], "after an exception inside `exclusive`")
+    _add(second, [_asked(1)])
+    _same(storage.since(0), [_asked(0), _asked(1)], "what is added after an exception")
+
+
+def _check_workers(storage: Storage, second: Storage) -> None:
+    one = Worker("b", NASTY, 2**31, 0.1, 0.2, 4, 0.3)
+    two = Worker("B " + NASTY, "host", 1, 1.5, 2.5, 1, 0.0)
+    assert list(storage.workers()) == [], "a new study has workers already"
+    for worker in (one, two, replace(one, seen=1e9 + 0.1, busy=7.0)):
+        storage.greet(worker)
+    found, expected = list(second.workers()), [two, replace(one, seen=1e9 + 0.1, busy=7.0)]
+    assert found == expected, f"the workers, by name, are {expected!r}; got {found!r}"
+
+
+def _check_visibility(storage: Storage, second: Storage) -> None:
+    seen: list[Sequence[Event]] = []
+    with storage.exclusive() as log:
+        log.append([_asked(0), _asked(1)])
+        _in_threads([lambda: seen.append(second.since(0))])
+    _same(seen[0], [], "seen by others before `exclusive` ends")
+    _same(second.since(0), [_asked(0), _asked(1)], "seen by others after `exclusive` ended")
+
+
+def _check_exclusion(storage: Storage, second: Storage) -> None:
+    """Each adds the trial after the last it sees: two that see the same would add the same."""
+
+    def work(each: Storage) -> None:
+        for _ in range(10):
+            with each.exclusive() as log:
+                there = len(log.since(0))
+                log.append([_asked(there)])
+                log.append([_asked(there + 1)])
+
+    _in_threads([lambda each=each: work(each) for each in (storage, second) * 3])  # type: ignore[misc]
+    _same(storage.since(0), [_asked(trial) for trial in range(120)], "added by six threads in turn")
+
+
+def _check_readers(storage: Storage, second: Storage) -> None:
+    """Readers see whole transactions, in the order in which all see them."""
+    looks: list[Sequence[Event]] = []
+
+    def write() -> None:
+        for i in range(30):
+            _add(storage, [_asked(2 * i), _asked(2 * i + 1), Refit(i, i, {"at": i})])
+
+    def look() -> None:
+        while not looks or len(looks[-1]) < 90:
+            looks.append(second.since(0))
+
+    _in_threads([write, look])
+    final = storage.since(0)
+    for found in looks:
+        trials = [event.trial for event in found if isinstance(event, Asked)]
+        assert len(found) % 3 == 0, f"a reader saw a part of a transaction: {len(found)} events of 3 each"
+        assert trials == list(range(len(trials))), f"a reader saw the trials {trials}"
+        known = [event.params for event in found if isinstance(event, Refit)][-1:]
+        assert None not in known, "a reader saw the last refit without its parameters"
+    assert len(final) == 90, f"90 events were added, {len(final)} are there"
+
+
+def _in_threads(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run the tasks at once; what one raises is raised here."""
+    raised: list[BaseException] = []
+
+    def run(task: Callable[[], None]) -> None:
+        try:
+            task()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(task,), daemon=True) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_WAIT)
+    if raised:
+        raise raised[0]
+    assert not any(thread.is_alive() for thread in threads), f"threads still wait after {_WAIT:g} seconds"
