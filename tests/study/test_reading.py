@@ -83,7 +83,8 @@ def test_decimal_commas_are_read_where_told_and_refused_otherwise(tmp_path: Path
         posthoc.from_observations(read_table(path), **names)
     with pytest.raises(InputError, match="context column 'rate' holds '0,5'.*decimal comma"):
         posthoc.from_observations(read_table(path).assign(cost=1.0), **names)
-    thousands = text(tmp_path, "plan;cost\na;1.234,5\nb;2\n", "t.csv")
+    thousands = text(tmp_path, "plan;cost;more\na;1.234,5;1.234\nb;2;5\n", "t.csv")
+    assert read_table(thousands, decimal=",")["more"].tolist() == ["1.234", "5"]
     assert read_table(thousands, decimal=",")["cost"].tolist() == ["1.234,5", "2"]
     with pytest.raises(InputError, match="unknown decimal point"):
         read_table(path, decimal="'")

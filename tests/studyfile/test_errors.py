@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from argbest import InputError
-from argbest.studyfile import _study_file, read, run_options
+from argbest.studyfile import read, run_options
+from argbest.studyfile.reading import _study_file
 from argbest.studyfile.sections import KEYS, TOP, table
 
 AXES = 'alternatives = ["a", "b"]\ncontexts = [1, 2, 3]\n'

@@ -1,5 +1,6 @@
 """The command line: parse, one library call, print; answers on standard output, notices on standard error."""
 
+from argbest.cli.analyze import analyze
 from argbest.cli.compare import compare
 from argbest.cli.demo import demo
 from argbest.cli.exchange import ask, tell
@@ -12,6 +13,7 @@ from argbest.cli.running import resume, run, worker
 from argbest.cli.status import status
 
 for command in (
+    analyze,
     ask,
     compare,
     demo,

@@ -109,6 +109,17 @@ class Study:
         study._open(kept, stored, problem, chosen_policy, chosen_model)
         return study
 
+    @classmethod
+    def from_observations(cls, frame: pd.DataFrame, **options: Any) -> "Study":
+        """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
+
+        Options: the columns ``alternative``, ``context`` and ``value``, ``goal``, ``bins`` for contexts that
+        never repeat, and those of `Study`; see `argbest.study.posthoc.from_observations`.
+        """
+        from argbest.study import posthoc  # which makes studies, so it imports this module
+
+        return posthoc.from_observations(frame, **options)
+
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
