@@ -9,6 +9,7 @@ from argbest.cli.group import main
 from argbest.cli.init import init
 from argbest.cli.lists import models, policies, problems
 from argbest.cli.paper import paper
+from argbest.cli.report import report
 from argbest.cli.running import resume, run, worker
 from argbest.cli.status import status
 
@@ -23,6 +24,7 @@ for command in (
     paper,
     policies,
     problems,
+    report,
     resume,
     run,
     status,

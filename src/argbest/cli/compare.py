@@ -132,11 +132,14 @@ def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
 
 
 def _write(results: "Results", summary: "pd.DataFrame", out: Path, *, quiet: bool) -> None:
-    """Write the summary and, where matplotlib is there, the curves; say where they are."""
+    """Write the summary, a page and, where matplotlib is there, the curves; say where they are."""
     from argbest.report import comparison
+    from argbest.report.page import write_comparison
 
     summary.to_csv(out / "summary.csv", index=False)
-    written = [out / "summary.csv"]
+    how = {"seed": results.seed, "macro-replications": results.macroreps}
+    page = write_comparison(summary, out / "index.html", title=results.problem, how=how)
+    written = [out / "summary.csv", page]
     try:
         written.append(comparison.save(summary, out / "curves.png", title=results.problem))
     except ArgbestError as missing:

@@ -1,13 +1,12 @@
 """`argbest ask` and `tell`: a stored study and a foreign scheduler talk in lines of JSON."""
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from argbest.cli.stored import load, of_stored_study
-from argbest.errors import ArgbestError, InputError
+from argbest.errors import ArgbestError, InputError, StorageError
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -42,16 +41,20 @@ def tell(storage: str, name: str) -> None:
 
     {"trial": 7, "value": 1.5}, {"trial": 7, "values": [1.5, 1.4]}, {"trial": 7, "summary": {"mean": 1.5,
     "variance": 0.2, "n": 30}}, {"trial": 7, "failed": "out of memory"} or {"trial": 7, "given_back": true};
-    "seconds" may be added. Each line is acknowledged on standard output once it is kept. Lines that cannot be
-    taken are named on standard error, the others are kept, and the exit code is 1.
+    to values "seconds" may be added, the time that the simulation took. Each line is acknowledged on standard
+    output once it is kept. Lines that cannot be taken are named on standard error, the others are kept, and
+    the exit code is 1.
     """
     study = load(storage, name)
     refused = 0
-    for number, line in enumerate(sys.stdin, start=1):
+    for number, content in enumerate(click.get_binary_stream("stdin"), start=1):
+        line = content.decode("utf-8", "replace")  # a foreign encoding in a reason is no reason to stop
         if not line.strip():
             continue
         try:
             click.echo(json.dumps(_tell(study, line)))
+        except StorageError:
+            raise
         except ArgbestError as error:
             refused += 1
             click.echo(f"argbest: line {number}: {error}", err=True)
@@ -81,12 +84,12 @@ def _read(line: str) -> dict[str, Any]:
     example = 'such as {"trial": 7, "value": 1.5}'
     try:
         said = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: a number of thousands of digits, too
         raise InputError(f"not JSON ({error}); expected one object per line, {example}.") from error
     if not isinstance(said, dict) or "trial" not in said or set(said) - set(_KEYS):
         raise InputError(f"got {line.strip()[:200]}; expected an object {example} with keys of {_KEYS}.")
-    if sum(key in said for key in _ANSWERS) != 1:
-        raise InputError(f"got {line.strip()[:200]}; expected exactly one of {_ANSWERS}.")
+    if sum(key in said for key in _ANSWERS) != 1 or said.get("given_back", True) is not True:
+        raise InputError(f"got {line.strip()[:200]}; expected exactly one of {_ANSWERS}, given_back true.")
     return said
 
 
@@ -96,5 +99,5 @@ def _context(study: "Study", given: str) -> object:
         return given
     try:
         return json.loads(given)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return given

@@ -81,17 +81,23 @@ def paper(
     )
     for name in PARTS if part == ALL else (part,):
         click.echo(f"argbest: {name}", err=True)
-        _show(PARTS[name](plan))
+        _show(PARTS[name](plan), out / f"{name}.html")
     if docs is not None:
         click.echo(f"page: {write_page(out, docs)}")
 
 
-def _show(outcome: "Outcome") -> None:
+def _show(outcome: "Outcome", page: Path) -> None:
+    """Print what was found, and write it as a page too."""
+    from argbest.report.page import write_outcome
+
     say(outcome.title)
     rows = outcome.table.itertuples(index=False, name=None)
     table(outcome.table.columns, rows, justify="right")
     say(*outcome.notes)
     click.echo("written:")
-    for path in outcome.written:
+    written = write_outcome(
+        page, title=outcome.title, table=outcome.table, notes=outcome.notes, written=outcome.written
+    )
+    for path in (*outcome.written, written):
         click.echo(f"  {path}")
     click.echo()

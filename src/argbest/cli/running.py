@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.stored import load, of_stored_study, show_answer, show_troubles
+from argbest.cli.stored import (
+    load,
+    of_stored_study,
+    resume_command,
+    show_answer,
+    show_troubles,
+    without_password,
+)
 from argbest.cli.terminal import say
 from argbest.errors import InputError, StorageError
 
@@ -45,24 +52,26 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study.study import Study
+    from argbest.studyfile.options import designed
 
     described = studyfile.read(file)
     for remark in described.remarks:
         click.echo(f"argbest: {remark}", err=True)
     if described.problem.simulate is None:
         raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
-    options = _merged(described.run, given)
+    plan = _merged(described.plain(), given)
+    options = studyfile.run_options(plan)
     _need_a_budget(options)
+    _need_enough(options, designed(described.problem, described.options))
     where = storage or described.storage or str(file.with_suffix(".db"))
+    again = resume_command(where, described.name)
     try:
-        study = Study(
-            described.problem, **described.options, storage=where, name=described.name, plan=described.plain()
-        )
+        study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
     except StorageError as error:
         if "already" not in str(error):
             raise
-        raise StorageError(f"{error} To go on with it: argbest resume {where}") from error
-    _simulate(study, options, where, quiet=quiet)
+        raise StorageError(f"{error} To go on with it: {again}") from error
+    _simulate(study, options, where, again, quiet=quiet)
 
 
 @click.command()
@@ -75,7 +84,7 @@ def resume(storage: str, name: str, python: str | None, readmit: bool, quiet: bo
     study = load(storage, name, python)
     if readmit:
         study.readmit()
-    _simulate(study, _planned(study, given), storage, quiet=quiet)
+    _simulate(study, _planned(study, given), storage, resume_command(storage, name, python), quiet=quiet)
 
 
 @click.command()
@@ -91,18 +100,17 @@ def worker(storage: str, name: str, python: str | None, quiet: bool, **given: An
     say(f"finished: {n} observations, {n - before} of them since this worker began")
 
 
-def _simulate(study: "Study", options: Options, where: str, *, quiet: bool) -> None:
+def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
     problem = study.problem
     click.echo(
         f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
-        f"kept in {where}"
+        f"kept in {without_password(where)}"
     )
     try:
         _go(study, options, quiet=quiet)
     except KeyboardInterrupt as error:
-        raise KeyboardInterrupt(
-            f"interrupted with {study.n_observations} observations kept; go on with: argbest resume {where}"
-        ) from error
+        kept = study.refresh().n_observations
+        raise KeyboardInterrupt(f"interrupted with {kept} observations kept; go on with: {again}") from error
     show_answer(study)
     show_troubles(study)
 
@@ -126,3 +134,11 @@ def _merged(stored: Options, given: Options) -> Options:
 def _need_a_budget(options: Options) -> None:
     if "budget" not in options and "seconds" not in options:
         raise InputError("the study names no budget; give --budget or --seconds, or [run] in the study file.")
+
+
+def _need_enough(options: Options, needed: int) -> None:
+    if options.get("budget", needed) < needed:
+        raise InputError(
+            f"a budget of {options['budget']} is below the {needed} observations of the initial design; "
+            "raise it, or lower [study] initial."
+        )

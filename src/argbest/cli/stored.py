@@ -1,5 +1,6 @@
 """What the commands for stored studies share: which study is meant, and how its answer is shown."""
 
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,19 @@ def load(storage: str, name: str, python: str | None = None) -> "Study":
     from argbest.study.study import Study
 
     return Study.load(storage, name=name, simulate=None if python is None else Function(python, "."))
+
+
+def resume_command(storage: str, name: str, python: str | None = None) -> str:
+    """Return the command that goes on with a study."""
+    options = ([] if name == "study" else ["--name", name]) + ([] if python is None else ["--python", python])
+    return shlex.join(["argbest", "resume", without_password(storage), *options])
+
+
+def without_password(storage: str) -> str:
+    """Return a path or URL as it may be shown."""
+    from sqlalchemy.engine import make_url
+
+    return make_url(storage).render_as_string() if "://" in storage else storage
 
 
 def show_answer(study: "Study") -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -275,6 +276,15 @@ class Study:
     def posterior(self, contexts: object = None) -> pd.DataFrame:
         """Return the belief about every alternative at the contexts, or at others given."""
         return posterior.of_study(self, contexts)
+
+    def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
+        """Return the path of one self-contained HTML page, written there: answer, certainty, how it was got.
+
+        ``command`` is shown as what made the study.
+        """
+        from argbest.report.page import write_report  # the one look upwards: readers expect it here
+
+        return write_report(self, path, command=command)
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""

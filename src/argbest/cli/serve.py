@@ -1,0 +1,26 @@
+"""`argbest serve`: a live view of a stored study in the browser."""
+
+import click
+
+from argbest.cli.stored import of_stored_study
+
+
+@click.command()
+@of_stored_study
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to serve at.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free one."
+)
+@click.option(
+    "--allow-remote", is_flag=True, help="Let other machines read the study: no password, no encryption."
+)
+def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> None:
+    """Show the study in STORAGE in the browser while it runs, until Ctrl-C; nothing in it is changed."""
+    from argbest.serve.server import LiveView
+
+    view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)
+    click.echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends it; the study goes on.")
+    try:
+        view.serve()
+    except KeyboardInterrupt:  # how it is meant to end
+        click.echo("the live view has ended.")

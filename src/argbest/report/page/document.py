@@ -1,0 +1,94 @@
+"""A payload as one HTML file: style, scripts and data inside, and a policy that lets nothing else in."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from argbest.errors import InputError
+
+Plain: TypeAlias = dict[str, Any]
+
+# In the order in which they need each other.
+SCRIPTS = (
+    "vendor/uplot/uPlot.iife.min.js",
+    "js/text.js",
+    "js/normal.js",
+    "js/matrix.js",
+    "js/certainty.js",
+    "js/beliefs.js",
+    "js/predictor.js",
+    "js/table.js",
+    "js/chart.js",
+    "js/sections.js",
+    "js/profile.js",
+    "js/explorer.js",
+    "js/study.js",
+    "js/experiment.js",
+    "js/main.js",
+)
+STYLES = ("vendor/uplot/uPlot.min.css", "style.css")
+# Characters that could end the script element, or that old parsers take for line ends.
+_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def document(payload: Plain) -> str:
+    """Return the page of a payload, which has at least ``kind``, ``title`` and ``answer`` (sentences)."""
+    code = script()
+    parts = {
+        "title": html.escape(payload["title"]),
+        "answer": html.escape(" ".join(payload["answer"])),
+        "version": html.escape(version("argbest")),
+        "policy": html.escape(content_policy(code)),
+        "styles": styles(),
+        "payload": embedded(payload),
+        "script": code,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read("template.html"))
+
+
+def destination(path: str | Path) -> Path:
+    """Return the path of a page to be; its folder must be there before anything is worked out."""
+    place = Path(path)
+    if place.is_dir() or not place.parent.is_dir():
+        raise InputError(
+            f"cannot write a page to {str(path)!r}; expected the name of a file in a folder that exists. "
+            "Create the folder, or give another name, such as 'report.html'."
+        )
+    return place
+
+
+def write(payload: Plain, path: Path) -> Path:
+    """Return the path of the page, written."""
+    path.write_text(document(payload), encoding="utf-8", errors="replace", newline="\n")
+    return path
+
+
+def embedded(payload: Plain) -> str:
+    """Return the payload as JSON that cannot end the script element it stands in."""
+    return json.dumps(payload, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
+
+
+def content_policy(code: str) -> str:
+    """Return the policy of a page whose only script is this one: no network, no script from labels."""
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode("ascii")
+    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
+
+
+def script() -> str:
+    """Return all scripts as one."""
+    return "\n".join(_read(name) for name in SCRIPTS)
+
+
+def styles() -> str:
+    """Return all style sheets as one."""
+    return "\n".join(_read(name) for name in STYLES)
+
+
+def _read(name: str) -> str:
+    return files("argbest.report.page").joinpath(name).read_text(encoding="utf-8")

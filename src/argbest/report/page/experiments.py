@@ -1,0 +1,207 @@
+"""The page of an experiment: curves with bands, the table of what was reached, how it was computed."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from argbest.errors import InputError
+from argbest.report import comparison
+from argbest.report.comparison import Band
+from argbest.report.page.document import Plain, destination, write
+from argbest.report.page.plain import table, values
+
+FORMAT = 1  # of the payload; it grows when a name changes its meaning
+_WIDTH = 1.96  # standard errors
+_BANDS = "Bands are 95 % intervals over macro-replications."
+_ALONG = {"samples": "samples after the initial design", "total": "samples in all"}
+_REACHED = {
+    "pcs_e": "PCS_E",
+    "pcs_e_se": "se of PCS_E",
+    "pcs_m": "PCS_M",
+    "p_all": "P_all",
+    "p_all_se": "se of P_all",
+    "eoc": "EOC",
+    "eoc_se": "se of EOC",
+    "certificate": "claim",
+    "seconds": "CPU s per run",
+}
+
+
+def write_comparison(
+    summary: pd.DataFrame,
+    path: str | Path,
+    *,
+    title: str,
+    how: Mapping[str, object] | None = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Return the path of the page of a comparison, written; ``summary`` is that of `Results.summary`.
+
+    ``how`` says how it was computed: names and values.
+    """
+    place = destination(path)
+    return write(comparison_payload(summary, title=title, how=how, notes=notes), place)
+
+
+def comparison_payload(
+    summary: pd.DataFrame,
+    *,
+    title: str,
+    how: Mapping[str, object] | None = None,
+    notes: Sequence[str] = (),
+) -> Plain:
+    """Return everything the page of a comparison shows, as JSON-ready values."""
+    last = summary.groupby("contender", sort=False).tail(1)
+    kept = {name: shown for name, shown in _REACHED.items() if name in last.columns}
+    reached = last[["contender", *kept]].rename(columns=kept)
+    measures = {name: shown for name, shown in comparison.MEASURES.items() if name in summary.columns}
+    panels = [_panel(name, shown, shown, comparison.bands(summary, name)) for name, shown in measures.items()]
+    return _payload(title, _answer(last), reached, panels, notes, how, "After the last sample.")
+
+
+def _answer(last: pd.DataFrame) -> list[str]:
+    """Return who reached the largest PCS_E, and who comes so near that chance may decide."""
+    value, error = (last[name].to_numpy(float) for name in ("pcs_e", "pcs_e_se"))
+    top = int(value.argmax())
+    label, samples = last["contender"].iloc[top], int(last["samples"].iloc[top])
+    shown = f"{value[top]:.3f}" + ("" if np.isnan(error[top]) else f" ± {error[top]:.3f}")
+    first = f"Of {len(last)} contenders {label} has the largest PCS_E after {samples:,} samples: {shown}."
+    near = value[top] - value <= _WIDTH * np.nan_to_num(np.hypot(error, error[top]))
+    near[top] = False
+    if not near.any():
+        return [first]
+    others = ", ".join(str(name) for name in last["contender"][near])
+    return [first, f"Within {_WIDTH:g} standard errors of it: {others}."]
+
+
+def write_outcome(
+    path: str | Path,
+    *,
+    title: str,
+    table: pd.DataFrame,
+    notes: Sequence[str] = (),
+    written: Sequence[Path] = (),
+    how: Mapping[str, object] | None = None,
+) -> Path:
+    """Return the path of the page of one part of the paper, written.
+
+    ``written`` are the files behind it: the first CSV file among them that holds curves is drawn.
+    """
+    place = destination(path)
+    tables = [pd.read_csv(each) for each in written if each.suffix == ".csv"]
+    curves = next((frame for frame in tables if _has_curves(frame)), None)
+    return write(outcome_payload(title=title, shown=table, notes=notes, curves=curves, how=how), place)
+
+
+def outcome_payload(
+    *,
+    title: str,
+    shown: pd.DataFrame,
+    notes: Sequence[str] = (),
+    curves: pd.DataFrame | None = None,
+    how: Mapping[str, object] | None = None,
+) -> Plain:
+    """Return everything the page of an outcome shows, as JSON-ready values.
+
+    ``curves`` tells the contender (or policy and model), samples (or total), and either measures with their
+    ``_se`` or value, se and measure. There is a panel per measure and, where there are several, problem.
+    """
+    if curves is not None and not _has_curves(curves):
+        raise InputError(
+            f"got curves with the columns {list(curves.columns)}; expected contender, samples, and value and "
+            "se or measures such as pcs_e and pcs_e_se. Rename or add columns."
+        )
+    panels = [] if curves is None else _panels(curves)
+    return _payload(title, list(notes[:1]), shown, panels, notes[1:], how, "")
+
+
+def _has_curves(frame: pd.DataFrame) -> bool:
+    names = set(frame.columns)
+    who, when = names & {"contender", "policy"}, names & {"samples", "total"}
+    return bool(who and when and ({"value", "se"} <= names or _measures(frame)))
+
+
+def _measures(frame: pd.DataFrame) -> list[str]:
+    return [name for name in comparison.MEASURES if {name, f"{name}_se"} <= set(frame.columns)]
+
+
+def _panels(given: pd.DataFrame) -> list[Plain]:
+    """Return a panel for every problem and measure."""
+    curves = given.assign(contender=_contenders(given))
+    along = _ALONG["samples" if "samples" in curves.columns else "total"]
+    if "samples" not in curves.columns:
+        curves["samples"] = curves["total"]
+    parts = [("", curves)]
+    if "problem" in curves.columns:
+        parts = [(str(problem), part) for problem, part in curves.groupby("problem", sort=False)]
+    panels = []
+    for problem, part in parts:
+        for measure, own in _by_measure(part):
+            label = comparison.MEASURES.get(measure, measure)
+            name, title = (f"{problem}-{measure}", f"{problem}: {label}") if problem else (measure, label)
+            panels.append(_panel(name, title, label, comparison.bands(own, measure), along))
+    return panels
+
+
+def _contenders(curves: pd.DataFrame) -> "pd.Series[str]":
+    if "contender" in curves.columns:
+        return curves["contender"].astype(str)
+    policy = curves["policy"].astype(str)
+    return policy + ":" + curves["model"].astype(str) if "model" in curves.columns else policy
+
+
+def _by_measure(curves: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the frame of every measure, with columns of its name and `_se`."""
+    if "value" not in curves.columns:
+        return [(name, curves) for name in _measures(curves)]
+    named = curves if "measure" in curves.columns else curves.assign(measure="pcs_e")
+    groups = [(str(name), own) for name, own in named.groupby("measure", sort=False)]
+    # What a long frame says beside its value must not be taken for the bounds of a measure.
+    kept = ["contender", "samples", "value", "se"]
+    return [(name, own[kept].rename(columns={"value": name, "se": f"{name}_se"})) for name, own in groups]
+
+
+def _panel(
+    name: str, title: str, measure: str, bands: Sequence[Band], along: str = _ALONG["samples"]
+) -> Plain:
+    return {
+        "name": name,
+        "title": title,
+        "measure": measure,
+        "along": along,
+        "curves": [
+            {
+                "label": band.label,
+                **{
+                    side: values(np.asarray(getattr(band, side)))
+                    for side in ("samples", "value", "low", "high")
+                },
+            }
+            for band in bands
+        ],
+    }
+
+
+def _payload(
+    title: str,
+    answer: list[str],
+    shown: pd.DataFrame,
+    panels: list[Plain],
+    notes: Sequence[str],
+    how: Mapping[str, object] | None,
+    reached: str,
+) -> Plain:
+    return {
+        "format": FORMAT,
+        "kind": "experiment",
+        "title": title,
+        "answer": answer,
+        "reached": reached,
+        "table": table(shown),
+        "panels": panels,
+        "bands": _BANDS,
+        "notes": list(notes),
+        "how": [[name, str(value)] for name, value in (how or {}).items()],
+    }

@@ -1,0 +1,261 @@
+// Beliefs in any context: the tally and the hyper-parameters of a prediction kit, conditioned here.
+(function (argbest) {
+  "use strict";
+
+  const { cholesky, solveLower, solveUpper, eigen, times, timesTransposed, transposed, product, dot } =
+    argbest.matrix;
+
+  const CORRELATIONS = {
+    rbf: (r2) => Math.exp(-0.5 * r2),
+    matern12: (r2) => Math.exp(-Math.sqrt(r2)),
+    matern32: (r2) => {
+      const a = Math.sqrt(3 * r2);
+      return (1 + a) * Math.exp(-a);
+    },
+    matern52: (r2) => {
+      const a = Math.sqrt(5 * r2);
+      return (1 + a + (a * a) / 3) * Math.exp(-a);
+    },
+  };
+
+  /** Squared distance of two values along a coordinate, scaled by its bounds; 1 for different texts. */
+  function separation(coordinate, one, two) {
+    if (coordinate.kind === "text") return one === two ? 0 : 1;
+    const width = coordinate.high - coordinate.low;
+    return width > 0 ? ((Number(one) - Number(two)) / width) ** 2 : 0;
+  }
+
+  /** scale · correlation of a context (an array of values) with every simulated one. */
+  function covariances(kit, lengthscale, scale, context) {
+    const correlation = CORRELATIONS[kit.kernel];
+    return Float64Array.from(kit.coordinates[0].values, (_, c) => {
+      let r2 = 0;
+      kit.coordinates.forEach((coordinate, j) => {
+        r2 += separation(coordinate, context[j], coordinate.values[c]) / lengthscale[j] ** 2;
+      });
+      return scale * correlation(r2);
+    });
+  }
+
+  /** The same between all simulated contexts, [C × C]. */
+  function priorCovariance(kit, lengthscale, scale) {
+    const n = kit.coordinates[0].values.length,
+      table = new Float64Array(n * n);
+    for (let c = 0; c < n; c++) {
+      const own = kit.coordinates.map((coordinate) => coordinate.values[c]);
+      table.set(covariances(kit, lengthscale, scale, own), c * n);
+    }
+    return table;
+  }
+
+  /** D½ and the Cholesky factor of I + D½ K D½, D = diag(count / noise); it needs no jitter. */
+  function bracket(prior, n, count, noise) {
+    const root = Float64Array.from(count, (number, i) => {
+      if (!(number > 0)) return 0;
+      return Math.sqrt(number / Math.max(noise[i], 1e-14 * number * prior[i * n + i]));
+    });
+    const lower = new Float64Array(n * n);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) lower[i * n + j] = root[i] * prior[i * n + j] * root[j] + (i === j ? 1 : 0);
+    }
+    return { root, lower: cholesky(lower, n) };
+  }
+
+  const scaled = (root, x) => x.map((value, i) => root[i] * value);
+
+  function residuals(count, mean, constant) {
+    return Float64Array.from(mean, (value, i) => (count[i] > 0 ? value - constant : 0));
+  }
+
+  /** One GP per alternative: mean m + kᵀA(Ȳ − m), variance scale − kᵀA k, A = D½(I + D½KD½)⁻¹D½. */
+  function gp(kit) {
+    const n = kit.coordinates[0].values.length;
+    const parts = kit.count.map((count, k) => {
+      const prior = priorCovariance(kit, kit.lengthscale[k], kit.scale[k]);
+      const part = bracket(prior, n, count, kit.noise[k]);
+      part.weighted = solveLower(
+        part.lower,
+        n,
+        scaled(part.root, residuals(count, kit.mean[k], kit.constant[k])),
+      );
+      return part;
+    });
+    return (context) => {
+      const mean = [],
+        sd = [];
+      parts.forEach((part, k) => {
+        const cross = covariances(kit, kit.lengthscale[k], kit.scale[k], context);
+        const half = solveLower(part.lower, n, scaled(part.root, cross));
+        mean.push(kit.constant[k] + dot(half, part.weighted));
+        sd.push(Math.sqrt(Math.max(kit.scale[k] - dot(half, half), 0)));
+      });
+      return { mean, sd };
+    };
+  }
+
+  /** A line per alternative: mean zᵀβ, variance zᵀ Cov z. */
+  function linear(kit) {
+    return (context) => {
+      const z = [
+        1,
+        ...kit.ends.map((end) => {
+          const coordinate = kit.coordinates[end.coordinate],
+            at = context[end.coordinate];
+          const a = coordinate.values[end.from],
+            b = coordinate.values[end.to];
+          const apart = separation(coordinate, at, a) - separation(coordinate, at, b);
+          return 0.5 * (apart / separation(coordinate, a, b) + 1);
+        }),
+      ];
+      const mean = kit.coefficients.map((beta) => dot(z, beta));
+      const sd = kit.covariance.map((cov) =>
+        Math.sqrt(
+          Math.max(
+            dot(
+              z,
+              cov.map((row) => dot(z, row)),
+            ),
+            0,
+          ),
+        ),
+      );
+      return { mean, sd };
+    };
+  }
+
+  /** One GP over all pairs: prior covariance relation(k, j) · κ(c, c′). */
+  function crossed(kit) {
+    const n = kit.coordinates[0].values.length,
+      k = kit.count.length,
+      cells = k * n;
+    const near = priorCovariance(kit, kit.lengthscale, kit.scale),
+      prior = new Float64Array(cells * cells);
+    for (let i = 0; i < cells; i++) {
+      for (let j = 0; j < cells; j++) {
+        prior[i * cells + j] =
+          kit.relation[Math.floor(i / n)][Math.floor(j / n)] * near[(i % n) * n + (j % n)];
+      }
+    }
+    const count = kit.count.flat(),
+      { root, lower } = bracket(prior, cells, count, kit.noise.flat());
+    const weighted = solveLower(lower, cells, scaled(root, residuals(count, kit.mean.flat(), kit.constant)));
+    return (context) => {
+      const cross = covariances(kit, kit.lengthscale, kit.scale, context);
+      const halves = kit.relation.map((row) => {
+        const toward = Float64Array.from(
+          { length: cells },
+          (_, i) => root[i] * row[Math.floor(i / n)] * cross[i % n],
+        );
+        return solveLower(lower, cells, toward);
+      });
+      const cov = new Float64Array(k * k);
+      for (let a = 0; a < k; a++) {
+        for (let b = 0; b < k; b++)
+          cov[a * k + b] = kit.relation[a][b] * kit.scale - dot(halves[a], halves[b]);
+      }
+      return { mean: halves.map((half) => kit.constant + dot(half, weighted)), cov };
+    };
+  }
+
+  /** A trend g that all share plus deviations: Cov(f_k, f_j) = T_k S_g T_jᵀ + 1{k=j} R_k. */
+  function trend(kit) {
+    const n = kit.coordinates[0].values.length,
+      own = kit.scale + kit.offset;
+    const common = priorCovariance(kit, kit.trend_lengthscale, kit.trend_scale);
+    const deviation = priorCovariance(kit, kit.lengthscale, kit.scale).map((value) => value + kit.offset);
+    const parts = kit.count.map((count, k) => {
+      const part = bracket(deviation, n, count, kit.noise[k]);
+      part.weighted = solveLower(
+        part.lower,
+        n,
+        scaled(part.root, residuals(count, kit.mean[k], kit.constant)),
+      );
+      return part;
+    });
+    const { white, pull } = absorb(parts, common, n);
+    const reach = product(white, common, n),
+      drift = timesTransposed(reach, n, pull);
+    const of = product(transposed(reach, n), reach, n).map((value, i) => common[i] - value);
+    return (context) => {
+      const toward = covariances(kit, kit.trend_lengthscale, kit.trend_scale, context);
+      const across = covariances(kit, kit.lengthscale, kit.scale, context).map((value) => value + kit.offset);
+      const w = times(white, n, toward),
+        corner = kit.trend_scale - dot(w, w);
+      const last = timesTransposed(reach, n, w).map((value, i) => toward[i] - value);
+      const loadings = [],
+        rest = [],
+        mean = [];
+      for (const part of parts) {
+        const half = solveLower(part.lower, n, scaled(part.root, across));
+        const loading = solveUpper(part.lower, n, half).map((value, i) => -part.root[i] * value);
+        loadings.push(loading);
+        rest.push(Math.max(own - dot(half, half), 0));
+        mean.push(kit.constant + dot(half, part.weighted) + dot(loading, drift) + dot(w, pull));
+      }
+      return { mean, cov: spread(loadings, rest, of, last, corner, n) };
+    };
+  }
+
+  /** T S_g Tᵀ + diag R with the loading (T, 1) on the trend at the contexts and at the point itself. */
+  function spread(loadings, rest, of, last, corner, n) {
+    const k = loadings.length,
+      cov = new Float64Array(k * k);
+    const pulled = loadings.map((loading) => times(of, n, loading).map((value, i) => value + last[i]));
+    for (let a = 0; a < k; a++) {
+      for (let b = 0; b < k; b++) {
+        cov[a * k + b] = dot(loadings[a], pulled[b]) + dot(loadings[b], last) + corner;
+      }
+    }
+    for (let a = 0; a < k; a++) {
+      for (let b = 0; b < a; b++) cov[a * k + b] = cov[b * k + a] = 0.5 * (cov[a * k + b] + cov[b * k + a]);
+      cov[a * k + a] = Math.max(cov[a * k + a], 0) + rest[a];
+    }
+    return cov;
+  }
+
+  /** W and W Λ⁻¹h with WᵀW = Λ½(I + Λ½ K_g Λ½)⁻¹Λ½, Λ = Σ_k A_k: what all alternatives say of the trend. */
+  function absorb(parts, common, n) {
+    const sum = new Float64Array(n * n),
+      h = new Float64Array(n);
+    for (const part of parts) {
+      const half = new Float64Array(n * n); // L⁻¹ D½
+      for (let j = 0; j < n; j++) {
+        const column = new Float64Array(n);
+        column[j] = part.root[j];
+        solveLower(part.lower, n, column).forEach((value, i) => {
+          half[i * n + j] = value;
+        });
+      }
+      product(transposed(half, n), half, n).forEach((value, i) => {
+        sum[i] += value;
+      });
+      timesTransposed(half, n, part.weighted).forEach((value, i) => {
+        h[i] += value;
+      });
+    }
+    const { values, vectors } = eigen(sum, n),
+      top = Math.max(...values);
+    const size = values.map((value) => (value > 1e-15 * top ? Math.sqrt(value) : 0));
+    const inner = product(product(transposed(vectors, n), common, n), vectors, n);
+    const lower = cholesky(
+      inner.map((value, i) => {
+        const row = Math.floor(i / n),
+          column = i % n;
+        return size[row] * value * size[column] + (row === column ? 1 : 0);
+      }),
+      n,
+    );
+    const target = timesTransposed(vectors, n, h).map((value, i) => (size[i] > 0 ? value / size[i] : 0));
+    const white = new Float64Array(n * n);
+    for (let j = 0; j < n; j++) {
+      const column = Float64Array.from({ length: n }, (_, i) => size[i] * vectors[j * n + i]);
+      solveLower(lower, n, column).forEach((value, i) => {
+        white[i * n + j] = value;
+      });
+    }
+    return { white, pull: solveLower(lower, n, target) };
+  }
+
+  // Each gives a function of a context: its mean, and sd of independent or cov of correlated alternatives.
+  argbest.beliefs = { gp, linear, crossed, trend, separation };
+})((globalThis.argbest = globalThis.argbest || {}));

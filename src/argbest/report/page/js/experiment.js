@@ -1,0 +1,74 @@
+// The page of an experiment: curves with bands, the table of what was reached, how it was computed.
+(function (argbest) {
+  "use strict";
+
+  const { element } = argbest.text;
+  const { section, facts, columnsOf, folded } = argbest.sections;
+
+  function curves(data) {
+    if (!data.panels.length) return;
+    const host = section("curves", "Curves", data.bands);
+    const everyone = [...new Set(data.panels.flatMap((panel) => panel.curves.map((curve) => curve.label)))];
+    for (const panel of data.panels) {
+      const part = element("div", { className: "panel" }, element("h3", {}, panel.title));
+      host.append(part);
+      const values = [...new Set(panel.curves.flatMap((curve) => curve.samples))].sort((a, b) => a - b);
+      const lines = panel.curves.map((curve) => aligned(curve, values, everyone.indexOf(curve.label)));
+      argbest.chart(part, { height: 300 }).draw({
+        title: panel.title,
+        x: { label: panel.along, values },
+        y: { label: panel.measure },
+        lines,
+      });
+      folded(part, "These curves as a table", (numbers) =>
+        argbest.table(numbers, {
+          caption: panel.title,
+          columns: [
+            { name: "contender" },
+            { name: "samples", kind: "number" },
+            { name: panel.measure, kind: "number" },
+            { name: "low", kind: "number" },
+            { name: "high", kind: "number" },
+          ],
+          rows: panel.curves.flatMap((curve) =>
+            curve.samples.map((n, i) => [curve.label, n, curve.value[i], curve.low[i], curve.high[i]]),
+          ),
+          file: `${panel.name}.csv`,
+          filter: true,
+        }),
+      );
+    }
+  }
+
+  /** A curve on the samples that all curves of a panel have; null where it has none. */
+  function aligned(curve, values, index) {
+    const where = new Map(curve.samples.map((n, i) => [n, i]));
+    const pick = (column) => values.map((n) => (where.has(n) ? column[where.get(n)] : null));
+    return {
+      label: curve.label,
+      index,
+      values: pick(curve.value),
+      low: pick(curve.low),
+      high: pick(curve.high),
+    };
+  }
+
+  argbest.pages = argbest.pages || {};
+  argbest.pages.experiment = function (data) {
+    if (data.table) {
+      argbest.table(section("reached", "What was reached", data.reached), {
+        caption: data.title,
+        columns: columnsOf(data.table),
+        rows: data.table.rows,
+        file: "table.csv",
+        filter: data.table.rows.length > 8,
+      });
+    }
+    curves(data);
+    if (data.notes.length) {
+      const host = section("notes", "Remarks");
+      host.append(element("ul", {}, ...data.notes.map((note) => element("li", {}, note))));
+    }
+    if (data.how.length) facts(section("how", "How it was computed"), data.how);
+  };
+})((globalThis.argbest = globalThis.argbest || {}));

@@ -1,0 +1,173 @@
+// Choose any context, and see which alternative is predicted to be best there.
+(function (argbest) {
+  "use strict";
+
+  const { element, number, probability, show } = argbest.text;
+  const STEPS = 1000; // of a slider
+
+  argbest.explorer = function (host, data) {
+    const kit = data.prediction,
+      predictor = argbest.predictor(kit);
+    const context = kit.coordinates.map((coordinate) => coordinate.values[data.contexts.order[0]]);
+    const controls = element("div", { className: "controls" });
+    const verdict = element("p", { className: "verdict", attributes: { "aria-live": "polite" } });
+    const bars = element("div", { className: "bars" });
+    host.append(controls, verdict, bars);
+    const fields = kit.coordinates.map((coordinate, j) =>
+      field(coordinate, j, (value) => {
+        context[j] = value;
+        later();
+      }),
+    );
+    controls.append(chooser(), ...fields.map((each) => each.node));
+    fields.forEach((each, j) => each.set(context[j]));
+    const profile = argbest.profile(host, data, predictor, (j, value) => {
+      context[j] = value;
+      fields[j].set(value);
+      later();
+    });
+
+    /** A list of the simulated contexts; it sets all fields at once. */
+    function chooser() {
+      const list = element(
+        "select",
+        {},
+        element("option", { value: "" }, "…"),
+        ...data.contexts.order.map((c) => element("option", { value: c }, data.contexts.short[c])),
+      );
+      list.onchange = () => {
+        if (list.value === "") return;
+        kit.coordinates.forEach((coordinate, j) => {
+          context[j] = coordinate.values[Number(list.value)];
+          fields[j].set(context[j]);
+        });
+        later();
+      };
+      return element("label", { className: "choice" }, "A simulated context ", list);
+    }
+
+    let waiting = false;
+    function later() {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => {
+        waiting = false;
+        update();
+      });
+    }
+
+    function update() {
+      const found = predictor.at([...context]),
+        labels = data.alternatives.names;
+      const moved = found.context.some((value, j) => value !== context[j]);
+      const words = found.context.map((value, j) => `${kit.coordinates[j].name} ${show(value)}`).join(", ");
+      const [mean, sd] = [found.mean[found.selected], found.sd[found.selected]];
+      verdict.replaceChildren(
+        moved ? `At the nearest listed context, ${words}, choose ` : `At ${words} choose `,
+        element("strong", { id: "predicted" }, labels[found.selected]),
+        `: best with probability ${probability(found.pBest)}, mean ${number(mean)} ± ${number(sd, 2)}, ` +
+          `ahead of ${labels[found.runnerUp]} by ${number(found.gap)} ± ${number(found.gapSd, 2)}; ` +
+          `expected loss ${number(found.expectedLoss)}.`,
+      );
+      rank(found);
+      profile.draw(found.context, found);
+      argbest.current = found;
+    }
+
+    /** The likeliest alternatives with their probabilities. */
+    function rank(found) {
+      const order = [...found.probability.keys()].sort(
+        (a, b) => found.probability[b] - found.probability[a] || a - b,
+      );
+      bars.replaceChildren();
+      argbest.table(bars, {
+        caption: "Probability of being best in this context",
+        columns: [
+          { name: data.alternatives.title },
+          { name: "probability", title: "P(best)", kind: "probability" },
+          { name: "mean", kind: "number" },
+          { name: "sd", kind: "number" },
+        ],
+        plain: true,
+        rows: order
+          .slice(0, 12)
+          .map((k) => [data.alternatives.short[k], found.probability[k], found.mean[k], found.sd[k]]),
+      });
+      if (order.length > 12)
+        bars.append(element("p", {}, `The 12 likeliest of ${order.length} alternatives.`));
+    }
+
+    update();
+  };
+
+  /** A control for one coordinate: slider and box for a number, a list for anything else. */
+  function field(coordinate, j, onchange) {
+    const varies = coordinate.kind === "number" && coordinate.high > coordinate.low;
+    return varies ? slider(coordinate, j, onchange) : list(coordinate, onchange);
+  }
+
+  function slider(coordinate, j, onchange) {
+    const { low, high, name } = coordinate,
+      step = (high - low) / STEPS;
+    const range = element("input", { type: "range", id: `slider-${j}`, min: low, max: high, step });
+    const box = element("input", { type: "number", id: `box-${j}`, min: low, max: high, step: "any" });
+    range.setAttribute("aria-label", name);
+    box.setAttribute("aria-label", `${name}, exact value`);
+    range.oninput = () => {
+      // The slider's own value is rounded to its steps; the ends are meant exactly.
+      const at = Number(range.value);
+      const value =
+        Math.abs(at - high) < 0.5 * step
+          ? high
+          : Math.abs(at - low) < 0.5 * step
+            ? low
+            : Number(at.toPrecision(12));
+      box.value = value;
+      onchange(value);
+    };
+    box.oninput = () => {
+      const value = Number(box.value);
+      if (box.value === "" || !(value >= low && value <= high)) {
+        box.setAttribute("aria-invalid", "true");
+        return;
+      }
+      box.removeAttribute("aria-invalid");
+      range.value = value;
+      onchange(value);
+    };
+    const node = element(
+      "div",
+      { className: "field" },
+      element("span", {}, name),
+      range,
+      box,
+      element("small", {}, `${number(low)} to ${number(high)}`),
+    );
+    return {
+      node,
+      set: (value) => {
+        range.value = value;
+        box.value = value;
+        box.removeAttribute("aria-invalid");
+      },
+    };
+  }
+
+  function list(coordinate, onchange) {
+    const values = [...new Set(coordinate.values)];
+    const choice = element(
+      "select",
+      {},
+      ...values.map((value, i) => element("option", { value: i }, show(value))),
+    );
+    choice.setAttribute("aria-label", coordinate.name);
+    choice.onchange = () => onchange(values[Number(choice.value)]);
+    const node = element("label", { className: "field" }, element("span", {}, coordinate.name), choice);
+    return {
+      node,
+      set: (value) => {
+        choice.value = values.indexOf(value);
+      },
+    };
+  }
+})((globalThis.argbest = globalThis.argbest || {}));

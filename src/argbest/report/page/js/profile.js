@@ -1,0 +1,180 @@
+// Profiles: posterior means across one coordinate of the contexts, with their intervals and the data.
+(function (argbest) {
+  "use strict";
+
+  const { element } = argbest.text;
+  const LEADING = 6; // alternatives drawn at first
+  const WORK = 2e8; // multiplications that a drawing may cost
+  const INTERVAL = 1.96; // standard deviations: 95 %
+
+  /** The chart of posterior means across one coordinate, the others held where they are. */
+  argbest.profile = function (host, data, predictor, pick) {
+    const kit = data.prediction;
+    const numeric = kit.coordinates
+      .map((_, j) => j)
+      .filter(
+        (j) => kit.coordinates[j].kind === "number" && kit.coordinates[j].high > kit.coordinates[j].low,
+      );
+    if (!numeric.length) return { draw() {} };
+    let along = numeric[0],
+      shown = null,
+      last = null,
+      held = null,
+      lines = null;
+    const tools = element("div", { className: "controls" });
+    const title = element("h3", {}, "Profiles");
+    host.append(
+      title,
+      element(
+        "p",
+        { className: "remark" },
+        "Posterior means with 95 % intervals; points are averages of the replications " +
+          "± 1.96 standard errors. A click moves the context.",
+      ),
+      tools,
+    );
+    if (numeric.length > 1) {
+      const choice = element(
+        "select",
+        {},
+        ...numeric.map((j) => element("option", { value: j }, kit.coordinates[j].name)),
+      );
+      choice.onchange = () => {
+        along = Number(choice.value);
+        held = null;
+        draw(...last);
+      };
+      tools.append(element("label", { className: "choice" }, "Along ", choice));
+    }
+    const boxes = element("fieldset", { className: "boxes" }, element("legend", {}, "Alternatives drawn"));
+    tools.append(boxes);
+    const picture = argbest.chart(host, {
+      height: 340,
+      onpick: (x) => {
+        const { low, high } = kit.coordinates[along];
+        pick(along, Number(Math.min(Math.max(x, low), high).toPrecision(6)));
+      },
+    });
+    const numbers = element("details", {}, element("summary", {}, "The profiles as a table"));
+    host.append(numbers);
+    numbers.ontoggle = () => tabulate();
+
+    function draw(context, found) {
+      last = [context, found];
+      const others = JSON.stringify([along, context.filter((_, j) => j !== along)]);
+      if (others === held) {
+        picture.mark(context[along]);
+        return;
+      }
+      held = others;
+      lines = across(context);
+      choose(found);
+      refresh();
+    }
+
+    /** Means and standard deviations of all alternatives on a grid along the coordinate. */
+    function across(context) {
+      const { low, high } = kit.coordinates[along],
+        k = data.alternatives.labels.length;
+      const cells = kit.coordinates[0].values.length * (kit.family === "crossed" ? k : 1);
+      const points = Math.round(Math.min(Math.max(WORK / (k * cells * cells), 31), 161));
+      const xs = new Set(Array.from({ length: points }, (_, i) => low + ((high - low) * i) / (points - 1)));
+      if (kit.family === "listed") {
+        xs.clear();
+        kit.points
+          .filter((point) => point.every((value, j) => j === along || value === context[j]))
+          .forEach((point) => xs.add(point[along]));
+      }
+      const values = [...xs].sort((a, b) => a - b),
+        mean = [],
+        sd = [];
+      for (const x of values) {
+        const found = predictor.moments(context.map((value, j) => (j === along ? x : value)));
+        mean.push(found.mean);
+        sd.push(found.sd);
+      }
+      return { values, mean, sd };
+    }
+
+    /** Tick the alternatives that lead somewhere on the way, then the likeliest here. */
+    function choose(found) {
+      const sign = kit.sign,
+        ahead = new Map();
+      lines.mean.forEach((row) => {
+        const best = row.reduce((top, value, k) => (sign * value > sign * row[top] ? k : top), 0);
+        ahead.set(best, (ahead.get(best) || 0) + 1);
+      });
+      const order = [...ahead.keys()].sort((a, b) => ahead.get(b) - ahead.get(a));
+      const likely = [...found.probability.keys()].sort(
+        (a, b) => found.probability[b] - found.probability[a],
+      );
+      const before = shown;
+      shown = before || new Set([...new Set([...order, ...likely])].slice(0, LEADING));
+      if (before) return;
+      boxes.append(
+        ...data.alternatives.order.map((k) => {
+          const box = element("input", { type: "checkbox", checked: shown.has(k) });
+          box.onchange = () => {
+            box.checked ? shown.add(k) : shown.delete(k);
+            refresh();
+          };
+          return element("label", { className: "tick" }, box, " ", data.alternatives.short[k]);
+        }),
+      );
+    }
+
+    function refresh() {
+      const [context] = last,
+        kept = data.alternatives.order.filter((k) => shown.has(k));
+      const column = (k, side) => lines.mean.map((row, i) => row[k] + side * INTERVAL * lines.sd[i][k]);
+      picture.draw({
+        title: `posterior mean of the alternatives across ${kit.coordinates[along].name}`,
+        x: { label: kit.coordinates[along].name, values: lines.values },
+        y: { label: data.goal === "min" ? "reward (less is better)" : "reward (more is better)" },
+        mark: context[along],
+        lines: kept.map((k) => ({
+          label: data.alternatives.short[k],
+          index: data.alternatives.order.indexOf(k),
+          values: column(k, 0),
+          low: column(k, -1),
+          high: column(k, 1),
+        })),
+        bars: kept.flatMap((k) => averages(k, context)),
+      });
+      tabulate();
+    }
+
+    /** What was observed of an alternative at the simulated contexts that lie on this line. */
+    function averages(k, context) {
+      const { count, mean, sd } = data.allocation;
+      return kit.coordinates[along].values.flatMap((x, c) => {
+        const here = kit.coordinates.every(
+          (coordinate, j) => j === along || coordinate.values[c] === context[j],
+        );
+        if (!here || !count[k][c]) return [];
+        const half = count[k][c] > 1 ? (INTERVAL * sd[k][c]) / Math.sqrt(count[k][c]) : 0;
+        return [{ x, y: mean[k][c], half, index: data.alternatives.order.indexOf(k) }];
+      });
+    }
+
+    function tabulate() {
+      if (!numbers.open || !lines) return;
+      numbers.querySelectorAll(":scope > :not(summary)").forEach((each) => each.remove());
+      const kept = data.alternatives.order.filter((k) => shown.has(k));
+      argbest.table(numbers, {
+        caption: `Posterior mean and standard deviation across ${kit.coordinates[along].name}`,
+        columns: [
+          { name: kit.coordinates[along].name, kind: "number" },
+          ...kept.flatMap((k) => [
+            { name: `${data.alternatives.labels[k]} mean`, kind: "number" },
+            { name: `${data.alternatives.labels[k]} sd`, kind: "number" },
+          ]),
+        ],
+        rows: lines.values.map((x, i) => [x, ...kept.flatMap((k) => [lines.mean[i][k], lines.sd[i][k]])]),
+        file: "profiles.csv",
+      });
+    }
+
+    return { draw };
+  };
+})((globalThis.argbest = globalThis.argbest || {}));

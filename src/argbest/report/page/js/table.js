@@ -1,0 +1,175 @@
+// Tables that sort by their headings, filter, and can be taken away as CSV.
+(function (argbest) {
+  "use strict";
+
+  const { element, show, count } = argbest.text;
+  let made = 0;
+
+  /**
+   * Append a table to a host. `columns` are {name, title, kind, help, fill}, `rows` arrays of values. Kinds are
+   * text, number, probability (drawn with a bar), share and count (shaded by `fill`, 0 to 1). Options: caption,
+   * file (name of the CSV), filter (whether there is a box), keep ({label, test(row)}: a box that keeps some
+   * rows only), mark(row) (class of a row), plain (no tools and no sorting: for what is replaced all the time).
+   */
+  function table(
+    host,
+    { caption, columns, rows, file, filter = false, keep = null, mark = null, plain = false },
+  ) {
+    const id = `table-${++made}`;
+    const state = { order: null, upwards: true, words: "", kept: false };
+    const status = element("output", { className: "status", attributes: { "aria-live": "polite" } });
+    const body = element("tbody");
+    const headings = columns.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
+    const whole = element(
+      "table",
+      { id },
+      element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, ...headings)),
+      body,
+    );
+    const tools = element("div", {
+      className: "tools",
+      attributes: { role: "group", "aria-label": `Tools of the table: ${caption}` },
+    });
+    if (filter)
+      tools.append(
+        box(id, (words) => {
+          state.words = words;
+          draw();
+        }),
+      );
+    if (keep)
+      tools.append(
+        tick(keep.label, (on) => {
+          state.kept = on;
+          draw();
+        }),
+      );
+    if (file)
+      tools.append(element("button", { type: "button", className: "csv", onclick: save }, "Download CSV"));
+    if (filter || keep) tools.append(status);
+    if (tools.childElementCount) host.append(tools);
+    host.append(
+      element(
+        "div",
+        {
+          className: "scroll",
+          tabIndex: 0,
+          attributes: { role: "region", "aria-label": caption },
+        },
+        whole,
+      ),
+    );
+
+    function sortBy(i) {
+      if (state.order !== i) Object.assign(state, { order: i, upwards: true });
+      else if (state.upwards) state.upwards = false;
+      else Object.assign(state, { order: null, upwards: true });
+      draw();
+    }
+
+    function shown() {
+      const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
+      const found = rows.filter((row) => {
+        if (state.kept && !keep.test(row)) return false;
+        const line = row
+          .map((value, i) => show(value, columns[i].kind))
+          .join(" ")
+          .toLowerCase();
+        return words.every((word) => line.includes(word));
+      });
+      if (state.order === null) return found;
+      const i = state.order,
+        side = state.upwards ? 1 : -1;
+      return [...found].sort((a, b) => side * compare(a[i], b[i]));
+    }
+
+    function draw() {
+      const found = shown();
+      body.replaceChildren(...found.map((row) => line(row, columns, mark)));
+      if (!plain)
+        headings.forEach((cell, i) =>
+          cell.setAttribute(
+            "aria-sort",
+            state.order !== i ? "none" : state.upwards ? "ascending" : "descending",
+          ),
+        );
+      status.textContent =
+        found.length === rows.length
+          ? count(rows.length, "row")
+          : `${found.length} of ${count(rows.length, "row")}`;
+    }
+
+    function save() {
+      const lines = [columns.map((column) => column.name), ...shown()];
+      download(file, lines.map((line) => line.map(field).join(",")).join("\r\n") + "\r\n");
+    }
+
+    draw();
+    return { redraw: draw };
+  }
+
+  function heading(column, onclick) {
+    const cell = element("th", { scope: "col", className: column.kind || "text" });
+    const words = column.title || column.name;
+    if (column.help) cell.title = column.help;
+    cell.append(onclick ? element("button", { type: "button", onclick }, words) : element("span", {}, words));
+    return cell;
+  }
+
+  function line(row, columns, mark) {
+    const cells = row.map((value, i) => cell(value, columns[i], i === 0));
+    return element("tr", { className: mark ? mark(row) : "" }, ...cells);
+  }
+
+  function cell(value, column, first) {
+    const kind = column.kind || "text";
+    const made = element(first ? "th" : "td", { className: kind }, show(value, kind));
+    if (first) made.scope = "row";
+    const fill = column.fill || (kind === "probability" || kind === "share" ? (p) => p : null);
+    if (fill && typeof value === "number") made.style.setProperty("--p", fill(value));
+    return made;
+  }
+
+  function box(id, oninput) {
+    const input = element("input", {
+      type: "search",
+      id: `${id}-filter`,
+      oninput: () => oninput(input.value),
+    });
+    input.setAttribute("aria-controls", id);
+    return element("label", { className: "filter" }, "Filter ", input);
+  }
+
+  function tick(label, onchange) {
+    const input = element("input", { type: "checkbox", onchange: () => onchange(input.checked) });
+    return element("label", { className: "tick" }, input, " ", label);
+  }
+
+  /** Numbers by size, texts by their letters, what is missing last. */
+  function compare(a, b) {
+    const missing = (a === null) - (b === null);
+    if (missing || a === null) return missing;
+    if (typeof a !== "string" && typeof b !== "string") return a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  }
+
+  /** A field of a CSV line, in full precision. */
+  function field(value) {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function download(name, content) {
+    const link = element("a", {
+      download: name,
+      href: URL.createObjectURL(new Blob([content], { type: "text/csv" })),
+    });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  argbest.table = table;
+})((globalThis.argbest = globalThis.argbest || {}));

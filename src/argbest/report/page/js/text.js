@@ -1,0 +1,52 @@
+// Elements and texts. Labels reach the page as text only, never as markup.
+(function (argbest) {
+  "use strict";
+
+  /** An element with properties, attributes (by `attributes`) and children: nodes or texts. */
+  function element(tag, properties = {}, ...children) {
+    const { attributes = {}, ...own } = properties;
+    const made = Object.assign(document.createElement(tag), own);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(
+      ...children
+        .filter((child) => child !== null && child !== undefined)
+        .map((child) => (child instanceof Node ? child : String(child))),
+    );
+    return made;
+  }
+
+  /** A number with so many significant digits, without digits that say nothing. */
+  function number(value, digits = 4) {
+    if (value === null || value === undefined) return "–";
+    if (typeof value !== "number") return String(value);
+    if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en");
+    const size = Math.abs(value);
+    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(digits - 1);
+    const whole = size >= 1 ? Math.floor(Math.log10(size)) + 1 : 0;
+    const places = size >= 1 ? Math.max(digits - whole, 0) : digits - 1 - Math.floor(Math.log10(size));
+    const rounded = Number(value.toFixed(Math.min(places, 20)));
+    return rounded.toLocaleString("en", { maximumFractionDigits: 20 });
+  }
+
+  /** A probability with three digits; what data tell is never written as certain. */
+  function probability(p) {
+    if (p === null || p === undefined) return "–";
+    if (p >= 0.9995) return "> 0.999";
+    if (p < 0.0005 && p > 1e-12) return "< 0.001";
+    return p.toFixed(3);
+  }
+
+  const FORMS = { number, probability, share: probability };
+
+  /** The text of a value of a kind. */
+  function show(value, kind = "text") {
+    return (FORMS[kind] || number)(value);
+  }
+
+  /** "1 context", "2 contexts". */
+  function count(n, noun) {
+    return `${number(n)} ${noun}${n === 1 ? "" : "s"}`;
+  }
+
+  argbest.text = { element, number, probability, show, count };
+})((globalThis.argbest = globalThis.argbest || {}));

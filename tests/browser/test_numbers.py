@@ -1,0 +1,94 @@
+"""Numbers worked out in the page are those of the library."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from report.page_studies import anywhere, line, mixed, values
+from scipy.special import ndtr, ndtri
+
+from argbest import Study
+from argbest.core import certainty
+from argbest.core.normal import loss
+from argbest.report.page import write_report
+from argbest.study.prediction_kit import prediction_kit
+from argbest.theory import contention
+
+Open = Callable[..., Any]
+PREDICT = "({kit, rows}) => { const p = argbest.predictor(kit); return rows.map((row) => p.at(row)); }"
+MODELS = ["gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp", "linear", "independent"]
+
+
+@pytest.fixture(scope="module")
+def page(open_page: Open, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return open_page(write_report(line(), tmp_path_factory.mktemp("page") / "report.html"))
+
+
+def assert_as_predicted(page: Any, study: Study, rows: list[dict[str, Any]]) -> None:
+    given = {"kit": prediction_kit(study), "rows": [values(row) for row in rows]}
+    found = page.evaluate(PREDICT, given)
+    frame, chance = study.predict(rows), study.predict_proba(rows)
+    labels = study.problem.alternatives.labels
+    assert [labels[each["selected"]] for each in found] == frame["selected"].tolist()
+    assert [labels[each["runnerUp"]] for each in found] == frame["runner_up"].tolist()
+    np.testing.assert_allclose([each["probability"] for each in found], chance, atol=1e-6)
+    for name, column in (("pBest", "p_best"), ("gap", "gap"), ("gapSd", "gap_sd")):
+        np.testing.assert_allclose([each[name] for each in found], frame[column], atol=1e-6)
+    np.testing.assert_allclose([each["expectedLoss"] for each in found], frame["expected_loss"], atol=1e-6)
+    np.testing.assert_allclose([each["mean"][each["selected"]] for each in found], frame["mean"], atol=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_predictions_of_every_model_are_the_library_s(page: Any, model: str) -> None:
+    for study in (line(model), mixed(model)):
+        rows = anywhere(study, 8, seed=3)
+        if model == "independent":
+            rows = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]  # type: ignore[misc]
+        assert_as_predicted(page, study, rows)
+
+
+def test_the_normal_distribution_is_right_to_fourteen_digits(page: Any) -> None:
+    z = np.concatenate([np.linspace(-9.0, 9.0, 181), [-30.0, -3.0000001, 1e-9]])
+    found = page.evaluate("(z) => z.map(argbest.normal.below)", z.tolist())
+    np.testing.assert_allclose(found, ndtr(z), rtol=1e-13)
+    p = np.concatenate([[2.0**-31, 1e-6], np.linspace(0.001, 0.999, 99), [1 - 2.0**-31]])
+    found = page.evaluate("(p) => p.map(argbest.normal.quantile)", p.tolist())
+    np.testing.assert_allclose(found, ndtri(p), rtol=1e-13, atol=1e-14)
+    v = np.linspace(-5.0, 5.0, 41)
+    found = page.evaluate("(v) => v.map(argbest.normal.excess)", v.tolist())
+    np.testing.assert_allclose(found, loss(v), atol=1e-15)
+
+
+def test_certainty_of_any_independent_normals_is_the_library_s(page: Any) -> None:
+    generator = np.random.default_rng(7)
+    mean = generator.normal(0.0, 1.0, (6, 40))
+    std = 10.0 ** generator.uniform(-4.0, 1.0, (6, 40))
+    std[0, ::4], std[2, ::8] = 0.0, 0.0  # some are known exactly
+    mean[1, ::4] = mean[0, ::4]
+    best = np.argmax(mean, axis=0)
+    cases = [[mean[:, c].tolist(), std[:, c].tolist(), int(best[c])] for c in range(40)]
+    found = page.evaluate("(cases) => cases.map((each) => argbest.certainty.independent(...each))", cases)
+    expected = certainty.best_probability(mean, std)
+    np.testing.assert_allclose(np.transpose([each["probability"] for each in found]), expected, atol=1e-8)
+    good = certainty.good_probability(mean, std, best)
+    np.testing.assert_allclose([each["pBest"] for each in found], good, atol=1e-8)
+    cost = certainty.expected_loss(mean, std, best)
+    np.testing.assert_allclose([each["expectedLoss"] for each in found], cost, atol=1e-8)
+
+
+def test_alternatives_known_exactly_and_tied_share_their_probability(page: Any) -> None:
+    found = page.evaluate("argbest.certainty.independent([1, 1, 0], [0, 0, 0], 0)")
+    assert found["probability"] == [0.5, 0.5, 0]
+    assert (found["pBest"], found["expectedLoss"]) == (1, 0)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_contention_is_that_of_the_theory(page: Any, level: float) -> None:
+    study = line()
+    frame, labels = contention(study, level=level), study.problem.alternatives.labels
+    chance = study.certificate().best_probability
+    for c, expected in enumerate(frame["contenders"]):
+        found = page.evaluate(f"(chance) => argbest.contenders(chance, {level})", chance[:, c].tolist())
+        assert tuple(labels[k] for k in found["who"]) == expected
+        assert found["sum"] == pytest.approx(frame["probability"][c], abs=1e-12)

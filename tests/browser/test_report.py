@@ -1,0 +1,280 @@
+"""The report page as its readers use it: by mouse, by keyboard, on paper, and with labels that mean harm."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from report.page_studies import DAYS, HOSTILE, hostile, line, mixed, summary, told
+
+from argbest import Problem, Study
+from argbest.report.page import write_comparison, write_report
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def study() -> Study:
+    return line()
+
+
+@pytest.fixture
+def page(open_page: Open, study: Study, tmp_path: Path) -> Any:
+    return open_page(write_report(study, tmp_path / "report.html"))
+
+
+def column(page: Any, section: str, place: int) -> list[str]:
+    found: list[str] = page.locator(f"#{section} tbody tr > :nth-child({place})").all_inner_texts()
+    return found
+
+
+def saved(page: Any, section: str) -> pd.DataFrame:
+    with page.expect_download() as waiting:
+        page.locator(f"#{section}").get_by_role("button", name="Download CSV").first.click()
+    with waiting.value.path().open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    return pd.DataFrame([[number(cell) for cell in row] for row in rows], columns=head)
+
+
+def number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def slide(page: Any, value: float) -> None:
+    """Put the first slider where a reader would drag it."""
+    page.evaluate(
+        "(value) => { const s = document.getElementById('slider-0'); s.value = value;"
+        " s.dispatchEvent(new Event('input', {bubbles: true})); }",
+        value,
+    )
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study) -> None:
+    assert page.heard == []
+    assert page.title() == "line"
+    assert page.locator("#answer").inner_text().startswith("Of 5 contexts choose alternative ")
+    titles = page.locator("h2").all_inner_texts()
+    assert titles == [
+        "Decisions",
+        "How sure is it?",
+        "Where the replications went",
+        "Any context",
+        "Still in the running",
+        "Does the model fit?",
+        "Failed simulations",
+        "How it was computed",
+    ]
+    assert page.locator("#contents a").all_inner_texts() == titles
+
+
+def test_headings_sort_upwards_then_downwards_then_back(page: Any, study: Study) -> None:
+    heading = page.locator("#decisions thead th", has_text="P(best)")
+    before = column(page, "decisions", 1)
+    ordered = study.selection().sort_values("p_best", kind="stable")["context.x"]
+    shown = [f"{x:g}" for x in ordered]
+    heading.get_by_role("button").click()
+    assert column(page, "decisions", 1) == shown
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.get_by_role("button").press("Enter")
+    assert column(page, "decisions", 1) == shown[::-1]
+    assert heading.get_attribute("aria-sort") == "descending"
+    heading.get_by_role("button").press("Space")
+    assert column(page, "decisions", 1) == before
+    assert heading.get_attribute("aria-sort") == "none"
+
+
+def test_the_filter_keeps_rows_with_all_its_words(page: Any, study: Study) -> None:
+    page.locator("#decisions input[type=search]").fill("no such context")
+    assert column(page, "decisions", 1) == []
+    assert page.locator("#decisions output").inner_text() == "0 of 5 rows"
+    page.locator("#decisions input[type=search]").fill("")
+    page.locator("#decisions input[type=checkbox]").check()
+    open_ones = study.selection().query("p_best < 0.95")["context.x"]
+    assert 0 < len(open_ones) < 5
+    assert column(page, "decisions", 1) == [f"{x:g}" for x in open_ones]
+
+
+def test_the_decisions_can_be_taken_away_to_the_last_digit(page: Any, study: Study) -> None:
+    pd.testing.assert_frame_equal(
+        saved(page, "decisions"), study.selection(), check_exact=True, check_dtype=False
+    )
+
+
+def test_probabilities_and_allocation_can_be_taken_away(page: Any, study: Study) -> None:
+    chance = study.certificate().best_probability
+    np.testing.assert_array_equal(saved(page, "certainty").iloc[:, 1:].to_numpy(), chance.T)
+    np.testing.assert_array_equal(saved(page, "allocation").iloc[:, 1:].to_numpy(), study.tally.count.T)
+
+
+def test_the_slider_changes_the_recommendation_as_the_study_predicts(page: Any, study: Study) -> None:
+    seen = set()
+    for x in np.linspace(0.0, 10.0, 6):
+        slide(page, x)
+        current = page.evaluate("argbest.current")
+        assert current["context"] == [pytest.approx(x, abs=1e-9)]
+        frame, chance = study.predict([{"x": current["context"][0]}]), study.predict_proba([{"x": x}])
+        assert page.locator("#predicted").inner_text() == f"alternative {frame['selected'][0]:g}"
+        assert current["pBest"] == pytest.approx(frame["p_best"][0], abs=1e-6)
+        assert current["probability"] == pytest.approx(chance.iloc[0].tolist(), abs=1e-6)
+        seen.add(page.locator("#predicted").inner_text())
+    assert len(seen) > 1
+
+
+def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, study: Study) -> None:
+    box = page.locator("#box-0")
+    box.fill("7.123456789")
+    page.wait_for_function("argbest.current.context[0] === 7.123456789")
+    frame = study.predict([{"x": 7.123456789}])
+    assert page.evaluate("argbest.current.gap") == pytest.approx(frame["gap"][0], abs=1e-6)
+    box.fill("11")
+    assert box.get_attribute("aria-invalid") == "true"
+    assert page.evaluate("argbest.current.context") == [7.123456789]
+
+
+def test_a_simulated_context_may_be_chosen_from_a_list(page: Any) -> None:
+    page.get_by_label("A simulated context").select_option(label="7")
+    page.wait_for_function("argbest.current.context[0] === 7")
+    assert page.locator("#box-0").input_value() == "7"
+
+
+def test_the_keyboard_reaches_the_slider_the_chart_and_its_table(page: Any) -> None:
+    slider = page.locator("#slider-0")
+    slider.focus()
+    before = float(slider.input_value())
+    slider.press("ArrowRight")
+    assert float(slider.input_value()) == pytest.approx(before + 0.01)
+    chart = page.locator("#explore .canvas")
+    chart.focus()
+    chart.press("Home")
+    assert page.locator("#explore .readout").inner_text().startswith("x 0:")
+    chart.press("End")
+    assert page.locator("#explore .readout").inner_text().startswith("x 10:")
+    page.locator("#explore summary").press("Enter")
+    page.wait_for_selector("#explore details table")
+    assert len(column(page, "explore details", 1)) > 30
+
+
+def test_the_first_tab_leads_past_the_contents(page: Any) -> None:
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+
+
+def test_charts_carry_names_and_tables_captions_for_those_who_listen(page: Any) -> None:
+    assert all(
+        name.startswith("Chart: ")
+        for name in page.locator(".canvas").evaluate_all(
+            "(all) => all.map((each) => each.getAttribute('aria-label'))"
+        )
+    )
+    assert page.locator(".canvas").count() == 2
+    unnamed = "(all) => all.filter((each) => !each.labels.length && !each.getAttribute('aria-label')).length"
+    assert page.locator("input, select").evaluate_all(unnamed) == 0
+    assert page.locator("table").count() == page.locator("table > caption").count()
+
+
+def test_contexts_of_several_kinds_have_a_control_each(open_page: Open, tmp_path: Path) -> None:
+    study = mixed("shared-gp")
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    controls = page.locator("#explore .controls").first
+    controls.get_by_label("site", exact=True).select_option(label="c")
+    controls.get_by_label("night", exact=True).select_option(label="true")
+    slide(page, 2.25)
+    row = {"rate": 2.25, "night": True, "site": "c"}
+    assert page.evaluate("argbest.current.context") == [2.25, True, "c"]
+    found = page.evaluate("argbest.current")
+    assert found["probability"] == pytest.approx(study.predict_proba([row]).iloc[0].tolist(), abs=1e-6)
+    assert found["expectedLoss"] == pytest.approx(study.predict([row])["expected_loss"][0], abs=1e-6)
+    assert page.heard == []
+
+
+def test_a_listed_study_answers_for_the_nearest_context_and_says_so(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(write_report(line("independent"), tmp_path / "report.html"))
+    slide(page, 6.0)
+    assert page.locator(".verdict").inner_text().startswith("At the nearest listed context, x 7, choose")
+    assert "move to the nearest" in page.locator("#explore .remark").first.inner_text()
+    assert page.locator("#check .remark").inner_text().startswith("Not checked")
+    assert page.heard == []
+
+
+def test_a_combination_that_nobody_simulated_falls_back_on_the_nearest(
+    open_page: Open, tmp_path: Path
+) -> None:
+    rows = [{"rate": 1.0, "site": "a"}, {"rate": 2.0, "site": "b"}, {"rate": 3.0, "site": "b"}]
+    truth = np.array([[2.0, 0.0, 0.0], [0.0, 1.0, 2.0]])
+    study = told(Problem(["small", "large"], rows), truth, model="independent", policy="equal")
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    slide(page, 2.4)  # at site a: site b is 1 away, rate 1 only 0.7
+    assert page.locator(".verdict").inner_text().startswith("At the nearest listed context, rate 1, site a,")
+    page.locator("#explore .controls").first.get_by_label("site", exact=True).select_option(label="b")
+    page.wait_for_function("argbest.current.context[1] === 'b'")
+    assert page.locator("#predicted").inner_text() == "large"
+    assert page.heard == []
+
+
+def test_hostile_labels_are_only_text(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(write_report(hostile(), tmp_path / "report.html"))
+    slide(page, 2.5)
+    page.locator("#explore summary").click()
+    page.locator("#level").select_option("0.99")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, body b, body i").count() == 0
+    assert page.locator("script").count() == 2
+    frame = saved(page, "decisions")
+    assert set(frame["selected"]) <= set(HOSTILE)
+    assert set(frame["context.<b>day</b>"]) == set(DAYS)
+    assert list(saved(page, "certainty").columns[1:]) == list(HOSTILE)
+    assert "<img src=x onerror=window.hacked=6>" in page.locator("#failures").inner_text()
+    assert page.title() == "<script>window.hacked=4</script>"
+    assert page.heard == []
+
+
+@pytest.mark.parametrize("make", [line, hostile])
+def test_a_narrow_screen_does_not_scroll_sideways(
+    open_page: Open, tmp_path: Path, make: Callable[[], Study]
+) -> None:
+    page = open_page(write_report(make(), tmp_path / "report.html"), width=400)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_the_night_is_dark_and_paper_is_white(open_page: Open, study: Study, tmp_path: Path) -> None:
+    page = open_page(write_report(study, tmp_path / "report.html"), color_scheme="dark")
+    ink = "getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()"
+    assert page.evaluate(ink) == "#12161b"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(ink) == "#ffffff"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(ink) == "#12161b"
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    assert page.heard == []
+
+
+def test_a_page_may_be_rendered_again_from_a_newer_payload(page: Any) -> None:
+    page.evaluate("argbest.render({...argbest.payload, title: 'newer'})")
+    assert page.locator("h1").inner_text() == "newer"
+    assert page.locator("#decisions").count() == 1
+    assert page.locator("#decisions tbody tr").count() == 5
+    assert page.heard == []
+
+
+def test_the_page_of_a_comparison_shows_its_curves_and_tables(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(write_comparison(summary(), tmp_path / "index.html", title="branin", how={"seed": 1}))
+    assert page.locator("#curves .canvas").count() == 3
+    assert column(page, "reached", 1) == ["equal", "gp-c-ocba"]
+    page.locator("#curves summary").first.click()
+    page.wait_for_selector("#curves details table")
+    frame = saved(page, "curves")
+    assert frame["PCS_E"].tolist() == [0.5, 0.6, 0.5, 0.9]
+    chart = page.locator("#curves .canvas").first
+    chart.focus()
+    chart.press("End")
+    assert page.locator("#curves .readout").first.inner_text() == (
+        "samples after the initial design 10: equal 0.6; gp-c-ocba 0.9"
+    )
+    assert page.heard == []

@@ -1,0 +1,371 @@
+"""The payloads of pages, and the file they end up in; tests/browser holds what a browser makes of it."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from report.page_studies import HOSTILE, hostile, line, mixed, summary, told
+
+from argbest import InputError, Problem, Study
+from argbest.report.page import payload, studies, write_comparison, write_outcome, write_report
+from argbest.report.page.document import document, embedded, script
+from argbest.report.page.experiments import comparison_payload, outcome_payload
+from argbest.report.page.plain import table, value
+from argbest.study import model_check
+
+
+class Reader(HTMLParser):
+    """Collects the tags of a page, the addresses they name, and the text of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.scripts: list[str] = []
+        self.policy = ""
+        self.inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        named = {name: content or "" for name, content in attrs}
+        self.addresses += [named[name] for name in ("src", "href") if name in named]
+        if named.get("http-equiv") == "Content-Security-Policy":
+            self.policy = named["content"]
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.scripts[-1] += data
+
+
+def plain_study(truth: list[list[float]], contexts: list[Any], **options: Any) -> Study:
+    alternatives = [f"option {k}" for k in range(len(truth))]
+    return told(Problem(alternatives, contexts, name="plain"), np.array(truth), model="gp", **options)
+
+
+def test_the_answer_names_the_one_alternative_that_is_best_everywhere() -> None:
+    study = plain_study([[9.0, 9.0, 9.0], [0.0, 0.0, 0.0]], [1.0, 2.0, 3.0])
+    assert payload(study)["answer"] == [
+        "Choose option 0 in every one of the 3 contexts.",
+        "After 18 replications these choices are best with probability above 0.999 on average over "
+        "contexts and above 0.999 in the worst.",
+        "All contexts are decided with probability 0.95 or more.",
+    ]
+
+
+def test_the_answer_of_a_single_context_is_a_single_choice() -> None:
+    answer = payload(plain_study([[9.0], [0.0]], ["now"]))["answer"]
+    assert answer[0] == "Choose option 0."
+    assert answer[1] == "After 6 replications this is best with probability above 0.999."
+
+
+def test_the_answer_counts_contexts_and_names_those_that_are_open() -> None:
+    study = plain_study([[9.0, 9.0, 0.0], [0.0, 0.0, 0.1]], ["Mon", "Tue", "Wed"])
+    first, _, last = payload(study)["answer"]
+    chosen = study.selection()["selected"].tolist()
+    assert chosen[:2] == ["option 0", "option 0"]
+    assert first == "Of 3 contexts choose option 0 in 2 and option 1 in 1."
+    assert last == "1 of 3 contexts stay below probability 0.95: Wed."
+
+
+def test_many_choices_are_summed_up() -> None:
+    truth = np.where(np.eye(5, dtype=bool), 9.0, 0.0)
+    truth[:, 4] = truth[:, 3]
+    study = plain_study(truth.tolist(), list("abcde"), spread=0.01)
+    assert payload(study)["answer"][0] == (
+        "The best choice depends on the context: 4 of 5 alternatives are chosen somewhere, option 3 most "
+        "often, in 2 of 5 contexts."
+    )
+
+
+def test_alternatives_that_are_numbers_are_called_alternatives() -> None:
+    problem = Problem([{"servers": 2}, {"servers": 3}], ["Mon", "Tue"])
+    study = told(problem, np.array([[9.0, 0.0], [0.0, 9.0]]), model="gp")
+    assert payload(study)["answer"][0] == "Of 2 contexts choose alternative 2 in 1 and alternative 3 in 1."
+
+
+def test_nothing_decided_is_said_so() -> None:
+    answer = payload(plain_study([[0.0, 0.0], [0.0, 0.0]], [1.0, 2.0], spread=5.0))["answer"]
+    assert answer[2] == "No context is decided with probability 0.95 yet."
+
+
+def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:
+    study = mixed()
+    data, selection, certificate = payload(study), study.selection(), study.certificate()
+    assert data["decisions"]["columns"] == list(selection.columns)
+    shown = pd.DataFrame(data["decisions"]["rows"], columns=data["decisions"]["columns"])
+    pd.testing.assert_frame_equal(shown, selection, check_dtype=False)
+    np.testing.assert_array_equal(data["certainty"]["probability"], certificate.best_probability)
+    for name in ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc"):
+        assert data["certainty"][name] == getattr(certificate, name)
+    np.testing.assert_array_equal(data["allocation"]["count"], study.tally.count)
+    np.testing.assert_array_equal(data["allocation"]["mean"], study.tally.mean)
+    assert data["allocation"]["total"] == study.n_observations == 162
+    assert data["goal"] == "min"
+
+
+def test_the_model_check_is_the_study_s() -> None:
+    study = line()
+    data, found = payload(study)["check"], model_check.of_study(study)
+    assert (data["rms"], data["limit"], data["fits"]) == (found.rms, found.limit, found.fits)
+    assert data["verdict"].lower() == f"{found}.".lower()
+    assert len(data["rows"]) == data["total"] == len(found.pairs)
+
+
+def test_of_very_many_pairs_those_that_fit_worst_are_kept_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "MOST_PAIRS", 3)
+    study = line()
+    data, pairs = payload(study)["check"], model_check.of_study(study).pairs
+    kept = pairs.loc[np.sort(np.argsort(-pairs["z"].abs().to_numpy())[:3])]
+    assert [row[data["columns"].index("z")] for row in data["rows"]] == kept["z"].tolist()
+    assert data["total"] == 20
+
+
+def test_a_model_that_cannot_be_checked_says_why() -> None:
+    check = payload(line("independent"))["check"]
+    assert check == {"verdict": check["verdict"]}
+    assert check["verdict"].startswith("Not checked: this model predicts no pair from the others")
+
+
+def test_failed_trials_are_listed_with_their_seeds_to_the_last_digit() -> None:
+    study = line()
+    trial = study.ask(1)[0]
+    study.fail(trial, "exit code 3")
+    pending = study.ask(2)
+    data = payload(study)
+    row = dict(zip(data["failures"]["columns"], data["failures"]["rows"][0], strict=True))
+    assert data["failures"]["total"] == len(data["failures"]["rows"]) == 1
+    assert (row["trial"], row["seed"], row["reason"]) == (trial.id, str(trial.seed), "exit code 3")
+    assert data["allocation"]["pending"] == len(pending)
+
+
+def test_how_it_was_computed_names_what_is_needed_to_do_it_again() -> None:
+    how = dict(payload(line(), command="argbest report line.db")["how"])
+    assert how["policy"].startswith("Equal(")
+    assert how["model"].startswith("GP(kernel='matern52'")
+    assert (how["seed"], how["replications"], how["refit every"]) == ("0", 60, "10 observations")
+    assert how["command"] == "argbest report line.db"
+    assert how["versions"].startswith("argbest ")
+    assert "command" not in dict(payload(line())["how"])
+
+
+def test_hyperparameters_of_every_alternative_are_in_the_units_of_the_problem() -> None:
+    study = mixed()
+    shown, params = payload(study)["hyperparameters"], study._learned().params
+    frame = pd.DataFrame(shown["rows"], columns=shown["columns"])
+    np.testing.assert_allclose(frame["prior mean"], -params.constant)
+    np.testing.assert_allclose(frame["prior sd"] ** 2, params.scale)
+    np.testing.assert_allclose(frame["noise sd"] ** 2, params.noise[:, 0])
+    np.testing.assert_allclose(frame["lengthscale of rate"], 3.5 * params.lengthscale[:, 0])
+    np.testing.assert_allclose(frame["lengthscale of site"], params.lengthscale[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("model", "rows", "first"),
+    [("shared-gp", 4, "part"), ("joint-gp", 1, "prior mean"), ("linear", 4, "alternative")],
+)
+def test_other_models_show_their_hyperparameters_too(model: str, rows: int, first: str) -> None:
+    shown = payload(line(model))["hyperparameters"]
+    assert shown["columns"][0] == first
+    assert len(shown["rows"]) == rows
+    assert {len(row) for row in shown["rows"]} == {len(shown["columns"])}
+
+
+def test_pairs_by_themselves_have_no_hyperparameters() -> None:
+    assert payload(line("independent"))["hyperparameters"] is None
+
+
+def test_a_page_holds_its_payload_and_asks_for_nothing_else(tmp_path: Path) -> None:
+    study = line()
+    path = write_report(study, tmp_path / "report.html")
+    assert path == tmp_path / "report.html"
+    page = Reader(path.read_text(encoding="utf-8"))
+    assert json.loads(page.scripts[0]) == json.loads(json.dumps(payload(study)))
+    assert all(address.startswith("#") for address in page.addresses)
+    assert page.tags.count("script") == 2
+
+
+def test_the_policy_of_a_page_allows_its_own_script_alone() -> None:
+    page = Reader(document(payload(line())))
+    digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page.policy
+    assert "default-src 'none'" in page.policy
+
+
+def test_the_same_study_gives_the_same_page() -> None:
+    assert document(payload(line())) == document(payload(line()))
+
+
+def test_a_page_of_ten_by_ten_is_small(tmp_path: Path) -> None:
+    truth = np.random.default_rng(0).normal(0.0, 1.0, (10, 10))
+    problem = Problem(list("abcdefghij"), np.linspace(0.0, 1.0, 10).tolist())
+    for model in ("gp", "shared-gp"):
+        path = write_report(told(problem, truth, model=model), tmp_path / f"{model}.html")
+        assert path.stat().st_size < 250_000
+
+
+def test_labels_cannot_leave_the_data_element() -> None:
+    study = hostile()
+    text = document(payload(study))
+    page = Reader(text)
+    assert page.tags.count("script") == 2
+    assert "img" not in page.tags
+    assert json.loads(page.scripts[0])["alternatives"]["labels"] == list(HOSTILE)
+    assert html.escape(study.problem.name) in text
+    assert study.problem.name not in text
+
+
+def test_json_in_a_page_has_no_character_that_ends_its_element() -> None:
+    text = embedded({"label": "</script> & \u2028 <!-- "})
+    assert not re.search("[<>&\u2028\u2029]", text)
+    assert json.loads(text) == {"label": "</script> & \u2028 <!-- "}
+
+
+def test_braces_in_a_label_are_no_placeholder() -> None:
+    data = payload(line()) | {"title": "{{payload}}", "answer": ["{{script}}"]}
+    page = document(data)
+    assert "<title>{{payload}}</title>" in page
+    assert '<p id="answer">{{script}}</p>' in page
+
+
+def test_a_label_that_is_no_valid_text_does_not_stop_the_report(tmp_path: Path) -> None:
+    data = payload(line()) | {"title": "half a pair \ud800"}
+    from argbest.report.page.document import write
+
+    assert "half a pair ?" in write(data, tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_vendored_chart_library_comes_with_its_licence() -> None:
+    folder = files("argbest.report.page").joinpath("vendor/uplot")
+    assert folder.joinpath("LICENSE").read_text(encoding="utf-8").startswith("The MIT License")
+    assert (
+        folder.joinpath("uPlot.iife.min.js").read_text(encoding="utf-8").startswith("/*! https://github.com")
+    )
+    assert "</script" not in script()
+
+
+def test_a_study_without_any_value_has_no_report() -> None:
+    study = Study(Problem(["a", "b"], [1.0, 2.0]))
+    with pytest.raises(InputError, match="nothing is known yet: tell the value of at least one trial"):
+        payload(study)
+
+
+@pytest.mark.parametrize("name", ["", "no/such/folder/report.html"])
+def test_a_page_needs_a_folder_that_exists(tmp_path: Path, name: str) -> None:
+    study = Study(Problem(["a", "b"], [1.0, 2.0]))  # which has no report: the place is checked first
+    with pytest.raises(InputError, match="expected the name of a file in a folder that exists"):
+        write_report(study, tmp_path / name)
+    with pytest.raises(InputError, match="Create the folder, or give another name"):
+        write_comparison(summary(), tmp_path / name, title="t")
+    with pytest.raises(InputError, match="such as 'report.html'"):
+        write_outcome(tmp_path / name, title="t", table=summary())
+
+
+def test_plain_values_are_what_json_can_hold() -> None:
+    given = [np.float64(1.5), np.int64(2), np.bool_(True), np.nan, -np.inf, None, "a", ("b", 1)]
+    assert [value(each) for each in given] == [1.5, 2, True, None, None, None, "a", "('b', 1)"]
+    frame = pd.DataFrame({"x": [1, 2], "y": [0.5, np.nan], 3: ["a", "b"]})
+    assert table(frame) == {"columns": ["x", "y", "3"], "rows": [[1, 0.5, "a"], [2, None, "b"]]}
+
+
+def test_a_comparison_shows_curves_with_bands_and_what_was_reached() -> None:
+    data = comparison_payload(summary(), title="branin", how={"seed": 3}, notes=["a remark"])
+    assert data["answer"] == [
+        "Of 2 contenders gp-c-ocba has the largest PCS_E after 10 samples: 0.900 ± 0.020."
+    ]
+    assert [panel["name"] for panel in data["panels"]] == ["pcs_e", "p_all", "eoc"]
+    curve = data["panels"][0]["curves"][1]
+    assert (curve["label"], curve["samples"], curve["value"]) == ("gp-c-ocba", [0.0, 10.0], [0.5, 0.9])
+    np.testing.assert_allclose(curve["low"], [0.5 - 1.96 * 0.05, 0.9 - 1.96 * 0.02])
+    np.testing.assert_allclose(curve["high"], [0.5 + 1.96 * 0.05, 0.9 + 1.96 * 0.02])
+    assert data["table"]["columns"][:3] == ["contender", "PCS_E", "se of PCS_E"]
+    assert data["table"]["rows"][1][:3] == ["gp-c-ocba", 0.9, 0.02]
+    assert data["table"]["rows"][1][4] is None
+    assert (data["how"], data["notes"]) == ([["seed", "3"]], ["a remark"])
+
+
+def test_the_error_of_a_single_macro_replication_is_left_out() -> None:
+    frame = summary()
+    frame["pcs_e_se"] = np.nan
+    assert comparison_payload(frame, title="t")["answer"][0].endswith("samples: 0.900.")
+
+
+def test_contenders_that_chance_may_have_put_second_are_named() -> None:
+    frame = summary()
+    frame.loc[1, ["pcs_e", "pcs_e_se"]] = [0.85, 0.02]  # 0.05 behind; 1.96 √(0.02² + 0.02²) = 0.055
+    assert comparison_payload(frame, title="t")["answer"][1:] == ["Within 1.96 standard errors of it: equal."]
+
+
+def test_an_outcome_of_the_paper_has_a_panel_per_problem_and_measure() -> None:
+    curves = pd.concat(
+        [
+            pd.DataFrame(
+                {"problem": p, "measure": m, "contender": "dsco", "samples": [0, 5], "value": v, "se": 0.1}
+            )
+            for p, m, v in (("branin", "pcs_e", [0.2, 0.95]), ("cosine8", "eoc", [2.0, 1.0]))
+        ]
+    )
+    data = outcome_payload(
+        title="Figure 2", shown=pd.DataFrame({"policy": ["dsco"]}), notes=("first", "second"), curves=curves
+    )
+    assert [panel["title"] for panel in data["panels"]] == [
+        "branin: PCS_E",
+        "cosine8: expected opportunity cost",
+    ]
+    assert data["panels"][0]["curves"][0]["high"] == pytest.approx([0.396, 1.0])
+    assert data["panels"][1]["curves"][0]["high"] == pytest.approx([2.196, 1.196])
+    assert (data["answer"], data["notes"]) == (["first"], ["second"])
+
+
+def test_measures_side_by_side_give_a_panel_each() -> None:
+    curves = summary().rename(columns={"contender": "policy", "samples": "total"}).assign(model="gp")
+    panels = outcome_payload(title="t", shown=pd.DataFrame(), curves=curves)["panels"]
+    assert [panel["name"] for panel in panels] == ["pcs_e", "p_all", "eoc"]
+    assert {panel["along"] for panel in panels} == {"samples in all"}
+    assert [curve["label"] for curve in panels[2]["curves"]] == ["equal:gp", "gp-c-ocba:gp"]
+    assert panels[2]["curves"][1]["value"] == [1.0, 0.2]
+
+
+def test_the_first_file_with_curves_is_drawn(tmp_path: Path) -> None:
+    shown = pd.DataFrame({"policy": ["dsco"], "value": ["0.9"]})
+    names = ("hours.csv", "curves.csv", "picture.png")
+    pd.DataFrame({"contender": ["a"], "hours": [1.0]}).to_csv(tmp_path / names[0], index=False)
+    pd.DataFrame({"contender": ["a"], "samples": [1], "value": [0.5], "se": [0.1]}).to_csv(
+        tmp_path / names[1], index=False
+    )
+    path = write_outcome(
+        tmp_path / "fig.html", title="Figure", table=shown, written=[tmp_path / name for name in names]
+    )
+    data = json.loads(Reader(path.read_text(encoding="utf-8")).scripts[0])
+    assert [panel["title"] for panel in data["panels"]] == ["PCS_E"]
+    assert data["table"] == {"columns": ["policy", "value"], "rows": [["dsco", "0.9"]]}
+    path = write_outcome(tmp_path / "fig.html", title="Figure", table=shown, written=[tmp_path / names[0]])
+    assert json.loads(Reader(path.read_text(encoding="utf-8")).scripts[0])["panels"] == []
+
+
+def test_curves_without_errors_are_refused() -> None:
+    curves = pd.DataFrame({"contender": ["a"], "samples": [1], "value": [0.5]})
+    with pytest.raises(InputError, match="expected contender, samples, and value and se or measures such as"):
+        outcome_payload(title="t", shown=pd.DataFrame(), curves=curves)
+
+
+def test_a_comparison_is_written_as_a_page(tmp_path: Path) -> None:
+    path = write_comparison(summary(), tmp_path / "index.html", title="<b>branin</b>")
+    page = Reader(path.read_text(encoding="utf-8"))
+    assert json.loads(page.scripts[0])["kind"] == "experiment"
+    assert "b" not in page.tags
