@@ -33,7 +33,7 @@ class CompilationNotice(UserWarning):
 
 
 class DataNotice(UserWarning):
-    """The data look unlike what the models assume, or pairs were set aside; answers are given all the same."""
+    """The data look unlike what the models assume; answers are given all the same."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import nbinom
+from scipy.special import betainc
 
 from argbest.core.arrays import Array, IntArray
 from argbest.problems.axis import Axis, Item
@@ -57,7 +57,7 @@ def newsvendor() -> Problem:
     alternatives = Axis.of("alternative", [{"order": q} for q in _ORDERS])
     contexts = Axis.of("context", [{"demand": mean} for mean in _DEMANDS])
     mean, order, n = np.array(_DEMANDS)[:, None], np.array(_ORDERS)[:, None], np.arange(_MOST)
-    chances = np.asarray(nbinom.cdf(n, _SHAPE, _SHAPE / (_SHAPE + mean)))
+    chances = np.asarray(betainc(_SHAPE, n + 1, _SHAPE / (_SHAPE + mean)))  # P(D <= n), negative binomial
     left = np.maximum(order - n, 0)
     unsold, squared = (left > 0) @ chances.T, np.maximum(2 * left - 1, 0) @ chances.T
     problem = Problem(

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.stats import qmc
 
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief, best
-from argbest.core.correlated import SOBOL_POINTS
+from argbest.core.correlated import SOBOL_POINTS, sobol_points
 from argbest.core.two_stage import coordinates, estimator
 from argbest.errors import InputError
 from argbest.problems.axis import Axis
@@ -82,8 +81,7 @@ def sobol(n_alternatives: int) -> dict[str, str]:
     kept = np.array([0, *(2**i for i in range(int(np.log2(SOBOL_POINTS))))])
     found = {}
     for k in range(2, n_alternatives + 1):
-        points = qmc.Sobol(k, scramble=True, seed=0).random_base2(int(np.log2(SOBOL_POINTS)))[kept]
-        whole = np.rint(points * 2.0**_DIGITS).astype("<u4")
+        whole = np.rint(sobol_points(k)[kept] * 2.0**_DIGITS).astype("<u4")
         found[str(k)] = base64.b64encode(whole.tobytes()).decode("ascii")
     return found
 
