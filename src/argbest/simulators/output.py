@@ -8,16 +8,18 @@ from typing import Any
 from argbest.errors import SimulationError
 
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[ed][+-]?\d+)?|nan|inf(?:inity)?)", re.I | re.A)
+_DIGIT = re.compile(r"\d")
+_CLOSING = ",;:)]."  # punctuation that may follow a number, the point being part of it too
 _LONGEST = 400  # characters of a number; every double has a shorter text
 _SHOWN = 200  # characters of a line in an error
 
 
 def reward(output: bytes, field: str | None, *, whole: bool = True) -> float:
-    """Return the number that ends the output, or the JSON field named; SimulationError if there is none.
+    """Return the last number of the output, or the JSON field named; SimulationError if there is none.
 
-    Without a field: the last line that is not blank must end in a number, with white space, an equals sign
-    or nothing before it ("3.2", "mean wait: 3.2", "wait=3.2e-1"; Fortran's 3.2D-1 counts). A number with
-    something behind it ("3.2 s") or glued to something else ("1,234.5") is refused rather than guessed at.
+    Without a field: the last word with a digit in it must be a number, alone or behind an equals sign
+    ("3.2", "mean wait: 3.2 min", "wait=3.2e-1"; Fortran's 3.2D-1 counts); words without digits may follow.
+    What is glued to something else ("1,234.5", "12:30", "0.5s") is refused rather than guessed at.
 
     With a field: the output, or else its last line that is not blank, is a JSON document; "a.b" is field b
     of field a, or the field "a.b" itself, and in a list the entry of that number, from 0. ``whole`` tells
@@ -27,20 +29,23 @@ def reward(output: bytes, field: str | None, *, whole: bool = True) -> float:
     if not text:
         raise SimulationError("the program printed nothing on standard output")
     last = text.splitlines()[-1].strip()
-    value = _number(last) if field is None else _field(_document(text, last, whole), field)
+    value = _number(text, last) if field is None else _field(_document(text, last, whole), field)
     if not math.isfinite(value):
         raise SimulationError(f"the program printed the reward {value}; expected a finite number")
     return value
 
 
-def _number(line: str) -> float:
-    token = line.split()[-1].rpartition("=")[2]
-    if len(token) > _LONGEST or _NUMBER.fullmatch(token) is None:
-        raise SimulationError(
-            f"the last line on standard output, {_shown(line)}, does not end in a number; expected the "
-            "reward there, or the name of a JSON field"
-        )
-    return float(token if "n" in token.lower() else token.lower().replace("d", "e"))
+def _number(text: str, last: str) -> float:
+    for word in reversed(text.split()):
+        token = word.rpartition("=")[2].rstrip(_CLOSING)
+        if len(token) <= _LONGEST and _NUMBER.fullmatch(token):
+            return float(token if "n" in token.lower() else token.lower().replace("d", "e"))
+        if _DIGIT.search(word):
+            break
+    raise SimulationError(
+        f"standard output ends with {_shown(last)}; its last number cannot be made out. Expected the reward "
+        "there, or the name of a JSON field"
+    )
 
 
 def _document(text: str, last: str, whole: bool) -> Any:

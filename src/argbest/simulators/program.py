@@ -34,7 +34,7 @@ class Program:
 
     ``command`` is a list of templates (`argbest.simulators.template`), for example ["./simulate",
     "--servers", "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest.
-    The reward is the number that ends the output, or the JSON ``field`` named (`argbest.simulators.output`).
+    The reward is the last number of the output, or the JSON ``field`` named (`argbest.simulators.output`).
     A run of more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
     ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
     ``folder`` is the working directory, in which a relative path of the program is looked up too;

@@ -36,7 +36,7 @@ grid.rate = [10, 20, 30, 40, 50]
 # weights = [1, 2, 3, 2, 1]     # how much each context counts; or the name of a column of rows or of a file
 # bounds.rate = [0, 60]         # the range in which predictions are meant to hold
 
-# A program, run once per replication, without a shell, in the folder of this file. The number that ends its
+# A program, run once per replication, without a shell, in the folder of this file. The last number of its
 # output is the reward. It is given
 #   {{alternative.servers}}   a column; {{alternative}} is a mere name, or all columns as a JSON object
 #   {{context.rate}}          likewise
