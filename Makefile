@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow check format bench paper clean
+.PHONY: demo test test-slow check format bench docs paper clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
@@ -32,7 +32,12 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/decision.py
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/covid.py
+	$(BIN)/python benchmarks/storage.py
 	$(BIN)/python benchmarks/paper.py --macroreps 10 --samples 200
+
+# The pages in site/, every warning an error.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.
 paper: $(VENV)/.demo
@@ -51,6 +56,10 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	@touch $@ $(VENV)/.demo
 
+$(VENV)/.docs: pyproject.toml | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --editable ".[docs,plot]"
+	@touch $@
+
 clean:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -rf $(VENV) demo paper .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

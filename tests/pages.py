@@ -2,8 +2,8 @@
 
 A block is run if it is marked `python`, `console` or `toml`. `<!-- not run: why -->` above it keeps it from
 that; Python is then still compiled, commands are still checked for their names. A first line such as
-`# simulate.py` or `# study.toml` names the file that the block is; a Python file with a main guard is run as a
-script. The `text` block after a Python one is what it prints, the lines after `$ command` what the command
+`# simulate.py` or `# study.toml` names the file that the block is; a Python file with a main guard is run as
+a script. The `text` block after a Python one is what it prints, the lines after `$ command` what the command
 prints; a line `...` stands for any number of lines.
 """
 

@@ -32,7 +32,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     return call("demo", "--out", str(out), "--budget", "215", "--seed", "3"), out
 
 
-def test_the_demo_writes_two_frames_and_two_pictures(demo: tuple[Result, Path]) -> None:
+def test_the_demo_writes_two_frames_a_page_and_two_pictures(demo: tuple[Result, Path]) -> None:
     result, out = demo
     assert result.exit_code == 0, result.output
     observations, selection = (pd.read_csv(out / f"{name}.csv") for name in ("observations", "selection"))
@@ -49,6 +49,7 @@ def test_the_demo_writes_two_frames_and_two_pictures(demo: tuple[Result, Path]) 
         "allocation.png",
         "observations.csv",
         "policy_map.png",
+        "report.html",
         "selection.csv",
     ]
 
@@ -114,7 +115,8 @@ def test_without_matplotlib_the_frames_are_written_and_a_note_says_what_to_insta
     result = call("demo", "--out", str(tmp_path), "--budget", "200")
     assert result.exit_code == 0
     assert "pictures need matplotlib: pip install 'argbest[plot]'" in result.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["observations.csv", "selection.csv"]
+    written = ["observations.csv", "report.html", "selection.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
     assert "policy_map.png" not in result.stdout
 
 

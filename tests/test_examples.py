@@ -1,14 +1,164 @@
-"""The examples run from the command line, with a budget of little more than the initial design."""
+"""The examples run with a small budget, and what they print makes sense."""
 
+import ast
 import re
 import runpy
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
+
+# What the clinic costs per hour [staff, rush]: means of 400 days of every pair, as it was simulated once.
+CLINIC = (
+    (184, 330, 553, 769, 933),
+    (247, 336, 528, 726, 889),
+    (336, 421, 611, 798, 948),
+    (201, 290, 431, 591, 765),
+    (264, 282, 331, 439, 623),
+    (352, 362, 388, 455, 578),
+    (240, 321, 444, 561, 673),
+    (303, 314, 344, 426, 553),
+    (390, 393, 401, 423, 466),
+)
+
+
+def example(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_example_says_what_it_shows_and_how_to_run_it(path: Path) -> None:
+    said = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    assert f"python examples/{path.name}" in said
+    assert f"`{path.name}`" in (ROOT / "docs" / "examples.md").read_text("utf-8")
+
+
+def test_the_queue_example_schedules_more_agents_for_more_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    example("queue_staffing")["main"](160)
+    printed = capsys.readouterr().out
+    agents = [int(n) for n in re.findall(r"calls per hour: (\d) agents", printed)]
+    assert len(agents) == 5
+    assert agents == sorted(agents)
+    # With 12 calls per agent and hour, and customers who hang up after 3 minutes: 2 and 6 within one.
+    assert abs(agents[0] - 2) <= 1
+    assert abs(agents[-1] - 6) <= 1
+    assert re.search(r"35 calls per hour need [345] agents", printed)
+
+
+def test_the_queue_example_fits_in_thirty_lines() -> None:
+    lines = (EXAMPLES / "queue_staffing.py").read_text("utf-8").split('"""', 2)[2].splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 32
+
+
+def test_the_foreign_program_orders_earlier_and_more_the_higher_the_demand(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    compiler = shutil.which("cc") or ""
+    if not compiler and shutil.which("awk") is None:
+        pytest.skip("there is neither a C compiler nor awk")
+    example("foreign_program")["main"](["--out", str(tmp_path), "--budget", "75", "--compiler", compiler])
+    printed = capfd.readouterr().out
+    assert f"the simulator is written in {'C' if compiler else 'awk'}" in printed
+    chosen = re.findall(r"^ +(\d+) +(\d+), (\d+) +\d+, \d+", printed, re.MULTILINE)
+    assert [int(demand) for demand, _, _ in chosen] == [2, 4, 6, 8, 10]
+    # A long season tells what a pair costs; what was selected costs little more than the best.
+    plans = [(2, 20), (5, 20), (5, 30), (10, 30), (10, 40), (15, 40)]
+    for demand, reorder, level in chosen:
+        costs = {plan: _cost_of_a_long_season(tmp_path, *plan, int(demand)) for plan in plans}
+        assert costs[int(reorder), int(level)] - min(costs.values()) < 4.0, (demand, reorder, level)
+
+
+def test_the_awk_program_simulates_the_same_warehouse_as_the_c_program(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None or shutil.which("awk") is None:
+        pytest.skip("there is no C compiler, or no awk")
+    prepare = example("foreign_program")["prepare"]
+    assert prepare(tmp_path / "c", compiler=compiler) == "C"
+    assert prepare(tmp_path / "awk", compiler=None) == "awk"
+    for plan in ((5, 20), (10, 40)):
+        ours, theirs = (_cost_of_a_long_season(tmp_path / each, *plan, 6) for each in ("c", "awk"))
+        assert ours == pytest.approx(theirs, rel=0.05)  # a standard error of some 1 % each
+
+
+def _cost_of_a_long_season(folder: Path, reorder: int, level: int, demand: int) -> float:
+    arguments = {"reorder": reorder, "level": level, "demand": demand, "seed": 1, "days": 3000}
+    words = [word for name, value in arguments.items() for word in (f"--{name}", str(value))]
+    ended = subprocess.run(["./inventory", *words], cwd=folder, capture_output=True, text=True, check=True)
+    return float(ended.stdout.split()[-1])
+
+
+def test_the_foreign_program_refuses_to_guess(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    example("foreign_program")["prepare"](tmp_path, compiler=compiler)
+    ended = subprocess.run(
+        [tmp_path / "inventory", "--seed", "1"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert "needs --reorder" in ended.stderr
+
+
+def test_the_simpy_clinic_is_staffed_at_little_more_than_the_least_cost() -> None:
+    pytest.importorskip("simpy")
+    study = example("simpy_clinic")["main"](["--budget", "130"])
+    truth, selected = np.array(CLINIC), study.certificate().selected
+    lost = truth[selected, np.arange(5)] - truth.min(axis=0)
+    assert lost.mean() < 20
+    staff = study.problem.alternatives.frame(selected).to_numpy().sum(axis=1)
+    assert staff[0] < staff[-1]
+
+
+def test_the_simpy_clinic_costs_what_was_measured() -> None:
+    pytest.importorskip("simpy")
+    names = example("simpy_clinic")
+    for k, c in ((0, 0), (4, 2), (8, 4)):
+        pair = names["STAFF"][k], names["ARRIVALS"][c]
+        weeks = [names["cost_per_hour"](*pair, seed) for seed in range(20)]
+        error = np.std(weeks) / np.sqrt(len(weeks))
+        assert abs(np.mean(weeks) - CLINIC[k][c]) < 6 * error + 1  # false alarm below 1e-4, with 19 degrees
+
+
+def test_the_treatments_are_the_best_ones_and_the_new_patient_gets_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = example("treatment_choice")
+    study = names["main"](["--budget", "300"])
+    treatments, profiles = names["TREATMENTS"], names["PROFILES"]
+    truth = np.array([[names["expected_months"](t, p) for p in profiles] for t in treatments])
+    selected = study.certificate().selected
+    lost = truth.max(axis=0) - truth[selected, np.arange(len(profiles))]
+    assert lost.mean() < 1.0
+    assert set(selected.tolist()) == {0, 1, 2}
+    printed = capsys.readouterr().out
+    assert "a new patient, {'age': 62, 'kidney': 70, 'smoker': 1}: drug" in printed
+    chances = [float(p) for p in re.findall(r"is best with probability (\S+)", printed)]
+    assert sum(chances) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_policy_of_ones_own_is_checked_and_beats_equal_allocation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    results = example("own_policy")["main"](["--samples", "100", "--macroreps", "20"])
+    last = results.summary().groupby("contender", sort=False).tail(1).set_index("contender")
+    assert last.loc["closest-call", "eoc"] < last.loc["equal", "eoc"]
+    printed = capsys.readouterr().out
+    assert "no complaints" in printed
+    assert "least opportunity cost on newsvendor" in printed
+
+
+def test_the_runs_of_a_csv_file_are_read_and_the_next_ones_placed(capsys: pytest.CaptureFixture[str]) -> None:
+    example("posthoc_csv")["main"](["--next", "12"])
+    printed = capsys.readouterr().out
+    assert "replications, selections right: PCS_E" in printed
+    placed = [int(n) for n in re.findall(r"^ +(\d+) x .+ arrivals$", printed, re.MULTILINE)]
+    assert sum(placed) == 12
 
 
 def test_the_covid_example_prints_a_decision_for_every_situation_and_its_certificate(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def demo(out: Path, budget: int, seed: int) -> None:
     """Run a small study from start to finish.
 
-    Writes observations.csv, selection.csv, policy_map.png and allocation.png.
+    Writes observations.csv, selection.csv, report.html, policy_map.png and allocation.png.
     """
     prepare(out)
     from argbest import Study, registry
@@ -70,12 +70,13 @@ def _show_selection(study: "Study") -> None:
 
 
 def _write(study: "Study", out: Path) -> None:
-    """Write the frames and, where matplotlib is there, the pictures; say where they are."""
+    """Write the frames, the page and, where matplotlib is there, the pictures; say where they are."""
     from argbest.report import figures
 
     study.observations().to_csv(out / "observations.csv", index=False)
     study.selection().to_csv(out / "selection.csv", index=False)
     written = [out / "observations.csv", out / "selection.csv"]
+    written.append(study.report(out / "report.html", command="argbest demo"))
     try:
         written += figures.save(study, out)
     except ArgbestError as missing:
