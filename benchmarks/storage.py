@@ -4,10 +4,14 @@ A cycle is two exclusive transactions of one row each: a trial asked, then its o
 worker reads what the others have added. Workers are processes, in memory threads. Nothing is simulated and
 nothing fitted, so what is counted is the storage alone. The time per cycle is that of the wall clock over the
 cycles of all workers; core time is what the workers (not a server) computed, whatever else the machine did.
+
+With --policies a cycle is a whole `ask` and `tell` of a study of 10 x 10 pairs, decision and refits included;
+what the storage costs is the difference to the same study in memory.
 """
 
 import argparse
 import importlib.util
+import itertools
 import multiprocessing
 import tempfile
 import threading
@@ -18,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from argbest import Problem, Study
 from argbest.storage.base import Asked, Storage, Told
 from argbest.storage.memory import MemoryStorage
 from argbest.storage.opening import open_storage
@@ -25,11 +30,15 @@ from argbest.storage.opening import open_storage
 PROCESSES = multiprocessing.get_context("fork")  # they start with everything imported
 
 
-def cycles(storage: Storage, worker: str, seconds: float) -> tuple[int, float]:
-    """Return how many cycles were done in so many seconds, and how many seconds of a core they took."""
-    seen, done, begun = 0, 0, time.thread_time()
-    deadline = time.perf_counter() + seconds
-    while done == 0 or time.perf_counter() < deadline:
+Cycle = Callable[[], object]
+
+
+def bare(storage: Storage, worker: str) -> Cycle:
+    """Return a cycle of the storage alone."""
+    seen = 0
+
+    def cycle() -> None:
+        nonlocal seen
         with storage.exclusive() as log:
             seen += len(log.since(seen))
             trial = seen  # unused so far: every trial adds at least one event
@@ -39,14 +48,46 @@ def cycles(storage: Storage, worker: str, seconds: float) -> tuple[int, float]:
             seen += len(log.since(seen))
             log.append([Told(trial, 1, 0.1 * trial, 0.0, (0.1 * trial,), 0.5, time.time())])
         seen += 1
+
+    return cycle
+
+
+def of_study(storage: Storage, _: str) -> Cycle:
+    """Return a cycle of the study kept in the storage, loaded anew; nothing is simulated."""
+    study = Study.load(storage)
+
+    def cycle() -> None:
+        [trial] = study.ask()
+        study.tell(trial, float(trial.seed % 1000))
+
+    return cycle
+
+
+def begin_study(policy: str, storage: Storage) -> None:
+    """Make a study of 10 x 10 pairs and tell it its initial design."""
+    study = Study(Problem(range(10), range(10)), policy=policy, initial=1, storage=storage)
+    for trial in study.ask(study.n_waiting):
+        study.tell(trial, float(trial.seed % 1000))
+
+
+def repeat(cycle: Cycle, seconds: float) -> tuple[int, float]:
+    """Return how many cycles were done in so many seconds, and how many seconds of a core they took."""
+    done, begun = 0, time.thread_time()
+    deadline = time.perf_counter() + seconds
+    while done == 0 or time.perf_counter() < deadline:
+        cycle()
         done += 1
     return done, time.thread_time() - begun
 
 
-def measure(open_it: Callable[[], Storage], workers: int, seconds: float) -> tuple[float, float]:
+def measure(
+    open_it: Callable[[], Storage], workers: int, seconds: float, *, policy: str | None = None
+) -> tuple[float, float]:
     """Return cycles per second of all workers together at a new study, and core seconds per cycle."""
     first = open_it()
-    first.create({})
+    first.create({}) if policy is None else begin_study(policy, first)
+    told = _told(first)
+    prepare = bare if policy is None else of_study
     in_memory = isinstance(first, MemoryStorage)
     counts: Any = [0] * workers if in_memory else PROCESSES.Array("q", workers)
     core: Any = [0.0] * workers if in_memory else PROCESSES.Array("d", workers)
@@ -54,9 +95,10 @@ def measure(open_it: Callable[[], Storage], workers: int, seconds: float) -> tup
 
     def work(index: int) -> None:
         storage = first if in_memory else open_it()
-        cycles(storage, f"worker {index}", 0.0)  # connected and warm before the clock starts
+        cycle = prepare(storage, f"worker {index}")
+        cycle()  # connected and warm before the clock starts
         start.wait()
-        counts[index], core[index] = cycles(storage, f"worker {index}", seconds)
+        counts[index], core[index] = repeat(cycle, seconds)
         storage.close()
 
     kind = threading.Thread if in_memory else PROCESSES.Process
@@ -65,11 +107,15 @@ def measure(open_it: Callable[[], Storage], workers: int, seconds: float) -> tup
         each.start()
     for each in crowd:
         each.join()
-    expected, there = 2 * (sum(counts) + workers), len(first.since(0))
+    expected, there = told + sum(counts) + workers, _told(first)
     first.close()
     if there != expected:
-        raise SystemExit(f"{expected} events were added, {there} are there.")
+        raise SystemExit(f"{expected} observations were told, {there} are there.")
     return sum(counts) / seconds, sum(core) / sum(counts)
+
+
+def _told(storage: Storage) -> int:
+    return sum(isinstance(event, Told) for event in storage.since(0))
 
 
 @contextmanager
@@ -98,18 +144,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--postgres", help="the URL of a database; without it a server is started")
     parser.add_argument("--folder", help="where the SQLite file is made; it decides about the disk")
+    parser.add_argument("--policies", nargs="*", help="measure whole studies with these policies instead")
     options = parser.parse_args(arguments)
-    print(f"{'storage':12s}{'workers':>8s}{'cycles/s':>12s}{'ms/cycle':>10s}{'core ms/cycle':>15s}")
+    policies = [None] if options.policies is None else options.policies or ["equal", "gp-c-ocba"]
+    named = "" if policies == [None] else f"{'policy':12s}"
+    print(f"{named}{'storage':12s}{'workers':>8s}{'cycles/s':>12s}{'ms/cycle':>10s}{'core ms/cycle':>15s}")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, server(options.postgres) as url:
         places = {"memory": None, "sqlite": f"{folder}/study.db", "postgresql": url}
-        for name, where in places.items():
+        for policy, (name, where) in itertools.product(policies, places.items()):
+            title = f"{policy:12s}{name:12s}" if policy else f"{name:12s}"
             if where is None and name != "memory":
-                print(f"{name:12s}  no server programs found")
+                print(f"{title}  no server programs found")
                 continue
             for workers in options.workers:
-                opener = partial(open_storage, where, name=f"{workers} at {time.time()}")
-                found, core = measure(opener, workers, options.seconds)
-                row = f"{name:12s}{workers:8d}{found:12.0f}{1000 / found:10.2f}{1000 * core:15.2f}"
+                opener = partial(open_storage, where, name=f"{policy} {workers} at {time.time()}")
+                found, core = measure(opener, workers, options.seconds, policy=policy)
+                row = f"{title}{workers:8d}{found:12.0f}{1000 / found:10.2f}{1000 * core:15.2f}"
                 print(row, flush=True)
 
 

@@ -1,6 +1,7 @@
 """`argbest ask` and `tell`: a stored study and a foreign scheduler talk in lines of JSON."""
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,7 +48,7 @@ def tell(storage: str, name: str) -> None:
     """
     study = load(storage, name)
     refused = 0
-    for number, content in enumerate(click.get_binary_stream("stdin"), start=1):
+    for number, content in enumerate(sys.stdin.buffer, start=1):
         line = content.decode("utf-8", "replace")  # a foreign encoding in a reason is no reason to stop
         if not line.strip():
             continue

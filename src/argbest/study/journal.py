@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -26,10 +26,27 @@ from argbest.study.ledger import PENDING, WAITING, Ledger
 from argbest.study.trial import Record, Trial
 
 Room = Callable[[Ledger], int]
+BY_HAND = "by hand"  # the worker of trials asked for outside `run`
+
+
+class _Decided(NamedTuple):
+    """What the policy decided: on which knowledge, what it becomes if it changes, both as events, pairs."""
+
+    knowledge: Knowledge | None
+    policy: Policy | None
+    events: list[Event]
+    pairs: list[tuple[int, int]]
 
 
 class Journal:
     """The ledger of a study, the knowledge gained, and the storage that both are rebuilt from."""
+
+    ledger: Ledger
+    knowledge: Knowledge | None
+    _view: Knowledge | None
+    _begun: bool
+    _revision: int  # events taken in
+    _torn: bool  # an interruption came in between: what is in memory may be half of it
 
     def __init__(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
@@ -69,24 +86,18 @@ class Journal:
                 again = asking.given_back(self.ledger, n, only)
                 designed = asking.of_design(self.ledger, n - len(again), only)
                 due = designed + [self.ledger.trials[i].pair for i in again]
-                events: list[Event] = []
-                knowledge, following, chosen = self.knowledge, None, []
+                decided = _Decided(self.knowledge, None, [], [])
                 if len(due) < n:
-                    knowledge, following, events = self._prepare()
-                    deciding = (policy and policy(self.ledger)) or following or self.policy
-                    setting = self._setting()
-                    chosen = asking.choose(
-                        self.ledger, knowledge, deciding, setting, self.seeds, due, n=n - len(due), only=only
-                    )
+                    decided = self._decide(due, n - len(due), only, policy, patient=room is not None)
                 issued = asking.issued(
-                    self.ledger, self.seeds, worker, again=again, designed=designed, chosen=chosen
+                    self.ledger, self.seeds, worker, again=again, designed=designed, chosen=decided.pairs
                 )
-                log.append(events + issued)
-            self.knowledge = knowledge
-            if following is not None:
-                self.policy, self._begun = following, True
-            self._add(events + issued)
-        first = len(self.ledger.trials) - len(designed) - len(chosen)
+                log.append(decided.events + issued)
+            self.knowledge = decided.knowledge
+            if decided.policy is not None:
+                self.policy, self._begun = decided.policy, True
+            self._add(decided.events + issued)
+        first = len(self.ledger.trials) - len(designed) - len(decided.pairs)
         return [self.ledger.trials[i] for i in again] + self.ledger.trials[first:]
 
     def tell(self, entry: Record, *, seconds: float | None) -> None:
@@ -181,6 +192,31 @@ class Journal:
             setting = replace(setting, cost=self.costs())
         return replace(setting, excluded=excluded) if excluded.any() else setting
 
+    def _decide(
+        self,
+        due: list[tuple[int, int]],
+        n: int,
+        only: int | None,
+        policy: Callable[[Ledger], Policy | None] | None,
+        *,
+        patient: bool,
+    ) -> "_Decided":
+        """Return the policy's n pairs; none if it needs more of the initial design, and that is coming."""
+        try:
+            knowledge, following, events = self._prepare()
+            deciding = (policy and policy(self.ledger)) or following or self.policy
+            pairs = asking.choose(
+                self.ledger, knowledge, deciding, self._setting(), self.seeds, due, n=n, only=only
+            )
+        except InputError:
+            coming = bool(due) or any(
+                self.ledger.asked[i].designed for i, who in self.ledger.held.items() if who != BY_HAND
+            )
+            if not patient or not coming:
+                raise
+            return _Decided(self.knowledge, None, [], [])
+        return _Decided(knowledge, following, events, pairs)
+
     def _prepare(self) -> tuple[Knowledge, Policy | None, list[Event]]:
         """Return the knowledge to decide on, the policy to go on with if it changes, and both as events."""
         knowledge = self.learned()
@@ -228,8 +264,7 @@ class Journal:
         queue = [(int(k), int(c)) for k, c in self._stored["initial"]]
         self.ledger = Ledger(self.problem, queue, study=self._stored["id"])
         self.policy, self._begun = self._first_policy, False
-        self.knowledge: Knowledge | None = None
-        self._view: Knowledge | None = None
+        self.knowledge = self._view = None
         self._revision = 0
         self._take_in(self.storage.since(0))
         self._torn = False

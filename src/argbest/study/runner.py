@@ -8,11 +8,11 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.errors import DataNotice, InputError, SimulationError, TrialError
@@ -22,6 +22,8 @@ from argbest.simulators.calling import Outcome, evaluate
 from argbest.simulators.program import Program
 from argbest.storage.memory import MemoryStorage
 from argbest.study import normality
+from argbest.study.executors import Here, Threads
+from argbest.study.journal import BY_HAND as BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Means
 from argbest.study.presence import Presence, alive
@@ -31,7 +33,6 @@ from argbest.study.trial import Trial, record
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
-BY_HAND = "by hand"  # the worker of trials asked for outside `run`
 HOPELESS = 20  # failures without a single value after which a run gives up
 _POLL = 0.2  # seconds between looks at what other processes do
 
@@ -74,6 +75,7 @@ class _Run:
         """Run to the end; whatever happens, trials without a value are given back."""
         try:
             if not isinstance(self.study._journal.storage, MemoryStorage):
+                self.study.refresh()
                 self._take_over()
             while not self._enough():
                 self._fill()
@@ -203,16 +205,6 @@ class _Run:
         return bool(dead)
 
 
-class _Here(Executor):
-    """Simulates at once, in the caller's thread."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Return a future that has its result already."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
-
-
 def _executor(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Executor, int]:
     """Return what simulates, and how many trials it is given at once."""
     if means.executor is not None:
@@ -221,10 +213,10 @@ def _executor(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Execu
             raise InputError("this executor does not say how many run at once; give workers=... beside it.")
         return means.executor, int(slots)
     if means.workers is None and means.timeout is None:
-        return _Here(), 1
+        return Here(), 1
     slots = means.workers or 1
     if isinstance(simulate, Program):  # has processes of its own; threads wait for them
-        return stack.enter_context(ThreadPoolExecutor(slots)), slots
+        return stack.enter_context(Threads(slots)), slots
     from argbest.simulators.pool import SimulationPool, check_portable
 
     check_portable(simulate)

@@ -1,0 +1,61 @@
+"""Executors of this process: the caller's own thread, and threads that wait for programs."""
+
+import threading
+from concurrent.futures import Executor, Future
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+_Job: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
+
+
+class Here(Executor):
+    """Simulates at once, in the caller's thread."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Return a future that has its result already."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+class Threads(Executor):
+    """A number of threads; left by an exception, Ctrl-C for example, it does not wait for what they do.
+
+    Nor does the interpreter at its end: programs under way are killed then.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Return the future of a call."""
+        future: Future[Any] = Future()
+        self._jobs.put((future, fn, args, kwargs))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        """End the threads, each after what it does."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        self.shutdown(wait=kind is None)
+        return False
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            future, fn, args, kwargs = job
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:
+                future.set_exception(error)

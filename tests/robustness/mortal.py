@@ -1,0 +1,208 @@
+"""A process that starts others as copies of itself, everything loaded, and kills them; run as a script.
+
+Each mode prints one JSON object. A process of its own, with a single thread: forking is safe, and quick.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from argbest import Problem, Study
+from argbest.storage.base import Event, Told
+from argbest.storage.log import SQLLog
+from argbest.study import presence
+from argbest.study.journal import Journal
+
+ALTERNATIVES = ["a", "b", "c"]
+CONTEXTS = [0, 1, 2, 3]
+SEED = 3
+
+
+def value(alternative: str, context: int, seed: int) -> float:
+    """Return what the simulator answers: a function of its arguments alone, never twice the same."""
+    k = ALTERNATIVES.index(alternative)
+    return (k - 1) * (context - 1.5) + (seed * 0x9E3779B1 % 2**31) / 2**31
+
+
+class Logged:
+    """The simulator, which writes what it will answer into a log of its own before it does."""
+
+    def __init__(self, log: Path, seconds: float = 0.0) -> None:
+        self.log, self.seconds = log, seconds
+
+    def __call__(self, alternative: str, context: int, seed: int) -> float:
+        found = value(alternative, context, seed)
+        file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, f"{seed} {found!r}\n".encode())  # one write: whole lines, whoever else writes
+        os.close(file)
+        time.sleep(self.seconds)
+        return found
+
+
+def problem(simulate: Any) -> Problem:
+    return Problem(ALTERNATIVES, CONTEXTS, simulate)
+
+
+def warm() -> None:
+    """Load compiled code and everything imported late, so that copies need not."""
+    Study(problem(value), initial=1).run(20).certificate()
+
+
+def child(work: Callable[[], object], *, quiet: bool = False) -> int:
+    """Return the number of a new process that does the work; its exit code is 1 if that raises."""
+    number = os.fork()
+    if number:
+        return number
+    try:
+        os.setpgid(0, 0)
+        work()
+    except BaseException:
+        if not quiet:
+            traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def observed(file: Path) -> list[tuple[int, float]]:
+    """Return seed and value of every observation in the file, read behind argbest's back."""
+    query = "SELECT seed, mean FROM argbest_observations o JOIN argbest_trials t USING (study, trial)"
+    with closing(sqlite3.connect(file)) as database:
+        return list(database.execute(f"{query} ORDER BY o.revision"))
+
+
+def crash(folder: str, kills: str) -> dict[str, Any]:
+    """Kill the running study so many times; after each time nothing that was acknowledged may be gone."""
+    file, log = Path(folder, "study.db"), Path(folder, "log")
+    log.touch()
+    Study(problem(value), initial=1, seed=SEED, storage=file)
+    warm()
+    draw = np.random.default_rng(int(kills))
+    lost: list[int] = []
+    kept: set[int] = set()
+    moments = {"killed": 0, "before a value": 0}
+    while moments["killed"] < int(kills):
+        before = len(kept)
+        number = child(lambda: Study.load(file, simulate=Logged(log)).run(10**6))
+        wait_for_growth(log, int(draw.integers(4)))
+        time.sleep(draw.uniform(0.0, 0.004) if draw.random() < 0.9 else draw.uniform(0.0, 0.06))
+        os.kill(number, signal.SIGKILL)
+        moments["killed"] += os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == -signal.SIGKILL
+        kept = {seed for seed, _ in observed(file)}
+        # The next simulation starts after the last value was acknowledged, so all but one must be there.
+        logged = seeds(log)
+        lost += [seed for seed in logged if seed not in kept and seed != logged[-1]]
+        moments["before a value"] += len(kept) == before
+    budget = len(kept) + 20
+    last = os.waitpid(child(lambda: Study.load(file, simulate=Logged(log)).run(budget)), 0)[1]
+    return moments | {"lost": lost, "budget": budget, "exit": last}
+
+
+def wait_for_growth(log: Path, lines: int) -> None:
+    """Return when the log has so many lines more."""
+    wanted = log.read_bytes().count(b"\n") + lines
+    while log.read_bytes().count(b"\n") < wanted:
+        time.sleep(0.0005)
+
+
+def seeds(log: Path) -> list[int]:
+    return [int(line.split()[0]) for line in log.read_text().splitlines()]
+
+
+POINTS = ("rows written", "rows counted", "committed")
+
+
+def in_a_write(folder: str) -> dict[str, Any]:
+    """Die at each point of the transaction that tells the 20th value, and say how many are told then."""
+    warm()
+    return {point: dies_in_a_write(Path(folder, point), point) for point in POINTS}
+
+
+def dies_in_a_write(folder: Path, point: str) -> list[int]:
+    folder.mkdir()
+    file, log = folder / "study.db", folder / "log"
+    Study(problem(value), initial=1, seed=SEED, storage=file).run(19)
+    append, finish, add = SQLLog.append, SQLLog.finish, Journal._add
+    telling: list[Told] = []
+
+    def die_at(now: str) -> None:
+        if telling and now == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def append_and_die(self: SQLLog, events: Sequence[Event]) -> None:
+        append(self, events)
+        telling[:] = [event for event in events if isinstance(event, Told)]
+        die_at("rows written")
+
+    def finish_and_die(self: SQLLog) -> None:
+        finish(self)
+        die_at("rows counted")
+
+    def die_and_add(self: Journal, events: Sequence[Event]) -> None:
+        die_at("committed")
+        add(self, events)
+
+    def go_on() -> None:
+        SQLLog.append, SQLLog.finish, Journal._add = (  # type: ignore[method-assign]
+            append_and_die,
+            finish_and_die,
+            die_and_add,
+        )
+        Study.load(file, simulate=Logged(log)).run(40)
+
+    status = os.waitpid(child(go_on), 0)[1]
+    return [-os.waitstatus_to_exitcode(status), len(observed(file))]
+
+
+def crowd(where: str, folder: str, workers: str, budget: str, policy: str) -> dict[str, Any]:
+    """Let many workers run one study at once, each a process that loads it by itself."""
+    log = Path(folder, "log")
+    Study(problem(value), policy=policy, initial=1, seed=SEED, storage=where)
+    warm()
+    begun = time.monotonic()
+    numbers = [
+        child(lambda: Study.load(where, simulate=Logged(log, 0.002)).run(int(budget)))
+        for _ in range(int(workers))
+    ]
+    exits = [os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) for number in numbers]
+    return {"exits": exits, "seconds": time.monotonic() - begun}
+
+
+def suspend(where: str, folder: str) -> dict[str, Any]:
+    """Stop a worker in the middle of a simulation, let another one finish the study, let the first go on."""
+    log = Path(folder, "log")
+    log.touch()
+    Study(problem(value), policy="equal", initial=1, seed=SEED, storage=where).run(12)
+    warm()
+    presence.BEAT, presence.SILENCE = 0.1, 0.5
+
+    def work(seconds: float) -> None:
+        Study.load(where, simulate=Logged(log, seconds)).run(30)
+
+    slow = child(lambda: work(0.3))
+    wait_for_growth(log, 2)
+    os.kill(slow, signal.SIGSTOP)
+    other = os.waitpid(child(lambda: work(0.0)), 0)[1]
+    done = len(Study.load(where).observations())
+    os.kill(slow, signal.SIGCONT)
+    return {"other": other, "observations": done, "slow": os.waitpid(slow, 0)[1]}
+
+
+if __name__ == "__main__":
+    modes: dict[str, Callable[..., dict[str, Any]]] = {
+        "crash": crash,
+        "crowd": crowd,
+        "in a write": in_a_write,
+        "suspend": suspend,
+    }
+    mode, *arguments = sys.argv[1:]
+    print(json.dumps(modes[mode](*arguments)))

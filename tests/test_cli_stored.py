@@ -1,0 +1,403 @@
+"""Stored studies on the command line: run, resume, worker, status, ask, tell and export."""
+
+import json
+import shlex
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from robustness.commands import ENVIRONMENT, argbest, study_file
+from robustness.mortal import observed
+from watching import announced, eventually, is_running
+
+from argbest import Problem, Study
+from argbest.cli import main
+from argbest.studyfile import read
+
+SHELL = ["/bin/sh", "-c", "echo $(($1 % 100)).5", "sh", "{seed}", "{alternative}", "{context}"]
+
+
+def call(*arguments: object, given: str | bytes = "") -> Result:
+    return CliRunner().invoke(main, [str(each) for each in arguments], input=given)
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A study file whose simulator is a program."""
+    return study_file(tmp_path, command=SHELL, budget=8)
+
+
+@pytest.fixture
+def place(file: Path) -> Path:
+    """A stored study, not run yet."""
+    described = read(file)
+    place = file.with_suffix(".db")
+    Study(described.problem, **described.options, storage=place, plan=described.plain())
+    return place
+
+
+def test_run_keeps_the_study_and_prints_its_answer(file: Path) -> None:
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 0, result.output
+    study = Study.load(file.with_suffix(".db"))
+    assert study.n_observations == 8
+    for row in study.observations().to_dict("records"):
+        assert row["value"] == row["seed"] % 100 + 0.5
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"small: 2 alternatives x 2 contexts, kept in {file.with_suffix('.db')}"
+    for label in study.selection()["selected"]:
+        assert any(label in line.split() for line in lines[1:])
+    assert "certificate:" in result.stdout
+    assert result.stderr == ""
+
+
+def test_run_does_not_begin_a_second_time_but_says_how_to_go_on(file: Path) -> None:
+    call("run", file, "--quiet")
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 1
+    again = shlex.join(["argbest", "resume", str(file.with_suffix(".db"))])
+    assert result.stderr.rstrip().endswith(
+        f"already; load it, or give another name. To go on with it: {again}"
+    )
+    assert Study.load(file.with_suffix(".db")).n_observations == 8
+
+
+def test_resume_goes_on_to_a_larger_budget_as_one_run_would(file: Path, tmp_path: Path) -> None:
+    call("run", file, "--quiet")
+    assert call("resume", file.with_suffix(".db"), "--budget", 15, "--quiet").exit_code == 0
+    assert call("run", file, "--budget", 15, "--storage", tmp_path / "whole.db", "--quiet").exit_code == 0
+    halves, whole = (Study.load(tmp_path / name) for name in ("study.db", "whole.db"))
+    pd.testing.assert_frame_equal(halves.observations(), whole.observations())
+
+
+def test_options_of_the_command_are_stored_for_those_who_go_on(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=SHELL, budget=None)
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 2
+    assert "the study names no budget; give --budget or --seconds" in result.stderr
+    result = call("run", file, "--budget", 3, "--quiet")
+    assert result.exit_code == 2
+    assert "a budget of 3 is below the 4 observations of the initial design" in result.stderr
+    assert not file.with_suffix(".db").exists()
+    assert call("run", file, "--budget", 9, "--quiet").exit_code == 0
+    assert Study.load(file.with_suffix(".db")).plan == {"budget": 9}
+    assert call("resume", file.with_suffix(".db"), "--quiet").exit_code == 0
+    assert Study.load(file.with_suffix(".db")).n_observations == 9
+
+
+def test_a_worker_finishes_the_study_and_says_so(place: Path) -> None:
+    result = call("worker", place, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "finished: 8 observations, 8 of them since this worker began" in result.stdout
+    assert "finished: 8 observations, 0 of them" in call("worker", place, "--quiet").stdout
+
+
+def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=SHELL, budget=8, storage='[storage]\nurl = "all.db"\nname = "it\'s"')
+    assert call("run", file, "--quiet").exit_code == 0
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 1
+    command = result.stderr.partition("To go on with it: argbest ")[2]
+    assert call(*shlex.split(command), "--budget", "10", "--quiet").exit_code == 0
+    assert Study.load(tmp_path / "all.db", name="it's").n_observations == 10
+    for name in ("status", "resume", "worker", "ask", "tell", "export"):
+        missing = call(name, tmp_path / "all.db")
+        assert missing.exit_code == 1
+        assert "there is no study 'study' in" in missing.stderr
+
+
+def test_the_password_of_a_database_is_not_shown() -> None:
+    from argbest.cli.stored import resume_command, without_password
+
+    url = "postgresql://me:hush@host/lab?sslmode=require"
+    assert without_password(url) == "postgresql://me:***@host/lab?sslmode=require"
+    assert "hush" not in resume_command(url, "study")
+    assert without_password("my study.db") == "my study.db"
+
+
+def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> None:
+    empty = call("status", place)
+    assert empty.exit_code == 0, empty.output
+    assert "observations: 0 of 8" in empty.stdout
+    assert "nothing is known yet" in empty.stdout
+    call("worker", place, "--quiet")
+    study = Study.load(place)
+    study.fail(study.ask()[0], "no <licence> [bold]left[/bold]")
+    shown = call("status", place).stdout
+    assert "observations: 8 of 8" in shown
+    assert "trials: 8 told, 0 under way, 0 waiting, 1 failed" in shown
+    assert "PCS so far:" in shown
+    assert "failure: trial 8: no <licence> [bold]left[/bold]" in shown
+    assert "alive" in shown
+
+
+def test_status_as_json_is_one_object_per_look(place: Path) -> None:
+    [now] = rows(call("status", place, "--json"))
+    assert now["observations"] == 0
+    assert now["certainty"] is None
+    study = Study.load(place)
+    study.tell(study.ask()[0], 1.0)  # one value alone must be enough for a look
+    [now] = rows(call("status", place, "--json"))
+    assert now["trials"] == {"told": 1, "pending": 0, "waiting": 0, "failed": 0}
+    call("worker", place, "--quiet")
+    [now] = rows(call("status", place, "--json", "--watch"))  # finished, so one look is enough
+    assert now["observations"] == now["budget"] == 8
+    assert 0 <= now["certainty"]["pcs_m"] <= now["certainty"]["pcs_e"] <= 1
+    assert [worker["slots"] for worker in now["workers"]] == [1]
+
+
+def test_status_watches_until_the_study_is_finished(place: Path) -> None:
+    command = argbest("status", place, "--watch", "--json", "--every", "0.1")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as watcher:
+        assert watcher.stdout is not None
+        first = json.loads(watcher.stdout.readline())
+        study = Study.load(place)
+        while study.n_observations < 8:
+            study.tell(study.ask()[0], float(study.n_observations))
+        seen = [first, *map(json.loads, watcher.stdout)]
+    assert watcher.returncode == 0
+    counts = [now["observations"] for now in seen]
+    assert counts[0] == 0
+    assert counts[-1] == 8
+    assert counts == sorted(counts)
+
+
+def test_what_ask_prints_can_be_told(place: Path) -> None:
+    asked = rows(call("ask", place, "-n", 3))
+    assert [row["trial"] for row in asked] == [0, 1, 2]
+    assert set(asked[0]) == {"trial", "alternative", "context", "replication", "seed"}
+    lines = "".join(json.dumps({"trial": row["trial"], "value": row["seed"] / 7}) + "\n" for row in asked)
+    told = call("tell", place, given=lines)
+    assert told.exit_code == 0, told.output
+    assert rows(told) == [{"trial": i, "status": "told"} for i in range(3)]
+    assert Study.load(place).observations()["value"].tolist() == [row["seed"] / 7 for row in asked]
+
+
+@pytest.mark.parametrize(("given", "context"), [("1", 1), ("2", 2), (" 2", 2)])
+def test_ask_can_be_limited_to_a_context(place: Path, given: str, context: int) -> None:
+    asked = rows(call("ask", place, "--context", given, "-n", 2))
+    assert [row["context"] for row in asked] == [context, context]
+
+
+@pytest.mark.parametrize("given", ["3", "true", "x", "NaN", '{"rate": 1}', "[1]", "9" * 5000, "[" * 9999])
+def test_a_context_that_there_is_not_is_refused(place: Path, given: str) -> None:
+    result = call("ask", place, "--context", given)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Usage") or "Error: " in result.stderr
+    assert Study.load(place).pending() == []
+
+
+def test_contexts_that_are_rows_or_look_like_numbers_can_be_named(tmp_path: Path) -> None:
+    Study(
+        Problem(["a", "b"], [{"rate": 1.5, "day": "mo"}, {"rate": 2.5, "day": "tu"}]),
+        storage=tmp_path / "r.db",
+    )
+    [row] = rows(call("ask", tmp_path / "r.db", "--context", '{"rate": 2.5, "day": "tu"}'))
+    assert row["context"] == {"rate": 2.5, "day": "tu"}
+    Study(Problem(["a", "b"], ["1", "2"]), storage=tmp_path / "t.db")
+    [row] = rows(call("ask", tmp_path / "t.db", "--context", "2"))
+    assert row["context"] == "2"
+
+
+def test_tell_takes_every_kind_of_line(place: Path) -> None:
+    call("ask", place, "-n", 6)
+    lines = [
+        {"trial": 0, "value": 1.5, "seconds": 2.0},
+        {"trial": 1, "values": [1.0, 2.0, 4.5]},
+        {"trial": 2, "summary": {"mean": 1.5, "variance": 0.25, "n": 30}},
+        {"trial": 3, "failed": "out of\nmemory \u2028 \ud800"},
+        {"trial": 4, "given_back": True},
+    ]
+    result = call("tell", place, given="\n\n".join(json.dumps(line) for line in lines))
+    assert result.exit_code == 0, result.output
+    assert [row["status"] for row in rows(result)] == ["told", "told", "told", "failed", "waiting"]
+    study = Study.load(place)
+    assert study.trials()["status"].tolist() == ["told", "told", "told", "failed", "waiting", "pending"]
+    assert study.n_observations == 1 + 3 + 30
+    assert study.trials()["reason"][3] == "out of\nmemory \u2028 \ufffd"
+    assert study._journal.ledger.spent == 2.0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nonsense", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"trial": ' + "1" * 5000 + ', "value": 1}', "not JSON"),
+        ("[]", "expected an object such as"),
+        ('{"value": 1}', "expected an object such as"),
+        ('{"trial": 0, "valeu": 1}', "expected an object such as"),
+        ('{"trial": 0}', "expected exactly one of"),
+        ('{"trial": 0, "value": 1, "failed": "x"}', "expected exactly one of"),
+        ('{"trial": 0, "given_back": false}', "given_back true"),
+        ('{"trial": 99, "value": 1}', "unknown trial 99; this study has asked 2 trials"),
+        ('{"trial": -1, "value": 1}', "unknown trial -1"),
+        ('{"trial": true, "value": 1}', "unknown trial True"),
+        ('{"trial": "0", "value": 1}', "unknown trial '0'"),
+        ('{"trial": {}, "value": 1}', "unknown trial {}"),
+        ('{"trial": 0, "value": NaN}', "a reward must be finite"),
+        ('{"trial": 0, "value": 1e999}', "a reward must be finite"),
+        ('{"trial": 0, "value": null}', "a reward is a number"),
+        ('{"trial": 0, "value": "1"}', "a reward is a number"),
+        ('{"trial": 0, "value": true}', "a reward is a number"),
+        ('{"trial": 0, "value": {"a": 1}}', "expected a number, a list"),
+        ('{"trial": 0, "values": []}', "replications form one row"),
+        ('{"trial": 0, "values": [1, [2]]}', "expected a number, a list"),
+        ('{"trial": 0, "summary": {"mean": 1}}', "a tuple means"),
+        ('{"trial": 0, "summary": 3}', "a tuple means"),
+        ('{"trial": 0, "summary": {"mean": 1, "variance": -1, "n": 3}}', "variance ≥ 0"),
+        ('{"trial": 0, "value": 1, "seconds": -1}', "seconds must be"),
+        ('{"trial": 0, "value": 1, "seconds": "long"}', "seconds must be"),
+        (b'{"trial": 0, "value": \xff}', "not JSON"),
+    ],
+)
+def test_a_line_that_cannot_be_taken_is_named_and_the_others_are_kept(
+    place: Path, line: str | bytes, message: str
+) -> None:
+    call("ask", place, "-n", 2)
+    bad = line.encode() if isinstance(line, str) else line
+    result = call("tell", place, given=b"\n" + bad + b'\n{"trial": 1, "value": 2.5}\n')
+    assert result.exit_code == 1
+    assert rows(result) == [{"trial": 1, "status": "told"}]
+    [complaint] = result.stderr.splitlines()
+    assert complaint.startswith("argbest: line 2: ")
+    assert message in complaint
+    assert Study.load(place).trials()["status"].tolist() == ["pending", "told"]
+
+
+def test_a_trial_is_told_once(place: Path) -> None:
+    call("ask", place)
+    line = '{"trial": 0, "value": 2.5}\n'
+    result = call("tell", place, given=line + line.replace("2.5", "3.5"))
+    assert result.exit_code == 1
+    assert "is told already" in result.stderr
+    assert Study.load(place).observations()["value"].tolist() == [2.5]
+
+
+@pytest.mark.parametrize("table", ["observations", "trials", "selection", "allocation"])
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_export_writes_every_table_exactly(file: Path, table: str, suffix: str, tmp_path: Path) -> None:
+    call("run", file, "--quiet")
+    out = tmp_path / f"out.{suffix}"
+    result = call("export", file.with_suffix(".db"), "--table", table, "--out", out)
+    assert result.exit_code == 0, result.output
+    expected = getattr(Study.load(file.with_suffix(".db")), table)()
+    assert result.stdout == f"written: {out} ({len(expected)} rows)\n"
+    if suffix == "csv":
+        back = pd.read_csv(out, keep_default_na=False, na_values={"variance": [""], "sd": [""], "mean": [""]})
+    else:
+        back = pd.DataFrame(json.loads(out.read_text()), columns=list(expected.columns))
+    for name in expected.columns:
+        if expected[name].dtype.kind == "f":
+            np.testing.assert_array_equal(back[name].astype(float), expected[name])
+        else:
+            assert back[name].tolist() == expected[name].tolist()
+
+
+def test_export_refuses_what_it_cannot_write(file: Path, tmp_path: Path) -> None:
+    call("run", file, "--quiet")
+    place = file.with_suffix(".db")
+    for name, message in (
+        ("out.xlsx", "cannot write 'out.xlsx'; give a name that ends in .csv, .parquet, .json"),
+        ("no/where.csv", "name another file"),
+        ("no/where.json", "name another file"),
+    ):
+        result = call("export", place, "--out", tmp_path / name)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert not (tmp_path / name).exists()
+
+
+SLOW = ["/bin/sh", "-c", "sleep 0.02; echo $(($0 % 7)) $(($0 % 7))", "{seed}", "{alternative}", "{context}"]
+SLEEPY = ["/bin/sh", "-c", "touch $$.pid; sleep 60; echo 1 $0 $1 $2", "{seed}", "{alternative}", "{context}"]
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    """Yield a command under way, which Ctrl-C reaches even where the shell of the tests ignores it."""
+    process = subprocess.Popen(
+        argbest(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def interrupted(process: "subprocess.Popen[str]") -> str:
+    """Return what the command says after Ctrl-C, on standard error; it ends soon, with the right code."""
+    process.send_signal(signal.SIGINT)
+    _, complained = process.communicate(timeout=20)
+    assert process.returncode == 130, complained
+    return complained
+
+
+def children(number: int) -> int:
+    """Return how many processes a process has started that live."""
+    return sum(len(path.read_text().split()) for path in Path(f"/proc/{number}/task").glob("*/children"))
+
+
+def told(place: Path) -> int:
+    try:
+        return len(observed(place))
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+
+
+def test_an_interruption_names_the_command_that_goes_on_and_loses_nothing(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=SLOW, budget=40)
+    place = file.with_suffix(".db")
+    with started("run", file, "--quiet") as process:
+        assert eventually(lambda: told(place) > 8, 60.0)
+        complained = interrupted(process)
+    study = Study.load(place)
+    last = complained.splitlines()[-1]
+    again = f"argbest resume {shlex.quote(str(place))}"
+    assert last == f"argbest: interrupted with {study.n_observations} observations kept; go on with: {again}"
+    assert set(study.trials()["status"]) <= {"told", "waiting"}
+    assert study.pending() == []
+    assert call(*shlex.split(again)[1:], "--quiet").exit_code == 0
+    study.refresh()
+    assert study.trials()["status"].tolist() == ["told"] * 40
+    assert study.trials()["seed"].is_unique
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_an_interruption_ends_the_programs_under_way(tmp_path: Path, workers: int | None) -> None:
+    run = "" if workers is None else f"workers = {workers}"
+    file = study_file(tmp_path, command=SLEEPY, budget=60, run=run)
+    with started("run", file, "--quiet") as process:
+        numbers = announced(tmp_path, workers or 1)
+        complained = interrupted(process)
+    assert "interrupted with 0 observations kept" in complained
+    assert eventually(lambda: not any(map(is_running, numbers)))
+    assert Study.load(file.with_suffix(".db")).pending() == []
+
+
+def test_programs_of_a_command_that_was_killed_do_not_outlive_it(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=SLEEPY, budget=60, run="workers = 2")
+    with started("run", file, "--quiet") as process:
+        numbers = announced(tmp_path, 2)
+        assert eventually(lambda: children(process.pid) == 3, 30.0)  # they and their guard
+        time.sleep(0.5)  # for the guard to hear of both
+        process.kill()
+    assert eventually(lambda: not any(map(is_running, numbers)))
