@@ -20,6 +20,7 @@ from watching import announced, eventually, is_running
 from argbest.errors import InputError, SimulationError
 from argbest.simulators.calling import evaluate
 from argbest.simulators.child import ProcessDied
+from argbest.simulators.function import Function
 from argbest.simulators.pool import SimulationPool, check_portable
 
 pytestmark = [
@@ -278,3 +279,12 @@ def test_a_function_of_an_interactive_session_is_refused(monkeypatch: pytest.Mon
 def test_impossible_pools_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         SimulationPool(**options)
+
+
+def test_importing_a_simulator_is_not_on_the_clock(tmp_path: Path) -> None:
+    (tmp_path / "slow_to_import.py").write_text(
+        "import time\ntime.sleep(1.5)\ndef simulate(alternative, context, seed):\n    return float(seed)\n"
+    )
+    simulate = Function("slow_to_import:simulate", str(tmp_path))
+    with SimulationPool(1, timeout=1.0) as pool:
+        assert pool.submit(evaluate, simulate, [("a", 1, 7)]).result()[0].value == 7.0

@@ -42,7 +42,7 @@ def tell(storage: str, name: str) -> None:
 
     {"trial": 7, "value": 1.5}, {"trial": 7, "values": [1.5, 1.4]}, {"trial": 7, "summary": {"mean": 1.5,
     "variance": 0.2, "n": 30}}, {"trial": 7, "failed": "out of memory"} or {"trial": 7, "given_back": true};
-    to values "seconds" may be added, the time that the simulation took. Each line is acknowledged on standard
+    "seconds" may be added, the time that the simulation took. Each line is acknowledged on standard
     output once it is kept. Lines that cannot be taken are named on standard error, the others are kept, and
     the exit code is 1.
     """
@@ -68,7 +68,7 @@ def _tell(study: "Study", line: str) -> dict[str, Any]:
     said = _read(line)
     trial, seconds = said["trial"], said.get("seconds")
     if "failed" in said:
-        study.fail(trial, str(said["failed"]))
+        study.fail(trial, str(said["failed"]), seconds=seconds)
         return {"trial": trial, "status": "failed"}
     if "given_back" in said:
         study.give_back(trial)

@@ -9,15 +9,18 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any
 
 from argbest.errors import InputError, SimulationError
+from argbest.simulators.function import Function
 
 NAME = "argbest-simulator"
 UNGUARDED = 83  # exit code of a child whose main module would start a pool in turn
 _TICK = 1.0  # seconds between two looks at a child that says nothing
+_LOADED = b"loaded"
 _GRACE = 2.0  # seconds a child has to end by itself
 _REAPING = 10.0  # seconds the system has to end one that was killed
 _STARTING = threading.RLock()  # multiprocessing's own book-keeping is not safe between threads
@@ -64,8 +67,11 @@ class Child:
         """Return what the call in the payload returns, or raise what it raises."""
         try:
             self._pipe.send_bytes(payload)
-            in_time = self._wait(timeout)
-            answer = self._pipe.recv_bytes() if in_time else b""
+            self._wait(None)
+            answer = self._pipe.recv_bytes()
+            in_time = answer != _LOADED or self._wait(timeout)  # importing a simulator is not on the clock
+            if answer == _LOADED and in_time:
+                answer = self._pipe.recv_bytes()
         except (EOFError, OSError):
             raise ProcessDied(f"its process {_manner(self._death(grace=_GRACE))}") from None
         if not in_time:
@@ -155,7 +161,7 @@ def _live(pipe: "Connection[Any, Any]") -> None:
             payload = b""
         if not payload:
             return
-        answer = _answer(payload)
+        answer = _answer(payload, lambda: pipe.send_bytes(_LOADED))
         del payload
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -166,14 +172,18 @@ def _live(pipe: "Connection[Any, Any]") -> None:
             return
 
 
-def _answer(payload: bytes) -> bytes:
-    """Return the pickled (True, result) or (False, error) of a call."""
+def _answer(payload: bytes, loaded: Callable[[], None]) -> bytes:
+    """Return the pickled (True, result) or (False, error) of a call, after saying that it is loaded."""
     try:
         fn, args, kwargs = pickle.loads(payload)  # noqa: S301  # from our own parent
+        for part in args:
+            if isinstance(part, Function):
+                _ = part.target
     except Exception as error:
         text = f"a worker process cannot load the simulator ({type(error).__name__}: {error}); "
         hint = "define it at the top level of a module that the process can import"
         return pickle.dumps((False, InputError(f"{text}{hint}.")))
+    loaded()
     try:
         return pickle.dumps((True, fn(*args, **kwargs)), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:

@@ -72,6 +72,12 @@ if _POSSIBLE:
     os.register_at_fork(after_in_child=_GUARD.forget)
 
 
+def ready() -> None:
+    """Start the guard if it does not run: starting takes longer than a kill may leave time for."""
+    if _POSSIBLE:
+        _GUARD.tell(0)
+
+
 def watch(group: int) -> None:
     """Have the group killed if this process dies before it says `release`."""
     if _POSSIBLE:

@@ -43,6 +43,7 @@ def run(
     is out of time or is interrupted: what it started does not outlive it. (Only a child that leaves the group
     on purpose, as daemons do, escapes.)
     """
+    guard.ready()
     process = subprocess.Popen(  # noqa: S603 the user's own program, without a shell
         list(arguments),
         stdin=subprocess.DEVNULL,

@@ -23,7 +23,7 @@ from argbest.simulators.program import Program
 from argbest.storage.memory import MemoryStorage
 from argbest.study import normality
 from argbest.study.executors import Here, Threads
-from argbest.study.journal import BY_HAND as BY_HAND
+from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Means
 from argbest.study.presence import Presence, alive

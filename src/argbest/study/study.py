@@ -25,12 +25,11 @@ from argbest.problems.design import design
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import open_storage
 from argbest.study import definition, frames, history, model_check, posterior, runner
-from argbest.study.journal import Journal
+from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
 from argbest.study.model_check import ModelCheck
 from argbest.study.progress import Progress
-from argbest.study.runner import BY_HAND
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record
 
@@ -188,9 +187,10 @@ class Study:
         took = None if seconds is None else finite("seconds", seconds, above=-1e-9)
         self._journal.tell(record(self._journal.open(trial), value), seconds=took)
 
-    def fail(self, trial: Trial | int, reason: str) -> None:
+    def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked again by itself."""
-        self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=None)
+        took = None if seconds is None else finite("seconds", seconds, above=-1e-9)
+        self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=took)
 
     def pending(self) -> list[Trial]:
         """Return the trials under way, for example those a process that ended has left behind."""
@@ -210,6 +210,10 @@ class Study:
     def readmit(self) -> None:
         """Ask for the pairs set aside again, for example with a mended simulator."""
         self._journal.readmit()
+
+    def close(self) -> None:
+        """Let go of the storage's files and connections; they are opened again when needed."""
+        self._journal.storage.close()
 
     def refresh(self) -> "Study":
         """Return the study with all that other processes have added to its storage."""
