@@ -69,9 +69,8 @@ def test_run_does_not_begin_a_second_time_but_says_how_to_go_on(file: Path) -> N
     result = call("run", file, "--quiet")
     assert result.exit_code == 1
     again = shlex.join(["argbest", "resume", str(file.with_suffix(".db"))])
-    assert result.stderr.rstrip().endswith(
-        f"already; load it, or give another name. To go on with it: {again}"
-    )
+    assert "already; load it, or give another name. To begin anew, remove it" in result.stderr
+    assert result.stderr.rstrip().endswith(f"To go on with it: {again}")
     assert Study.load(file.with_suffix(".db")).n_observations == 8
 
 
@@ -401,3 +400,30 @@ def test_programs_of_a_command_that_was_killed_do_not_outlive_it(tmp_path: Path)
         time.sleep(0.5)  # for the guard to hear of both
         process.kill()
     assert eventually(lambda: not any(map(is_running, numbers)))
+
+
+def test_a_program_that_is_not_there_is_refused_before_a_study_is_made(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=["./no-such-program", *SHELL[1:]])
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 2
+    assert "no-such-program" in result.stderr
+    assert not (tmp_path / "study.db").exists()
+
+
+def test_a_mended_simulator_takes_the_place_of_the_stored_one(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=["sh", "-c", "exit 3", "{alternative}", "{context}"], budget=8)
+    assert call("run", file, "--quiet").exit_code == 1
+    study_file(tmp_path, command=SHELL, budget=8)
+    result = call("resume", str(tmp_path / "study.db"), "--file", file, "--readmit", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    assert Study.load(tmp_path / "study.db").n_observations == 8
+
+
+def test_trials_are_exported_with_who_had_them_and_how_long(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=SHELL, budget=8)
+    assert call("run", file, "--quiet").exit_code == 0
+    out = tmp_path / "trials.json"
+    assert call("export", str(tmp_path / "study.db"), "--table", "trials", "--out", str(out)).exit_code == 0
+    rows = json.loads(out.read_text("utf-8"))
+    assert len(rows) == 8
+    assert all(row["seconds"] > 0 and row["worker"] and row["ended"] >= row["asked"] for row in rows)

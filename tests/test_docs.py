@@ -175,7 +175,7 @@ def test_every_key_of_a_study_file_is_described() -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = re.findall(r": ([\w/]+\.md)$", (pages.ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(r": ([\w/-]+\.md)$", (pages.ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
 
 

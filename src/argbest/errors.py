@@ -27,6 +27,8 @@ class FitError(ArgbestError, ArithmeticError):
 class StorageError(ArgbestError, RuntimeError):
     """A study cannot be kept or read; what was acknowledged before is still there."""
 
+    transient = False  # whether it may help to try again
+
 
 class CompilationNotice(UserWarning):
     """Something is being compiled, or the result of compiling cannot be kept."""

@@ -130,7 +130,7 @@ def test_the_slider_changes_the_recommendation_as_the_study_predicts(page: Any, 
 def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, study: Study) -> None:
     box = page.locator("#box-0")
     box.fill("7.123456789")
-    page.wait_for_function("argbest.current.context[0] === 7.123456789")
+    page.wait_for_function("() => argbest.current.context[0] === 7.123456789")
     frame = study.predict([{"x": 7.123456789}])
     assert page.evaluate("argbest.current.gap") == pytest.approx(frame["gap"][0], abs=1e-6)
     box.fill("11")
@@ -140,7 +140,7 @@ def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, 
 
 def test_a_simulated_context_may_be_chosen_from_a_list(page: Any) -> None:
     page.get_by_label("A simulated context").select_option(label="7")
-    page.wait_for_function("argbest.current.context[0] === 7")
+    page.wait_for_function("() => argbest.current.context[0] === 7")
     assert page.locator("#box-0").input_value() == "7"
 
 
@@ -213,7 +213,7 @@ def test_a_combination_that_nobody_simulated_falls_back_on_the_nearest(
     slide(page, 2.4)  # at site a: site b is 1 away, rate 1 only 0.7
     assert page.locator(".verdict").inner_text().startswith("At the nearest listed context, rate 1, site a,")
     page.locator("#explore .controls").first.get_by_label("site", exact=True).select_option(label="b")
-    page.wait_for_function("argbest.current.context[1] === 'b'")
+    page.wait_for_function("() => argbest.current.context[1] === 'b'")
     assert page.locator("#predicted").inner_text() == "large"
     assert page.heard == []
 

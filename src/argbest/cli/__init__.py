@@ -11,6 +11,7 @@ from argbest.cli.lists import models, policies, problems
 from argbest.cli.paper import paper
 from argbest.cli.report import report
 from argbest.cli.running import resume, run, worker
+from argbest.cli.serve import serve
 from argbest.cli.status import status
 
 for command in (
@@ -27,6 +28,7 @@ for command in (
     report,
     resume,
     run,
+    serve,
     status,
     tell,
     worker,

@@ -31,7 +31,8 @@ def export(storage: str, name: str, table: str, out: Path | None) -> None:
     path = out or Path(f"{table}.csv")
     if path.suffix not in _FORMATS:
         raise InputError(f"cannot write {path.name!r}; give a name that ends in {', '.join(_FORMATS)}.")
-    frame = getattr(load(storage, name), table)()
+    study = load(storage, name)
+    frame = study.trials(details=True) if table == "trials" else getattr(study, table)()
     try:
         if path.suffix == ".csv":
             frame.to_csv(path, index=False)
@@ -50,6 +51,10 @@ def export(storage: str, name: str, table: str, out: Path | None) -> None:
 def _rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     """Return the rows with every number exact; what is missing, not equal to itself, is null."""
     return [
-        {str(name): value if value == value else None for name, value in row.items()}
+        {str(name): _plain(value) if value == value else None for name, value in row.items()}
         for row in frame.to_dict("records")
     ]
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else value

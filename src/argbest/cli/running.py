@@ -1,5 +1,6 @@
 """`argbest run`, `resume` and `worker`: simulate the trials of a stored study."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from argbest.cli.terminal import say
 from argbest.errors import InputError, StorageError
 
 if TYPE_CHECKING:
+    from argbest.problems.base import Problem
     from argbest.study.study import Study
 
 Options = dict[str, Any]
@@ -41,6 +43,20 @@ def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def _simulator(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with the options that name another simulator than the stored one."""
+    for option in (
+        click.option(
+            "--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one."
+        ),
+        click.option(
+            "--file", type=click.Path(path_type=Path), help="Study file whose simulator is used, once mended."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--storage", help="File or URL of a database.  [default: the study file's, else FILE.db]")
@@ -59,6 +75,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
         click.echo(f"argbest: {remark}", err=True)
     if described.problem.simulate is None:
         raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
+    _need_a_program(described.problem)
     plan = _merged(described.plain(), given)
     options = studyfile.run_options(plan)
     _need_a_budget(options)
@@ -70,18 +87,24 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     except StorageError as error:
         if "already" not in str(error):
             raise
-        raise StorageError(f"{error} To go on with it: {again}") from error
+        raise StorageError(
+            f"{error} To begin anew, remove it or name another --storage; if its simulator was mended, add "
+            f"--file {shlex.quote(str(file))}. To go on with it: {again}"
+        ) from error
     _simulate(study, options, where, again, quiet=quiet)
 
 
 @click.command()
 @of_stored_study
-@click.option("--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one.")
+@_simulator
 @click.option("--readmit", is_flag=True, help="Try the pairs again that were set aside for their failures.")
 @_limits
-def resume(storage: str, name: str, python: str | None, readmit: bool, quiet: bool, **given: Any) -> None:
+def resume(
+    storage: str, name: str, python: str | None, file: Path | None, readmit: bool, quiet: bool, **given: Any
+) -> None:
     """Go on with the study in STORAGE; trials that were running when it ended are simulated again."""
-    study = load(storage, name, python)
+    study = load(storage, name, python, file)
+    _need_a_program(study.problem)
     if readmit:
         study.readmit()
     _simulate(study, _planned(study, given), storage, resume_command(storage, name, python), quiet=quiet)
@@ -89,11 +112,12 @@ def resume(storage: str, name: str, python: str | None, readmit: bool, quiet: bo
 
 @click.command()
 @of_stored_study
-@click.option("--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one.")
+@_simulator
 @_limits
-def worker(storage: str, name: str, python: str | None, quiet: bool, **given: Any) -> None:
+def worker(storage: str, name: str, python: str | None, file: Path | None, quiet: bool, **given: Any) -> None:
     """Simulate trials of the study in STORAGE until it is finished, beside any number of other workers."""
-    study = load(storage, name, python)
+    study = load(storage, name, python, file)
+    _need_a_program(study.problem)
     before = study.n_observations
     _go(study, _planned(study, given), quiet=quiet)
     n = study.n_observations
@@ -129,6 +153,14 @@ def _planned(study: "Study", given: Options) -> Options:
 
 def _merged(stored: Options, given: Options) -> Options:
     return stored | {name: value for name, value in given.items() if value is not None}
+
+
+def _need_a_program(problem: "Problem") -> None:
+    """Refuse a program that is not there, before a study is made or trials are spent on it."""
+    from argbest.simulators.program import Program
+
+    if isinstance(problem.simulate, Program):
+        problem.simulate.check_start(problem.alternatives.item(0), problem.contexts.item(0))
 
 
 def _need_a_budget(options: Options) -> None:

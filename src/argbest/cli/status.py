@@ -33,7 +33,11 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
 
 
 def _finished(now: dict[str, Any]) -> bool:
-    return now["budget"] is not None and now["observations"] >= now["budget"]
+    """Return whether a limit is reached, or all who worked on the study have ended: a stop rule was met."""
+    spent = ((now["observations"], now["budget"]), (now["seconds_spent"], now["seconds_budget"]))
+    reached = any(limit is not None and amount >= limit for amount, limit in spent)
+    begun = now["observations"] > 0 and now["workers"]
+    return reached or bool(begun and not any(worker["alive"] for worker in now["workers"]))
 
 
 def _show(now: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,12 +23,19 @@ def of_stored_study(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("storage")(named(command))
 
 
-def load(storage: str, name: str, python: str | None = None) -> "Study":
-    """Return the stored study, with the Python function named as its simulator."""
+def load(storage: str, name: str, python: str | None = None, file: Path | None = None) -> "Study":
+    """Return the stored study; its simulator may be a Python function named, or that of a study file."""
     from argbest.simulators.function import Function
     from argbest.study.study import Study
 
-    return Study.load(storage, name=name, simulate=None if python is None else Function(python, "."))
+    simulate: Any = None
+    if python is not None:
+        simulate = Function(python, ".")
+    elif file is not None:
+        from argbest.studyfile import read
+
+        simulate = read(file).problem.simulate
+    return Study.load(storage, name=name, simulate=simulate)
 
 
 def resume_command(storage: str, name: str, python: str | None = None) -> str:
@@ -39,8 +47,12 @@ def resume_command(storage: str, name: str, python: str | None = None) -> str:
 def without_password(storage: str) -> str:
     """Return a path or URL as it may be shown."""
     from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
 
-    return make_url(storage).render_as_string() if "://" in storage else storage
+    try:
+        return make_url(storage).render_as_string() if "://" in storage else storage
+    except (ArgumentError, ValueError):  # opening it will say what is wrong with it
+        return "the database"
 
 
 def show_answer(study: "Study") -> None:

@@ -23,9 +23,9 @@ class IndependentParams:
 class Independent:
     """F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent: the model of C-OCBA and DSCO.
 
-    Needs two observations of every pair. Here every observation moves a hyper-parameter, v, and learning
-    costs no more than conditioning: refit at every sample (``refit_every=1``). Between refits v is frozen,
-    while means and counts go on.
+    Needs two observations of every pair but those set aside; one of these without any is never selected.
+    Here every observation moves a hyper-parameter, v, and learning costs no more than conditioning: refit at
+    every sample (``refit_every=1``). Between refits v is frozen, while means and counts go on.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
@@ -34,21 +34,28 @@ class Independent:
     def fit(
         self,
         tally: Tally,
-        setting: Setting,  # noqa: ARG002
+        setting: Setting,
         params: IndependentParams | None = None,  # noqa: ARG002
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
-        return IndependentParams(sample_variance(tally))
+        return IndependentParams(sample_variance(tally, setting.excluded))
 
     def posterior(
         self,
         tally: Tally,
-        setting: Setting,  # noqa: ARG002
+        setting: Setting,
         params: IndependentParams,
         known: CellBelief | None = None,  # noqa: ARG002
     ) -> CellBelief:
         """Return N(Ȳ, v/N) per pair; so cheap that ``known`` saves nothing."""
-        return CellBelief(tally.mean, params.noise / tally.count, params.noise)
+        empty = (tally.count == 0) & (setting.excluded if setting.excluded is not None else False)
+        if not empty.any():
+            return CellBelief(tally.mean, params.noise / tally.count, params.noise)
+        seen = np.where(empty, np.nan, tally.mean)
+        low, high = (fold(seen, axis=(-2, -1), keepdims=True) for fold in (np.nanmin, np.nanmax))
+        beneath = low - np.where(high > low, high - low, 1.0)
+        var = np.where(empty, 0.0, params.noise / np.maximum(tally.count, 1))
+        return CellBelief(np.where(empty, beneath, tally.mean), var, params.noise)
 
     def predict(
         self, tally: Tally, setting: Setting, params: IndependentParams, separation: Array

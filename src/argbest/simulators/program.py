@@ -105,6 +105,17 @@ class Program:
             raise InputError(f"the folder {str(self._at)!r} to run the program in does not exist. Make it.")
         return () if template.Field("seed", None) in template.fields(self._templates) else (_NO_SEED,)
 
+    def check_start(self, alternative: Any, context: Any) -> None:
+        """Raise an InputError if the program is not to be found on this machine, without running it."""
+        arguments, environment = self._filled(alternative, context, 0)
+        try:
+            found = _found(arguments[0], self._at, environment)
+            if not os.access(found, os.X_OK):
+                reason = errno.EACCES if os.path.exists(found) else errno.ENOENT
+                raise OSError(reason, os.strerror(reason), found)
+        except OSError as error:
+            raise InputError(f"{_why(error, arguments[0], self._at)}. Correct the command.") from error
+
     def plain(self) -> dict[str, Any]:
         """Return the program as JSON-ready values."""
         environment = None if self.environment is None else dict(self.environment)

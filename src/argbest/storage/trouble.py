@@ -27,6 +27,9 @@ _CONFLICT = (
 )
 _STRANGE = "cannot do what is needed", "If another program changed its tables, put a backup back."
 
+_CROWDED = "has too many connections already", "Use fewer workers, or raise the server's limit."
+_PASSING = (_LOCKED[0], _UNREACHABLE[0], _CROWDED[0])
+
 # By SQLite's names of errors and PostgreSQL's codes; the first that begins the same is taken.
 _KNOWN = {
     "SQLITE_FULL": _FULL,
@@ -40,7 +43,7 @@ _KNOWN = {
     "SQLITE_IOERR": ("cannot be read or written", "The disk may be full, gone or broken: check it."),
     "SQLITE_CONSTRAINT": _CONFLICT,
     "53100": _FULL,
-    "53300": ("has too many connections already", "Use fewer workers, or raise the server's limit."),
+    "53300": _CROWDED,
     "25006": ("is read-only", "Use the primary server."),
     "55P03": _LOCKED,
     "40P01": _LOCKED,
@@ -62,7 +65,9 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
     detail = " ".join(str(origin).split())
     if place.url.password:
         detail = detail.replace(str(place.url.password), "***")
-    return StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
+    found = StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
+    found.transient = what in _PASSING
+    return found
 
 
 def _sort(origin: BaseException) -> tuple[str, str]:

@@ -64,7 +64,8 @@ def choose(
 def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
     begin = getattr(policy, "begin", None)
-    if begin is None or ledger.queue or ledger.pending.any():
+    first_stage = ledger.queue or any(ledger.asked[i].designed for i in ledger.waiting)
+    if begin is None or first_stage or ledger.pending.any():
         return None
     following: Policy = begin(setting, ledger.tally)
     return following

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -56,6 +56,20 @@ def restored(
     return problem, _object("policy", stored["policy"], policy), _object("model", stored["model"], model)
 
 
+def params_type(model: Model[Any]) -> type:
+    """Return the class of a model's parameters, from which stored ones are rebuilt: what `fit` returns."""
+    try:
+        kind = get_type_hints(type(model).fit).get("return")
+    except NameError:  # a name that only type checkers know
+        kind = None
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        raise InputError(
+            f"a stored study needs to know the parameters of {type(model).__name__}: annotate its `fit` to "
+            "return a dataclass of arrays and numbers, or use storage=None."
+        )
+    return kind
+
+
 def of_problem(problem: Problem) -> Plain:
     """Return a problem without its simulator."""
     tables = {name: plain.encode(getattr(problem, name)) for name in ("truth", "truth_se", "noise_sd")}
@@ -100,7 +114,7 @@ def of_object(thing: object) -> Plain:
 
 def _cost(given: object, shape: tuple[int, int]) -> Any:
     """Return a table of positive costs, "measured", or None where all cost alike."""
-    if given is None or given == "measured":
+    if given is None or (isinstance(given, str) and given == "measured"):
         return given
     try:
         table = np.array(given, float)

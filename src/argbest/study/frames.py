@@ -11,6 +11,7 @@ from argbest.core.belief import Belief, best, gaps, of_selected
 from argbest.core.tally import Tally
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
+from argbest.study.ledger import Ledger
 from argbest.study.trial import Record, Trial
 
 
@@ -21,6 +22,22 @@ def of_trials(
     frame = _pairs(problem, trials)
     frame["status"] = list(status)
     frame["reason"] = [reasons.get(trial.id, "") for trial in trials]
+    return frame
+
+
+def with_details(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
+    """Return the trials with who had them, when they were asked for and ended, and how long they took."""
+    ended = [ledger.ended.get(i) for i in range(len(ledger.trials))]
+    stamps = {
+        "asked": [event.time for event in ledger.asked],
+        "ended": [np.nan if event is None else event.time for event in ended],
+    }
+    frame["worker"] = [ledger.held.get(i, asked.worker) for i, asked in enumerate(ledger.asked)]
+    for name, seconds in stamps.items():
+        frame[name] = pd.to_datetime(np.array(seconds, float), unit="s", utc=True).round("ms")
+    frame["seconds"] = np.array(
+        [np.nan if e is None or e.seconds is None else e.seconds for e in ended], float
+    )
     return frame
 
 

@@ -113,6 +113,7 @@ def _row(tally: Tally, belief: Belief, weights: Array, normals: Array) -> dict[s
         "pcs_e_low": float(right[0]),
         "pcs_e_high": float(right[1]),
         "pcs_m": float(certificate.pcs_m),
+        "p_all": float(certificate.p_all),
         "eoc": float(certificate.eoc),
         "eoc_low": float(cost[0]),
         "eoc_high": float(cost[1]),

@@ -6,9 +6,9 @@ written, and only once they are safe does the study in memory change.
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from argbest.storage import plain
 from argbest.storage.base import Begun, Event, Failed, Passed, Plain, Readmitted, Refit, Storage, Told
 from argbest.storage.memory import MemoryStorage
 from argbest.study import asking, costs
+from argbest.study.definition import params_type
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import PENDING, WAITING, Ledger
 from argbest.study.trial import Record, Trial
@@ -77,6 +78,7 @@ class Journal:
 
         ``policy`` may name another one to decide in the place of the study's own.
         """
+        self._learn_ahead(n)
         with self._in_one_piece():
             with self.storage.exclusive() as log:
                 self._take_in(log.since(self._revision))
@@ -158,7 +160,7 @@ class Journal:
         if self._view is None or self._view.n_records != len(records):
             self._view = learn(
                 self.model,
-                self.problem.setting,
+                self._open_setting(),
                 self.knowledge,
                 self.ledger.tally,
                 records,
@@ -182,15 +184,29 @@ class Journal:
 
     def _setting(self) -> Setting:
         """Return what the policy may know: costs, and the pairs set aside."""
-        setting, excluded = self.problem.setting, self.ledger.set_aside
-        if excluded.all():
+        setting = self._open_setting()
+        if setting.excluded is not None and setting.excluded.all():
             raise SimulationError(
                 "every pair has failed again and again and was set aside; see `trials()` for the reasons. "
                 "Fix the simulator, then call `readmit()` and go on."
             )
         if self.cost is not None:
             setting = replace(setting, cost=self.costs())
-        return replace(setting, excluded=excluded) if excluded.any() else setting
+        return setting
+
+    def _open_setting(self) -> Setting:
+        """Return the problem's setting, and which pairs were set aside."""
+        excluded = self.ledger.set_aside
+        return replace(self.problem.setting, excluded=excluded) if excluded.any() else self.problem.setting
+
+    def _learn_ahead(self, n: int) -> None:
+        """Learn before others are locked out: fitting, let alone compiling for the first time, takes long."""
+        if isinstance(self.storage, MemoryStorage):
+            return
+        self.catch_up()
+        if n > len(self.ledger.waiting) + len(self.ledger.queue):
+            with suppress(InputError):  # too few data for this model: whoever decides will say so
+                self.learned()
 
     def _decide(
         self,
@@ -224,7 +240,7 @@ class Journal:
         n_records = len(self.ledger.records)
         if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
             events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
-        following = None if self._begun else asking.begun(self.policy, self.ledger, self.problem.setting)
+        following = None if self._begun else asking.begun(self.policy, self.ledger, self._open_setting())
         if following is not None:
             events.append(Begun(n_records))
         return knowledge, following, events
@@ -271,24 +287,27 @@ class Journal:
 
     def _add(self, events: Sequence[Event]) -> None:
         """Take in events of our own, now that they are safe."""
-        self._revision += len(events)
+        torn, self._torn = self._torn, True  # until all of them are in, whatever comes in between
         for event in events:
             self.ledger.apply(event)
+        self._revision += len(events)
+        self._torn = torn
 
     def _take_in(self, events: Sequence[Event]) -> None:
         """Take in events that others wrote, or that we wrote in an earlier life."""
+        torn, self._torn = self._torn, True
         for event in events:
             if isinstance(event, Refit) and event.params is not None:
                 self._restore(event)
             elif isinstance(event, Begun):
                 begin: Any = self.policy
-                self.policy, self._begun = begin.begin(self.problem.setting, self.ledger.tally), True
+                self.policy, self._begun = begin.begin(self._open_setting(), self.ledger.tally), True
             self.ledger.apply(event)
         self._revision += len(events)
+        self._torn = torn
 
     def _restore(self, event: Refit) -> None:
-        kind = get_type_hints(type(self.model).fit)["return"]
-        params = plain.decode_fields(kind, event.params or {})
-        belief = self.model.posterior(self.ledger.tally, self.problem.setting, params)
+        params = plain.decode_fields(params_type(self.model), event.params or {})
+        belief = self.model.posterior(self.ledger.tally, self._open_setting(), params)
         self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
         self._view = None

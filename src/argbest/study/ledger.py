@@ -6,6 +6,7 @@ import numpy as np
 
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray
+from argbest.errors import StorageError
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Event, Failed, Passed, Readmitted, Told
 from argbest.study.trial import Record, Trial
@@ -23,6 +24,7 @@ class Ledger:
         self.problem = problem
         self.study = study
         self.queue = list(queue)
+        self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
         self.trials: list[Trial] = []
         self.asked: list[Asked] = []  # beside each trial
         self.status: list[str] = []
@@ -70,9 +72,16 @@ class Ledger:
             self._pass(event)
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
+            self.queue += self._dropped
+            self._dropped = []
 
     def _ask(self, event: Asked) -> None:
         pair = event.alternative, event.context
+        if event.trial != len(self.trials) or (event.designed and pair not in self.queue):
+            raise StorageError(
+                f"the stored trial {event.trial} does not follow the {len(self.trials)} before it; the study "
+                "was changed by hand, or by a faulty storage. Put a backup back."
+            )
         if event.designed:
             self.queue.remove(pair)
         self.trials.append(
@@ -110,10 +119,11 @@ class Ledger:
         self.failures[trial.pair] += 1
         self.failed_in_all[trial.pair] += 1
         self._close(event)
-        if self.set_aside[trial.pair]:
-            self.queue = [pair for pair in self.queue if pair != trial.pair]
-        elif event.again and self.asked[trial.id].designed:
+        if event.again and self.asked[trial.id].designed:
             self.queue.append(trial.pair)
+        if self.set_aside[trial.pair]:
+            self._dropped += [pair for pair in self.queue if pair == trial.pair]
+            self.queue = [pair for pair in self.queue if pair != trial.pair]
 
     def _pass(self, event: Passed) -> None:
         if event.trial in self.ended:  # nothing told is ever taken back

@@ -55,3 +55,8 @@ class Means:
             finite("timeout", self.timeout, above=0)
         if self.on_failure not in ("raise", "record"):
             raise unknown_name("on_failure", self.on_failure, ("raise", "record"))
+
+    @property
+    def whole_timeout(self) -> float | None:
+        """Seconds for a batch of trials, each of which has ``timeout`` of them."""
+        return None if self.timeout is None else self.timeout * self.batch

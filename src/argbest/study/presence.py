@@ -27,9 +27,7 @@ class Presence:
 
     def greeting(self) -> Worker:
         """Return the sign of life of this moment."""
-        return Worker(
-            self.name, socket.gethostname(), os.getpid(), self.started, time.time(), self.slots, self.busy
-        )
+        return Worker(self.name, place(), os.getpid(), self.started, time.time(), self.slots, self.busy)
 
     @contextmanager
     def shown(self, storage: Storage) -> Iterator[None]:
@@ -53,9 +51,35 @@ class Presence:
                 storage.greet(self.greeting())
 
 
+class Watch:
+    """Who has given no sign of life for too long, by the watcher's own clock: others' clocks may differ."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
+
+    def dead(self, worker: Worker) -> bool:
+        """Return whether a worker is gone: its process ended here, or it has been silent since we look."""
+        if worker.host == place() and not _running(worker.process):
+            return True
+        now = time.monotonic()
+        seen, since = self._last.get(worker.name, (worker.seen, now))
+        if seen != worker.seen:
+            seen, since = worker.seen, now
+        self._last[worker.name] = seen, since
+        return now - since >= SILENCE
+
+
+def place() -> str:
+    """Return where process numbers mean what they mean here: the host, and on Linux its namespace."""
+    try:
+        return f"{socket.gethostname()}/{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:
+        return socket.gethostname()
+
+
 def alive(worker: Worker, now: float | None = None) -> bool:
-    """Return whether a worker can still be expected to answer."""
-    if worker.host == socket.gethostname() and not _running(worker.process):
+    """Return whether a worker seems to be there, as far as clocks agree."""
+    if worker.host == place() and not _running(worker.process):
         return False
     return (time.time() if now is None else now) - worker.seen < SILENCE
 

@@ -7,15 +7,15 @@ asked for, so workers do not wait for each other.
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from argbest import registry
-from argbest.errors import DataNotice, InputError, SimulationError, TrialError
+from argbest.errors import DataNotice, InputError, SimulationError, StorageError, TrialError
 from argbest.policies.base import Policy
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate
@@ -26,7 +26,7 @@ from argbest.study.executors import Here, Threads
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Means
-from argbest.study.presence import Presence, alive
+from argbest.study.presence import Presence, Watch
 from argbest.study.progress import Progress, reporter
 from argbest.study.trial import Trial, record
 
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 
 HOPELESS = 20  # failures without a single value after which a run gives up
 _POLL = 0.2  # seconds between looks at what other processes do
+_PAUSES = (1, 2, 5, 10, 20, 30, 60, 60)  # seconds between attempts to reach a storage that is out of reach
 
 
 def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress) -> None:
     """Simulate until the study holds the budget or the stop rule, asked at every refit, is met."""
-    simulate = _ready(study, limits)
+    simulate = _in_time(_ready(study, limits), means.timeout)
     journal = study._journal
     with ExitStack() as stack:
         executor, slots = _executor(stack, simulate, means)
@@ -69,7 +70,10 @@ class _Run:
     total: int
     in_flight: dict["Future[list[Outcome]]", tuple[list[Trial], float]] = field(default_factory=dict)
     finished: "SimpleQueue[Future[list[Outcome]]]" = field(default_factory=SimpleQueue)
+    lost: list["Future[list[Outcome]]"] = field(default_factory=list)  # out of time, and still running
+    watch: Watch = field(default_factory=Watch)
     checked: int | None = None
+    failed: int = 0  # without a single value
 
     def go(self) -> None:
         """Run to the end; whatever happens, trials without a value are given back."""
@@ -119,7 +123,13 @@ class _Run:
 
     def _fill(self) -> None:
         """Keep every slot busy."""
-        while len(self.in_flight) < self.slots:
+        self.lost = [future for future in self.lost if not future.done()]
+        if len(self.lost) >= self.slots:
+            raise SimulationError(
+                f"all {self.slots} slots of the executor hang in simulations that are out of time; what was "
+                "told is kept. Restart its workers, then run again."
+            )
+        while len(self.in_flight) + len(self.lost) < self.slots:
             trials = self.study._journal.ask(
                 self.means.batch, worker=self.presence.name, room=self._room, policy=self._stage
             )
@@ -154,19 +164,24 @@ class _Run:
     def _late(self) -> "Future[list[Outcome]] | None":
         if self.means.timeout is None or self.means.executor is None:
             return None
-        limit = time.monotonic() - self.means.timeout
-        return next((future for future, (_, since) in self.in_flight.items() if since < limit), None)
+        now = time.monotonic()
+        for future, (trials, since) in self.in_flight.items():
+            if now - since > self.means.timeout * len(trials):
+                return future
+        return None
 
     def _collect(self, future: "Future[list[Outcome]]") -> None:
         """Tell the values of a future, or what went wrong."""
         if future not in self.in_flight:  # it was out of time before it ended
             return
         trials, since = self.in_flight[future]
+        took = (time.monotonic() - since) / len(trials)
         if future.done():
-            outcomes = _outcomes(future, len(trials), time.monotonic() - since)
+            outcomes = _outcomes(future, len(trials), took)
         else:
-            future.cancel()
-            outcomes = [Outcome(None, f"no value after {self.means.timeout:g} s", 0.0)] * len(trials)
+            if not future.cancel():
+                self.lost.append(future)
+            outcomes = [Outcome(None, f"no value after {self.means.timeout:g} s", took)] * len(trials)
         for trial, outcome in zip(trials, outcomes, strict=True):
             self._settle(trial, outcome)
         del self.in_flight[future]
@@ -175,16 +190,21 @@ class _Run:
     def _settle(self, trial: Trial, outcome: Outcome) -> None:
         journal = self.study._journal
         self.presence.busy += outcome.seconds
-        try:
-            if outcome.value is not None:
-                journal.tell(record(trial, outcome.value), seconds=outcome.seconds)
-            elif self.means.on_failure == "record":
-                journal.fail(trial, str(outcome.reason), again=True, seconds=outcome.seconds)
+        value, reason, seconds = outcome.value, str(outcome.reason), outcome.seconds
+        if value is None and self.means.on_failure == "raise":
+            raise _failure(trial, outcome) from outcome.error
+        with suppress(TrialError):  # another worker, who took this one for dead, was quicker
+            if value is not None:
+                entry = record(trial, value)
+                _patiently(lambda: journal.tell(entry, seconds=seconds))
             else:
-                raise _failure(trial, outcome) from outcome.error
-        except TrialError:
-            return  # another worker, who took this one for dead, was quicker: the value is the same
-        _refuse_the_hopeless(journal.ledger, outcome)
+                _patiently(lambda: journal.fail(trial, reason, again=True, seconds=seconds))
+        self.failed = 0 if journal.ledger.records else self.failed + 1
+        if self.failed >= HOPELESS:
+            raise SimulationError(
+                f"the first {self.failed} simulations all failed, the last one so: {reason}. "
+                "Fix the simulator and run again."
+            )
 
     def _nobody_else(self) -> bool:
         """Return whether no other worker has trials under way; those of the dead are given back."""
@@ -199,7 +219,7 @@ class _Run:
         if not held:
             return False
         known = {worker.name: worker for worker in journal.storage.workers()}
-        dead = {who for who in held.values() if who not in known or not alive(known[who])}
+        dead = {who for who in held.values() if who not in known or self.watch.dead(known[who])}
         if dead:
             journal.give_back([i for i, who in held.items() if who in dead], of=dead)
         return bool(dead)
@@ -215,12 +235,19 @@ def _executor(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Execu
     if means.workers is None and means.timeout is None:
         return Here(), 1
     slots = means.workers or 1
-    if isinstance(simulate, Program):  # has processes of its own; threads wait for them
+    if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
         return stack.enter_context(Threads(slots)), slots
     from argbest.simulators.pool import SimulationPool, check_portable
 
     check_portable(simulate)
-    return stack.enter_context(SimulationPool(slots, timeout=means.timeout)), slots
+    return stack.enter_context(SimulationPool(slots, timeout=means.whole_timeout)), slots
+
+
+def _in_time(simulate: Simulate, timeout: float | None) -> Simulate:
+    """Return the simulator; a program keeps its time itself, so it is told the limit."""
+    if timeout is None or not isinstance(simulate, Program):
+        return simulate
+    return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
 
 
 def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequence[Outcome]:
@@ -245,12 +272,17 @@ def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
     )
 
 
-def _refuse_the_hopeless(ledger: Ledger, outcome: Outcome) -> None:
-    if outcome.value is None and not ledger.records and len(ledger.reasons) >= HOPELESS:
-        raise SimulationError(
-            f"the first {len(ledger.reasons)} simulations all failed, the last one so: {outcome.reason}. "
-            "Fix the simulator and run again."
-        )
+def _patiently(action: Callable[[], None]) -> None:
+    """Do it, again and again while the storage is out of reach for a time: a value has cost a simulation."""
+    pauses = iter(_PAUSES)
+    while True:
+        try:
+            return action()
+        except StorageError as error:
+            pause = next(pauses, None) if error.transient else None
+            if pause is None:
+                raise
+            time.sleep(pause)
 
 
 def _done(study: "Study", limits: Limits) -> int:

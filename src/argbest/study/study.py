@@ -82,6 +82,8 @@ class Study:
             cost=cost,
             plan=plan,
         )
+        if storage is not None:
+            definition.params_type(chosen_model)
         kept = open_storage(storage, name=name)
         kept.create(stored)
         self._open(kept, stored, problem, chosen_policy, chosen_model)
@@ -261,13 +263,15 @@ class Study:
         """Return one row per replication told, with its trial and seed."""
         return frames.of_observations(self.problem, self._records)
 
-    def trials(self) -> pd.DataFrame:
+    def trials(self, *, details: bool = False) -> pd.DataFrame:
         """Return one row per trial asked: its status and the reason of a failure.
 
-        It is pending, waiting (given back, to be asked for again), told or failed.
+        It is pending, waiting (given back, to be asked for again), told or failed. With ``details`` also who
+        had it, when it was asked for and ended, and how many seconds it took.
         """
         ledger = self._journal.ledger
-        return frames.of_trials(self.problem, ledger.trials, ledger.status, ledger.reasons)
+        frame = frames.of_trials(self.problem, ledger.trials, ledger.status, ledger.reasons)
+        return frames.with_details(frame, ledger) if details else frame
 
     def history(self, points: int = 12) -> pd.DataFrame:
         """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
@@ -288,7 +292,7 @@ class Study:
         """
         from argbest.report.page import write_report  # the one look upwards: readers expect it here
 
-        return write_report(self, path, command=command)
+        return write_report(self, Path(path), command=command)
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""

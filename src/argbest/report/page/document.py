@@ -26,6 +26,7 @@ SCRIPTS = (
     "js/table.js",
     "js/chart.js",
     "js/sections.js",
+    "js/heat.js",
     "js/profile.js",
     "js/explorer.js",
     "js/study.js",

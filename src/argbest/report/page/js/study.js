@@ -1,10 +1,10 @@
 // The page of a study: decisions, certainty, allocation, contention, check, failures, how it was computed.
+// Each part returns a function that shows newer data in its place.
 (function (argbest) {
   "use strict";
 
   const { element, number, probability, count } = argbest.text;
   const { section, cards, facts, columnsOf, folded } = argbest.sections;
-  const MOST_COLUMNS = 30; // alternatives side by side; the CSV has them all
 
   const HELP = {
     selected: "the alternative with the best posterior mean",
@@ -34,10 +34,11 @@
       title: TITLES[column.name] || column.name.replace(/^context\./, ""),
       help: HELP[column.name],
     }));
-    argbest.table(host, {
+    const rows = (next) => next.contexts.order.map((c) => next.decisions.rows[c]);
+    const shown = argbest.table(host, {
       caption: "Selected alternative per context",
       columns,
-      rows: data.contexts.order.map((c) => data.decisions.rows[c]),
+      rows: rows(data),
       file: "decisions.csv",
       filter: true,
       keep: {
@@ -46,16 +47,33 @@
       },
       mark: (row) => (row[at] < data.certainty.decided ? "undecided" : ""),
     });
+    return (next) => shown.replace(rows(next));
   }
 
   function certainty(data) {
-    const sure = data.certainty;
     const host = section(
       "certainty",
       "How sure is it?",
       "Given the model: probabilities rest on its assumptions, which the model check below puts to the test.",
     );
-    cards(host, [
+    const place = element("div");
+    host.append(place);
+    figures(place, data.certainty);
+    const shown = argbest.heat(host, data, {
+      caption: `Probability of being best, ${contextsBy(data)}`,
+      read: (next) => next.certainty.probability,
+      kind: "share",
+      file: "probability_best.csv",
+    });
+    return (next) => {
+      figures(place, next.certainty);
+      shown(next);
+    };
+  }
+
+  function figures(place, sure) {
+    place.replaceChildren();
+    cards(place, [
       [
         "Right on average",
         probability(sure.pcs_e),
@@ -69,69 +87,29 @@
       ],
       ["Expected loss", number(sure.eoc), "opportunity cost of the selections, weighted over contexts"],
     ]);
-    heat(host, data, {
-      caption: `Probability of being best, ${contextsBy(data)}`,
-      values: sure.probability,
-      kind: "share",
-      file: "probability_best.csv",
-    });
   }
 
   function allocation(data) {
-    const spent = data.allocation;
-    const host = section(
-      "allocation",
-      "Where the replications went",
-      `${count(spent.total, "replication")} so far` +
-        (spent.pending ? `, ${number(spent.pending)} under way.` : "."),
-    );
-    heat(host, data, {
+    const host = section("allocation", "Where the replications went", spent(data.allocation));
+    const remark = host.querySelector(".remark");
+    const shown = argbest.heat(host, data, {
       caption: `Replications, ${contextsBy(data)}`,
-      values: spent.count,
+      read: (next) => next.allocation.count,
       kind: "count",
       file: "allocation.csv",
     });
+    return (next) => {
+      remark.textContent = spent(next.allocation);
+      shown(next);
+    };
+  }
+
+  function spent({ total, pending }) {
+    return `${count(total, "replication")} so far` + (pending ? `, ${number(pending)} under way.` : ".");
   }
 
   function contextsBy(data) {
     return `a row per ${data.contexts.title} and a column per ${data.alternatives.title}`;
-  }
-
-  /** A table of contexts by alternatives, shaded; the most telling alternatives where there are too many. */
-  function heat(host, data, { caption, values, kind, file }) {
-    const { alternatives, contexts } = data;
-    const size = alternatives.order.map((k) => Math.max(...values[k]));
-    const kept = alternatives.order
-      .filter(
-        (_, i) =>
-          size.length <= MOST_COLUMNS || size.filter((other) => other > size[i]).length < MOST_COLUMNS,
-      )
-      .slice(0, Math.max(MOST_COLUMNS, 1));
-    const top = kind === "count" ? Math.sqrt(Math.max(1, ...values.flat())) : 1;
-    const rows = contexts.order.map((c) => [contexts.short[c], ...kept.map((k) => values[k][c])]);
-    if (kept.length < alternatives.order.length) {
-      host.append(
-        element(
-          "p",
-          {},
-          `Shown are the ${kept.length} alternatives with the largest entries of ${alternatives.order.length}.`,
-        ),
-      );
-    }
-    argbest.table(host, {
-      caption,
-      columns: [
-        { name: contexts.title },
-        ...kept.map((k) => ({
-          name: alternatives.labels[k],
-          title: alternatives.short[k],
-          kind,
-          fill: kind === "count" ? (n) => Math.sqrt(n) / top : undefined,
-        })),
-      ],
-      rows,
-      file,
-    });
   }
 
   function contention(data) {
@@ -146,36 +124,30 @@
       ...[0.9, 0.95, 0.99].map((value) => element("option", { value, selected: value === 0.95 }, value)),
     );
     host.append(element("div", { className: "controls" }, element("label", {}, "Probability ", level)));
-    const place = element("div");
-    host.append(place);
-    const draw = () => {
-      place.replaceChildren();
-      const rows = data.contexts.order.map((c) => {
-        const found = contenders(
-          data.certainty.probability.map((row) => row[c]),
-          Number(level.value),
-        );
-        return [
-          data.contexts.short[c],
-          found.who.length,
-          found.sum,
-          found.who.map((k) => data.alternatives.short[k]).join(", "),
-        ];
+    const { contexts, alternatives } = data;
+    const rows = () =>
+      contexts.order.map((c) => {
+        const chance = data.certainty.probability.map((row) => row[c]);
+        const found = contenders(chance, Number(level.value));
+        const names = found.who.map((k) => alternatives.short[k]).join(", ");
+        return [contexts.short[c], found.who.length, found.sum, names];
       });
-      argbest.table(place, {
-        caption: "Alternatives in contention per context",
-        columns: [
-          { name: data.contexts.title },
-          { name: "contenders", kind: "number" },
-          { name: "probability", kind: "probability" },
-          { name: "alternatives", title: "alternatives, likeliest first" },
-        ],
-        rows,
-        file: "contention.csv",
-      });
+    const shown = argbest.table(host, {
+      caption: "Alternatives in contention per context",
+      columns: [
+        { name: contexts.title },
+        { name: "contenders", kind: "number" },
+        { name: "probability", kind: "probability" },
+        { name: "alternatives", title: "alternatives, likeliest first" },
+      ],
+      rows: rows(),
+      file: "contention.csv",
+    });
+    level.onchange = () => shown.replace(rows());
+    return (next) => {
+      data = next;
+      shown.replace(rows());
     };
-    level.onchange = draw;
-    draw();
   }
 
   /** The fewest alternatives whose probabilities of being best reach a level, likeliest first. */
@@ -194,7 +166,9 @@
   function check(data) {
     const found = data.check;
     const host = section("check", "Does the model fit?", found.verdict);
-    if (!found.rows) return;
+    const remark = host.querySelector(".remark");
+    const update = (next) => (remark.textContent = next.check.verdict);
+    if (!found.rows) return update;
     const z = found.columns.indexOf("z"),
       flagged = found.columns.indexOf("flagged");
     const place = found.columns.indexOf("predicted"),
@@ -234,6 +208,7 @@
         mark: (row) => (row[flagged] ? "undecided" : ""),
       }),
     );
+    return update;
   }
 
   function failures(data) {
@@ -258,18 +233,25 @@
   }
 
   function how(data) {
-    const host = section("how", "How it was computed");
-    facts(host, data.how);
-    if (!data.hyperparameters) return;
-    argbest.table(host, {
-      caption: "Hyper-parameters, in the units of the rewards and of the contexts",
-      columns: columnsOf(data.hyperparameters),
-      rows: data.hyperparameters.rows,
-      file: "hyperparameters.csv",
-    });
+    const place = element("div");
+    section("how", "How it was computed").append(place);
+    const update = (next) => {
+      place.replaceChildren();
+      facts(place, next.how);
+      if (!next.hyperparameters) return;
+      argbest.table(place, {
+        caption: "Hyper-parameters, in the units of the rewards and of the contexts",
+        columns: columnsOf(next.hyperparameters),
+        rows: next.hyperparameters.rows,
+        file: "hyperparameters.csv",
+      });
+    };
+    update(data);
+    return update;
   }
 
   argbest.contenders = contenders;
+  argbest.parts = { decisions, certainty, allocation, contention, check, how };
   argbest.pages = argbest.pages || {};
   argbest.pages.study = function (data) {
     decisions(data);

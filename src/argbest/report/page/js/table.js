@@ -105,8 +105,14 @@
       download(file, lines.map((line) => line.map(field).join(",")).join("\r\n") + "\r\n");
     }
 
+    /** Show other rows; sorting and filter stay as they are. */
+    function replace(next) {
+      rows = next;
+      draw();
+    }
+
     draw();
-    return { redraw: draw };
+    return { redraw: draw, replace };
   }
 
   function heading(column, onclick) {

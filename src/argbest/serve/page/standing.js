@@ -1,0 +1,137 @@
+// How far the study is: progress, workers, failures. Each part returns a function that shows what is so now.
+(function (argbest) {
+  "use strict";
+
+  const { element, number, count } = argbest.text;
+  const { section, cards } = argbest.sections;
+
+  /** 12 s, 3 min 20 s, 5 h 2 min. */
+  function duration(seconds) {
+    const whole = Math.round(seconds);
+    if (whole < 60) return `${whole} s`;
+    if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+    return `${number(Math.floor(whole / 3600))} h ${Math.floor((whole % 3600) / 60)} min`;
+  }
+
+  function progress() {
+    const host = section("progress", "Progress");
+    const observations = amount("Observations"),
+      seconds = amount("Simulation time"),
+      figures = element("div");
+    host.append(observations.whole, seconds.whole, figures);
+    return (now) => {
+      observations.show(now.observations, now.budget, number);
+      seconds.show(now.seconds_spent, now.seconds_budget, duration);
+      const { told, pending, waiting, failed } = now.trials;
+      figures.replaceChildren();
+      cards(figures, [
+        ["Under way", number(pending), "trials being simulated"],
+        ["Told", number(told), "trials with a value"],
+        ["Failed", number(failed), "trials without a value"],
+        ["To come", number(now.design_left + waiting), "pairs of the initial design and trials given back"],
+      ]);
+      const share = now.budget
+        ? `${Math.min(100, Math.floor((100 * now.observations) / now.budget))} % · `
+        : "";
+      document.title = `${share}${document.getElementById("title").textContent}`;
+    };
+  }
+
+  /** An amount so far, and a bar where there is a limit. */
+  function amount(label) {
+    const words = element("span"),
+      bar = element("progress", { max: 1, attributes: { "aria-label": label } });
+    const whole = element("div", { className: "amount" }, words, bar);
+    return {
+      whole,
+      show(value, limit, form) {
+        words.textContent = `${label}: ${form(value)}` + (limit ? ` of ${form(limit)}` : "");
+        bar.hidden = !limit;
+        if (limit) bar.value = Math.min(1, value / limit);
+      },
+    };
+  }
+
+  function workers() {
+    const host = section("workers", "Workers");
+    const none = element("p", { className: "remark" }),
+      place = element("div");
+    host.append(none, place);
+    let shown = null;
+    return (now) => {
+      const alive = now.workers.filter((worker) => worker.alive).length;
+      none.textContent = now.workers.length
+        ? `${alive} of ${count(now.workers.length, "worker")} alive.`
+        : "No worker has reported: the study is told by hand, or nobody has begun.";
+      const rows = now.workers.map((worker) => [
+        worker.name,
+        worker.host,
+        worker.alive ? "alive" : "gone",
+        worker.slots,
+        worker.under_way,
+        worker.busy,
+        Math.round(worker.silent),
+      ]);
+      if (!rows.length) return;
+      shown = replaced(shown, place, rows, {
+        caption: "Who simulates",
+        columns: [
+          { name: "worker" },
+          { name: "host" },
+          { name: "state" },
+          { name: "slots", kind: "number", help: "simulations at once" },
+          { name: "under way", kind: "number" },
+          { name: "busy", kind: "share", help: "share of its time spent simulating" },
+          { name: "silent", kind: "number", title: "silent, s", help: "seconds since its last sign of life" },
+        ],
+        mark: (row) => (row[2] === "gone" && row[4] ? "undecided" : ""),
+      });
+    };
+  }
+
+  function failures() {
+    const host = section("failures", "Failed simulations");
+    const remark = element("p", { className: "remark" }),
+      list = element("div"),
+      aside = element("div");
+    host.append(remark, list, aside);
+    let failed = null,
+      given = null;
+    return (now) => {
+      const total = now.trials.failed,
+        out = now.set_aside;
+      remark.textContent = total
+        ? `${count(total, "trial")} gave no value.` +
+          (now.failures.length < total ? ` The last ${now.failures.length} are listed.` : "")
+        : "None.";
+      if (total)
+        failed = replaced(failed, list, now.failures, {
+          caption: "Trials without a value",
+          columns: [
+            { name: "trial", kind: "number" },
+            { name: "alternative" },
+            { name: "context" },
+            { name: "reason" },
+          ],
+          filter: true,
+        });
+      aside.hidden = !out.total;
+      if (out.total)
+        given = replaced(given, aside, out.pairs, {
+          caption:
+            "Set aside after failing again and again; argbest resume --readmit tries them once more" +
+            (out.pairs.length < out.total ? ` (${out.pairs.length} of ${number(out.total)} shown)` : ""),
+          columns: [{ name: "alternative" }, { name: "context" }],
+        });
+    };
+  }
+
+  /** A table that is made once; later only its rows change, so that it stays sorted and filtered as it is. */
+  function replaced(shown, place, rows, options) {
+    if (shown === null) return argbest.table(place, { ...options, rows });
+    shown.replace(rows);
+    return shown;
+  }
+
+  argbest.standing = { progress, workers, failures };
+})((globalThis.argbest = globalThis.argbest || {}));

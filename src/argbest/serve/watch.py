@@ -1,0 +1,165 @@
+"""A stored study, watched: two threads look at it while somebody wants to know.
+
+One reads how far the study is, which is quick. The other works out what is known, which may mean to fit a
+model: once for each state of the study, however many ask, and nobody waits for it.
+"""
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.metadata import version
+
+from argbest.errors import ArgbestError, InputError
+from argbest.report.page.studies import payload
+from argbest.serve.course import MEASURES, Point, extended, past
+from argbest.serve.reading import Reading
+from argbest.serve.standing import Plain, standing
+from argbest.study.study import Study
+
+LOOK = 1.0  # seconds between two looks at the storage
+INTEREST = 15.0  # seconds after the last question for which the study is watched
+_SHARE = 1 / 3  # of one core, at most, for working out what is known: simulations need the rest
+_POINTS, _PATIENCE = 12, 20.0  # of the past at most, worked out in at most so many seconds
+_LEFT_OUT = ("prediction", "failures")  # of the report's payload
+
+
+class Watch:
+    """How a stored study stands; after a first look it is watched only while somebody asks."""
+
+    def __init__(self, storage: str, *, name: str = "study") -> None:
+        self._storage = Reading(storage, name=name)
+        self._study = Study.load(self._storage, name=name)
+        self._where = storage, name
+        self.title: str = self._study.problem.name
+        self._instance = secrets.token_hex(4)
+        self._over, self._wanted = threading.Event(), threading.Event()
+        self._asked = 0.0
+        self._troubles: dict[str, str | None] = {"reading": None, "computing": None}
+        self._painter: _Painter | None = None
+        self._picture: tuple[str, bytes, int] | None = None  # version, JSON, observations
+        self._standing: Plain = standing(self._study, self._storage.workers())
+
+    def start(self) -> None:
+        """Begin to watch."""
+        for name, work, share in (("reading", self._look, 1.0), ("computing", self._paint, _SHARE)):
+            args = name, work, share
+            threading.Thread(target=self._go_on, args=args, name=f"argbest {name}", daemon=True).start()
+
+    def close(self) -> None:
+        """Let the threads end; one that fits a model ends with the process, nothing hangs on it."""
+        self._over.set()
+        self._wanted.set()
+
+    def state(self) -> Plain:
+        """Return how the study stands, at once; ``picture`` names the version of what is known."""
+        self._asked = time.monotonic()
+        self._wanted.set()
+        picture = self._picture
+        return {
+            "instance": self._instance,
+            "argbest": version("argbest"),
+            "study": self._study.definition["id"],
+            "title": self.title,
+            "standing": self._standing,
+            "picture": None if picture is None else picture[0],
+            "picture_observations": None if picture is None else picture[2],
+            "troubles": self._troubles,
+        }
+
+    def picture(self) -> tuple[str, bytes] | None:
+        """Return what is known, the payload of a report and the course, as (version, JSON)."""
+        return None if self._picture is None else self._picture[:2]
+
+    def _go_on(self, name: str, work: Callable[[], None], share: float) -> None:
+        while not self._over.is_set():
+            begun = time.thread_time()
+            try:
+                work()
+                trouble = None
+            except ArgbestError as error:
+                trouble = str(error)
+            except Exception as error:  # a page that says so is of more use than one that stands still
+                trouble = f"{type(error).__name__}: {error}"
+            self._troubles = self._troubles | {name: trouble}
+            took = time.thread_time() - begun
+            self._over.wait(max(LOOK, took / share - took))
+            if time.monotonic() - self._asked > INTEREST:
+                self._wanted.clear()
+            while not self._wanted.wait(LOOK) and not self._over.is_set():
+                pass
+        if name == "reading":
+            self._storage.close()
+        elif self._painter is not None:
+            self._painter.close()
+
+    def _look(self) -> None:
+        self._study.refresh()
+        self._stand(standing(self._study, self._storage.workers()))
+
+    def _paint(self) -> None:
+        if self._painter is None:
+            self._painter = _Painter(*self._where)
+        for number, data, now in self._painter.pictures():
+            self._stand(now)
+            self._picture = f"{self._instance}-{number}", data, now["observations"]
+
+    def _stand(self, now: Plain) -> None:
+        """Keep how the study stands, unless the other thread knows of more."""
+        if now["observations"] >= self._standing["observations"]:
+            self._standing = now
+
+
+class _Painter:
+    """What works out the picture, with a study of its own: the other thread goes on reading meanwhile."""
+
+    def __init__(self, storage: str, name: str) -> None:
+        self._storage = Reading(storage, name=name)
+        self._study = Study.load(self._storage, name=name)
+        self._drawn = -1  # the revision that the last picture shows
+        self._number = 0
+        self._course: list[Point] = []
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._storage.close()
+
+    def pictures(self) -> Iterator[tuple[int, bytes, Plain]]:
+        """Yield pictures newer than the last, numbered, and how the study stood then.
+
+        There is none, or one; after the first a second one follows, with the past.
+        """
+        study = self._study.refresh()
+        if self._storage.revision == self._drawn or not study.n_observations:
+            return
+        begun, first = time.monotonic(), not self._course
+        data = payload(study)
+        for name in _LEFT_OUT:
+            data.pop(name)
+        data["check"] = {"verdict": data["check"]["verdict"]}
+        designed = not study.n_waiting  # before that, certainty has no course yet: pairs were never simulated
+        if designed:
+            sure = data["certainty"]
+            point = study.n_observations, *(sure[name] for name in MEASURES)
+            self._course = extended(self._course, point)
+        yield self._finished(data)
+        self._drawn = self._storage.revision
+        points = min(_POINTS, int(_PATIENCE / (time.monotonic() - begun)), self._refits())
+        if designed and first and points > 0:
+            with suppress(InputError):
+                earlier = [each for each in past(study, points) if each[0] < study.n_observations]
+                self._course = [*earlier, *self._course]
+                yield self._finished(data)
+
+    def _refits(self) -> int:
+        """Return how often the model was learned anew since the initial design; in between little changes."""
+        after = self._study.n_observations - len(self._study.definition["initial"])
+        return max(0, after // self._study.refit_every)
+
+    def _finished(self, data: Plain) -> tuple[int, bytes, Plain]:
+        self._number += 1
+        whole = data | {"course": self._course, "revision": self._storage.revision}
+        now = standing(self._study, self._storage.workers())
+        return self._number, json.dumps(whole, allow_nan=False).encode(), now

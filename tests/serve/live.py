@@ -1,0 +1,90 @@
+"""A live view for tests, served by a thread, and what its pages answer."""
+
+import http.client
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from argbest.serve.server import LiveView
+
+CROWD = Path(__file__).parent / "crowd.py"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@contextmanager
+def serving(storage: Path | str, **options: Any) -> Iterator[LiveView]:
+    """Give a live view at a free port, and end it."""
+    view = LiveView(str(storage), **{"port": 0} | options)
+    thread = threading.Thread(target=view.serve)
+    thread.start()
+    try:
+        yield view
+    finally:
+        view.stop()
+        thread.join(10.0)
+        assert not thread.is_alive()
+
+
+def get(view: LiveView, path: str, *, method: str = "GET", **headers: str) -> Answer:
+    """Return what the server answers; the path is sent as it is."""
+    where = urlsplit(view.url)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
+    with closing(connection):
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.putrequest(method, path, skip_host="Host" in named)
+        for name, value in named.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        found = connection.getresponse()
+        return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
+
+
+def known(view: LiveView, observations: int, seconds: float = 30.0) -> Any:
+    """Return the picture once it shows so many observations, asking all along as a page does."""
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        state = get(view, "/state").json()
+        if (state["picture_observations"] or 0) >= observations:
+            return get(view, "/picture").json()
+        time.sleep(0.05)
+    raise AssertionError(f"no picture of {observations} observations: {state}")
+
+
+@contextmanager
+def crowd(file: Path, workers: int, budget: int, seconds: float) -> Iterator["subprocess.Popen[str]"]:
+    """Give a process whose children work at the study, and see that it ends well."""
+    command = [sys.executable, str(CROWD), str(file), str(workers), str(budget), str(seconds)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            yield process
+            _, complaint = process.communicate(timeout=60)
+            assert process.returncode == 0, complaint
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def rows(file: Path) -> list[str]:
+    """Return everything that a database holds, as the statements that would make it again."""
+    with closing(sqlite3.connect(file)) as database:
+        return list(database.iterdump())

@@ -1,0 +1,85 @@
+"""How far a study is, against what `argbest status` says and against small cases."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from serve.crowd import create
+
+from argbest import Study
+from argbest.serve.course import MOST, Point, extended, past
+from argbest.serve.reading import Reading
+from argbest.serve.standing import standing
+from argbest.storage.base import Worker
+from argbest.study.overview import overview
+
+SAME = ("observations", "budget", "seconds_spent", "seconds_budget", "trials")
+
+
+def failing(alternative: str, context: object, seed: int) -> float:
+    if alternative == "small":
+        raise RuntimeError("out of paper")
+    return 1.0
+
+
+def test_progress_is_what_the_status_says(study: Study, file: Path) -> None:
+    storage = Reading(file)
+    found, expected = standing(Study.load(storage), storage.workers()), overview(study)
+    assert {name: found[name] for name in SAME} == {name: expected[name] for name in SAME}
+    (worker,), (known,) = found["workers"], expected["workers"]
+    assert {name: worker[name] for name in ("name", "host", "alive", "slots", "under_way")} == {
+        name: known[name] for name in ("name", "host", "alive", "slots", "under_way")
+    }
+    assert worker["busy"] == pytest.approx(min(1.0, known["utilisation"]))
+    assert worker["alive"]
+    assert 0 <= worker["silent"] < 60
+    assert (found["finished"], found["design_left"], found["failures"]) == (False, 0, [])
+
+
+def test_a_study_is_finished_when_its_budget_is_reached(study: Study) -> None:
+    assert standing(study.run(40), [])["finished"]
+
+
+def test_a_worker_that_vanished_is_gone_but_keeps_what_it_had(study: Study) -> None:
+    study._journal.ask(2, worker="lost")
+    lost = Worker("lost", "elsewhere", 1, 0.0, 100.0, 4, 200.0)
+    (found,) = standing(study, [lost])["workers"]
+    assert not found["alive"]
+    assert (found["under_way"], found["busy"]) == (2, 0.5)
+
+
+def test_failures_come_latest_first_and_pairs_set_aside_with_their_labels(file: Path) -> None:
+    create(file, initial=1)
+    study = Study.load(file, simulate=failing)
+    study.run(60, on_failure="record")
+    found = standing(study, [])
+    assert found["trials"]["failed"] == len(study.trials().query("status == 'failed'"))
+    assert len(found["failures"]) == 20 < found["trials"]["failed"]
+    trials = [row[0] for row in found["failures"]]
+    assert trials == sorted(trials, reverse=True)
+    assert all(row[1] == "small" and row[3] == "RuntimeError: out of paper" for row in found["failures"])
+    assert found["set_aside"]["total"] == len(study.set_aside) > 0
+    assert ["small", "4"] in found["set_aside"]["pairs"]
+
+
+def test_the_course_keeps_its_ends_and_stays_short() -> None:
+    course: list[Point] = []
+    for n in range(1, 1001):
+        course = extended(course, (n, 0.5, 0.5, None, 1.0))
+        assert (course[0][0], course[-1][0]) == (1, n)
+        assert len(course) <= MOST + 1
+        assert [point[0] for point in course] == sorted({point[0] for point in course})
+    gaps = [b[0] - a[0] for a, b in itertools.pairwise(course)]
+    assert max(gaps) <= 20
+
+
+def test_a_point_takes_the_place_of_one_with_as_many_observations() -> None:
+    assert extended([(1, 0.1, 0.1, 0.1, 0.1)], (1, 0.2, 0.2, 0.2, 0.2)) == [(1, 0.2, 0.2, 0.2, 0.2)]
+
+
+def test_the_past_is_the_study_s_history(study: Study) -> None:
+    frame = study.history(4)
+    found = past(study, 4)
+    assert [point[0] for point in found] == frame["observations"].tolist()[:-1]
+    assert [point[1] for point in found] == frame["pcs_e"].tolist()[:-1]
+    assert [point[4] for point in found] == frame["eoc"].tolist()[:-1]
