@@ -1,13 +1,9 @@
 """Many simulations at once: nothing is lost, nobody waits, and one worker is a serial run."""
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,22 +11,15 @@ import pytest
 from study.conftest import assert_same_frames, problem, simulate
 
 from argbest import (
-    GP,
     ExpectedPCS,
     InputError,
     Problem,
-    Program,
     SimulationError,
-    StorageError,
     Study,
     batched,
-    registry,
     vectorised,
 )
 from argbest.errors import DataNotice
-from argbest.storage.base import Worker
-from argbest.storage.memory import MemoryStorage
-from argbest.study import presence, runner
 from argbest.study.overview import overview
 
 
@@ -347,121 +336,3 @@ def test_rewards_far_from_normal_are_remarked_upon_at_the_end_of_a_run() -> None
 
     with pytest.warns(DataNotice, match="rewards look far from normal: strongly skewed to the right"):
         Study(problem(skewed), initial=20).run(250)
-
-
-@pytest.mark.parametrize(
-    "policy", [name for name in registry.POLICIES if name not in ("ts", "ts-plus", "ocba")]
-)
-def test_a_pair_that_never_works_stops_no_policy(policy: str, tmp_path: Path) -> None:
-    def hole(alternative: str, context: int, seed: int) -> float:
-        if (alternative, context) == ("c", 0):
-            raise RuntimeError("singular")
-        return simulate(alternative, context, seed)
-
-    study = Study(problem(hole), policy=policy, storage=tmp_path / "s.db").run(60, on_failure="record")
-    assert study.n_observations == 60
-    assert study.set_aside == [("c", 0)]
-    assert np.isfinite(study.selection()["mean"]).all()
-    resumed = Study.load(tmp_path / "s.db", simulate=simulate)
-    resumed.readmit()
-    assert resumed.n_waiting == 2  # of the initial design, dropped when the pair was set aside
-    resumed.run(70)
-    assert resumed.tally.count[2, 0] >= 2
-
-
-def test_an_error_while_reading_what_others_wrote_leaves_no_half_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = Study(problem(), initial=1, storage=tmp_path / "s.db").run(14)
-    two = Study.load(tmp_path / "s.db", simulate=simulate)
-    one.run(40)
-    usual = GP.posterior
-
-    def broken(*given: Any) -> Any:
-        monkeypatch.setattr(GP, "posterior", usual)
-        raise np.linalg.LinAlgError("singular")
-
-    monkeypatch.setattr(GP, "posterior", broken)
-    with pytest.raises(np.linalg.LinAlgError, match="singular"):
-        two.refresh()
-    assert two.refresh().n_observations == 40
-    assert_same_frames(two.run(50), Study(problem(), initial=1).run(50))
-    assert_same_frames(Study.load(tmp_path / "s.db", simulate=simulate), two)
-
-
-def test_a_program_keeps_the_time_limit_of_a_run() -> None:
-    sleeper = Program([sys.executable, "-c", "import time; time.sleep(60)", "{alternative}", "{context}"])
-    study = Study(problem(sleeper), initial=1)
-    began = time.monotonic()
-    with pytest.raises(SimulationError, match="0.5 s"):
-        study.run(12, timeout=0.5)
-    assert time.monotonic() - began < 20
-
-
-def test_a_hung_slot_stays_taken_and_other_pairs_are_not_blamed_for_it() -> None:
-    release = threading.Event()
-
-    def hang(alternative: str, context: int, seed: int) -> float:
-        if (alternative, context) == ("a", 0):
-            release.wait(30)
-        return simulate(alternative, context, seed)
-
-    study = Study(problem(hang), initial=1)
-    with threads(2) as executor:
-        with pytest.raises(SimulationError, match="all 2 slots of the executor hang"):
-            study.run(40, executor=executor, timeout=0.5, on_failure="record")
-        release.set()
-    failed = study.trials().query("status == 'failed'")
-    assert set(zip(failed["alternative"], failed["context"], strict=True)) == {("a", 0)}
-    assert overview(study)["seconds_spent"] >= 1.0
-
-
-def test_every_trial_of_a_batch_has_the_whole_time_limit() -> None:
-    def slow(alternative: str, context: int, seed: int) -> float:
-        time.sleep(0.1)
-        return simulate(alternative, context, seed)
-
-    with threads(1) as executor:
-        study = Study(problem(slow), initial=1).run(16, executor=executor, batch=8, timeout=0.4)
-    assert study.n_observations == 16
-
-
-def test_a_value_waits_for_a_storage_that_is_out_of_reach_for_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, pauses, troubles = MemoryStorage(), [], iter([True, True, False])
-    monkeypatch.setattr(runner.time, "sleep", pauses.append)
-    usual = storage.exclusive
-
-    def exclusive() -> Any:
-        if len(study.trials()) == 5 and study.n_observations == 4 and next(troubles, False):
-            error = StorageError("held by another process")
-            error.transient = True
-            raise error
-        return usual()
-
-    study = Study(problem(), initial=1, storage=storage)
-    monkeypatch.setattr(storage, "exclusive", exclusive)
-    assert_same_frames(study.run(30), Study(problem(), initial=1).run(30))
-    assert pauses == [1, 2]
-
-
-def test_costs_may_come_as_an_array() -> None:
-    cost = np.ones((3, 4))
-    assert Study(problem(), cost=cost)._journal.costs() is not None
-    with pytest.raises(InputError, match="is no table of costs; expected 3 x 4 positive numbers"):
-        Study(problem(), cost=np.zeros((3, 4)))
-
-
-def test_workers_are_judged_by_the_watcher_s_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(presence.time, "monotonic", lambda: now[0])
-    watch, far = presence.Watch(), Worker("w", "elsewhere", 1, 0.0, 1.0, 1, 0.0)  # its clock is years slow
-    assert not watch.dead(far)
-    now[0] = 59.0
-    assert not watch.dead(far)
-    assert not watch.dead(replace(far, seen=2.0))
-    now[0] = 118.0
-    assert not watch.dead(replace(far, seen=2.0))
-    now[0] = 119.0
-    assert watch.dead(replace(far, seen=2.0))
-    here = replace(far, host=presence.place(), process=os.getpid())
-    assert not presence.Watch().dead(here)
