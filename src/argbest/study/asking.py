@@ -53,7 +53,8 @@ def choose(
 ) -> list[tuple[int, int]]:
     """Return the policy's n pairs, the trials under way and those ``due`` before them taken into account."""
     pending = ledger.pending.copy()
-    np.add.at(pending, tuple(np.array(list(due), np.int64).reshape(-1, 2).T), 1)
+    for pair in due:
+        pending[pair] += 1
     if only is not None:
         setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
     draws = streams.Draws(seeds.root, streams.Purpose.POLICY, step=len(ledger.trials))
@@ -83,10 +84,10 @@ def issued(
     """Return the events that give these trials to a worker."""
     now = time.time()
     events: list[Event] = [Passed(trial, worker, now) for trial in again]
-    replications = ledger.replications.copy()
+    more: dict[tuple[int, int], int] = {}
     for i, (k, c) in enumerate(designed + chosen):
-        number = int(replications[k, c])
-        replications[k, c] += 1
+        number = int(ledger.replications[k, c]) + more.get((k, c), 0)
+        more[k, c] = more.get((k, c), 0) + 1
         seed = seeds.of(ledger.problem.shape, k, c, number)
         events.append(Asked(len(ledger.trials) + i, k, c, number, seed, i < len(designed), worker, now))
     return events

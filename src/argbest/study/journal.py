@@ -196,6 +196,8 @@ class Journal:
 
     def _open_setting(self) -> Setting:
         """Return the problem's setting, and which pairs were set aside."""
+        if not self.ledger.reasons:  # by far the most common
+            return self.problem.setting
         excluded = self.ledger.set_aside
         return replace(self.problem.setting, excluded=excluded) if excluded.any() else self.problem.setting
 
