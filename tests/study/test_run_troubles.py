@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from study.conftest import assert_same_frames, problem, simulate
+from watching import eventually, is_running
 
 from argbest import GP, InputError, Program, SimulationError, StorageError, Study, registry
 from argbest.storage.base import Worker
@@ -137,3 +138,16 @@ def test_workers_are_judged_by_the_watcher_s_clock(monkeypatch: pytest.MonkeyPat
     assert watch.dead(replace(far, seen=2.0))
     here = replace(far, host=presence.place(), process=os.getpid())
     assert not presence.Watch().dead(here)
+
+
+def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Path) -> None:
+    """Two slots: one program fails, the other would go on for a minute."""
+    source = (
+        "import os, sys, time\n"
+        "open(os.path.join(sys.argv[3], str(os.getpid())), 'w').close()\n"
+        "sys.exit(3) if sys.argv[1] == 'b' else time.sleep(60)\n"
+    )
+    program = Program([sys.executable, "-c", source, "{alternative}", "{context}", str(tmp_path), "{seed}"])
+    with pytest.raises(SimulationError, match="exit code 3"):
+        Study(problem(program), initial=1).run(12, workers=5)
+    assert eventually(lambda: not any(is_running(int(path.name)) for path in tmp_path.iterdir()))

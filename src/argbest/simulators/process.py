@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,6 +18,8 @@ _STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
 _STDERR = 2**14
 _TICK = 0.2  # seconds; on Windows a longer wait would not notice Ctrl-C
 _DRAIN = 5.0  # seconds for what is left in the pipes once all writers are dead
+
+_RUNNING: dict[int, "subprocess.Popen[bytes]"] = {}  # by the thread that waits for it
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,25 @@ def run(
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
     try:
+        _RUNNING[threading.get_ident()] = process
         guard.watch(process.pid)
         out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, _STDERR)
         in_time = _wait(process, timeout)
     finally:
+        _RUNNING.pop(threading.get_ident(), None)
         _kill(process)
         process.wait()
         guard.release(process.pid)
     stdout, stderr = out.end(), err.end()
     return Ended(process.returncode if in_time else None, stdout, stderr, out.total)
+
+
+def kill_of(threads: Iterable[threading.Thread]) -> None:
+    """Kill the programs that these threads are waiting for."""
+    for thread in threads:
+        process = _RUNNING.get(thread.ident or 0)
+        if process is not None:
+            _kill(process)
 
 
 def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> bool:

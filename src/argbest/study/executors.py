@@ -6,6 +6,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
+from argbest.simulators import process
+
 _Job: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
 
@@ -20,10 +22,7 @@ class Here(Executor):
 
 
 class Threads(Executor):
-    """A number of threads; left by an exception, Ctrl-C for example, it does not wait for what they do.
-
-    Nor does the interpreter at its end: programs under way are killed then.
-    """
+    """A number of threads that wait for programs; left by an exception, Ctrl-C say, it kills these."""
 
     def __init__(self, number: int) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -47,6 +46,8 @@ class Threads(Executor):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
+        if kind is not None:
+            process.kill_of(self._threads)
         self.shutdown(wait=kind is None)
         return False
 
