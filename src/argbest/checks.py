@@ -28,6 +28,14 @@ def finite(name: str, value: object, *, above: float = -np.inf, below: float = n
     return float(value)
 
 
+def not_negative(name: str, value: object, *, below: float = np.inf) -> float:
+    """Return the value as a float if it is a finite number from 0 to below the limit."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < below:
+        to = "up" if np.isinf(below) else f"to below {below:g}"
+        raise InputError(f"{name} must be a number from 0 {to}, got {value!r}.")
+    return float(value)
+
+
 def indifference_zone(delta: object) -> float:
     """Return delta if it is zero or positive and finite."""
     if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 <= float(delta) < np.inf:

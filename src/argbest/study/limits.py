@@ -3,7 +3,7 @@
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from argbest.checks import finite, whole
+from argbest.checks import finite, not_negative, whole
 from argbest.errors import InputError, unknown_name
 from argbest.study.stopping import Stop
 
@@ -24,7 +24,7 @@ class Limits:
             whole("budget", self.budget, at_least=1)
         if self.seconds is not None:
             finite("seconds", self.seconds, above=0)
-        finite("confirm", self.confirm, above=-1e-12, below=1)
+        not_negative("confirm", self.confirm, below=1)
         if self.confirm and self.budget is None:
             raise InputError("confirm is a share of a budget of observations; give one.")
         if self.stop is not None and (isinstance(self.stop, type) or not callable(self.stop)):

@@ -202,7 +202,7 @@ class _Run:
         self.failed = 0 if journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
-                f"the first {self.failed} simulations all failed, the last one so: {reason}. "
+                f"the first {self.failed} simulations all failed, the last one so: {reason.rstrip('.')}. "
                 "Fix the simulator and run again."
             )
 
@@ -266,7 +266,7 @@ def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequen
 
 def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
     return SimulationError(
-        f"the simulator failed on {trial} with seed {trial.seed}: {outcome.reason}. "
+        f"the simulator failed on {trial} with seed {trial.seed}: {str(outcome.reason).rstrip('.')}. "
         "The observations so far are kept; fix the simulator and call `run` again. "
         "To skip this trial: study.fail(study.ask()[0], reason)."
     )

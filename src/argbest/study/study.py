@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry, streams
-from argbest.checks import finite, flag, indifference_zone, whole
+from argbest.checks import flag, indifference_zone, not_negative, whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
@@ -186,12 +186,12 @@ class Study:
         ``seconds`` is how long the simulation took. Nothing is fitted here; the next `ask` does that when it
         is due.
         """
-        took = None if seconds is None else finite("seconds", seconds, above=-1e-9)
+        took = None if seconds is None else not_negative("seconds", seconds)
         self._journal.tell(record(self._journal.open(trial), value), seconds=took)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked again by itself."""
-        took = None if seconds is None else finite("seconds", seconds, above=-1e-9)
+        took = None if seconds is None else not_negative("seconds", seconds)
         self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=took)
 
     def pending(self) -> list[Trial]:
