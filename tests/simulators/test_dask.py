@@ -19,7 +19,7 @@ def distributed() -> Any:
 
 
 def cluster(distributed: Any, *, processes: bool) -> Iterator[Executor]:
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
         distributed.LocalCluster(processes=processes, **options) as local,
         distributed.Client(local) as client,

@@ -34,7 +34,7 @@ def uneven() -> Callable[[str, int, int], float]:
 @pytest.fixture(scope="module")
 def dask() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": ":0", "silence_logs": 50}
     with (
         distributed.LocalCluster(processes=False, **options) as local,
         distributed.Client(local) as client,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 import small_problems
 from scipy import stats
@@ -11,6 +12,7 @@ from argbest.core.arrays import Array
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
 from argbest.study import model_check
+from argbest.study.model_check import ModelCheck
 
 X = np.array([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
 K, C = 3, len(X)
@@ -163,3 +165,19 @@ def test_independent_pairs_cannot_check_each_other() -> None:
 def test_nothing_is_checked_before_anything_is_told() -> None:
     with pytest.raises(InputError, match="nothing is known yet"):
         model_check.of_study(Study(PROBLEM))
+
+
+def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:
+    def noise(alternative: str, context: int, seed: int) -> float:
+        return ord(alternative) + seed % 1000 / 1000 + context
+
+    study = Study(Problem(["a", "b", "c"], [0], noise)).run(30)
+    with pytest.raises(InputError, match="predicts no pair from the others"):
+        study.model_check()
+
+
+def test_small_z_scores_are_no_proof_that_the_model_fits() -> None:
+    pairs = pd.DataFrame({"flagged": [False, False]})
+    assert ModelCheck(pairs, 0.1, 0.99, 2.5).verdict == "nothing speaks against the model"
+    assert ModelCheck(pairs, 0.9, 0.6, 2.5).verdict == "the model fits"
+    assert ModelCheck(pairs, 1.9, 0.001, 2.5).verdict == "the model does not fit"

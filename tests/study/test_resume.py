@@ -105,6 +105,7 @@ def test_the_definition_brings_everything_back(tmp_path: Path) -> None:
         noise_sd=0.5,
         name="a 'quoted' <name>",
         description="what it is",
+        reward="cost, €",
     )
     cost = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
     model = GP(kernel="rbf", noise_sd=np.full((3, 2), 0.5))
@@ -112,6 +113,7 @@ def test_the_definition_brings_everything_back(tmp_path: Path) -> None:
     back = Study.load(tmp_path / "s.db")
     assert back.problem.summary() == given.summary()
     assert back.problem.bounds == given.bounds
+    assert back.problem.reward == "cost, €"
     assert back.problem.weights.tobytes() == given.weights.tobytes()
     assert back.problem.alternatives == given.alternatives
     assert back.problem.contexts == given.contexts

@@ -20,6 +20,7 @@ FULL = """
 name = "call-centre"
 goal = "min"
 description = "Staffing of a call centre"
+reward = "cost per hour"
 
 [alternatives]
 grid.servers = [3, 4, 5]
@@ -80,6 +81,7 @@ def test_a_file_with_everything_in_it(tmp_path: Path) -> None:
     problem = file.problem
     assert (problem.name, problem.goal) == ("call-centre", "min")
     assert problem.description == "Staffing of a call centre"
+    assert problem.reward == "cost per hour"
     assert problem.alternatives.columns == {
         "servers": (3, 3, 4, 4, 5, 5),
         "shift": ("day", "night", "day", "night", "day", "night"),
@@ -305,7 +307,18 @@ def test_storages(given: str, storage: str, tmp_path: Path) -> None:
 
 def test_every_key_of_every_table_is_known_to_these_tests() -> None:
     assert {key for keys in KEYS.values() for key in keys} == {
-        *("name", "description", "goal", "problem", "alternatives", "contexts", "simulator", "study", "run"),
+        *(
+            "name",
+            "description",
+            "goal",
+            "reward",
+            "problem",
+            "alternatives",
+            "contexts",
+            "simulator",
+            "study",
+            "run",
+        ),
         *("cost", "storage", "labels", "grid", "rows", "file", "columns", "label", "weights", "bounds"),
         *("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment", "policy"),
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),

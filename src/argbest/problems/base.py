@@ -31,6 +31,7 @@ class Problem:
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
     `bounds` give the range of the context coordinates (`Axis.bounds`). `truth`, its standard error `truth_se`
     and the noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
+    `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     """
 
     alternatives: Axis
@@ -44,6 +45,7 @@ class Problem:
     noise_sd: Array | None  # [alternative, context]
     name: str
     description: str
+    reward: str
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class Problem:
         noise_sd: object = None,
         name: str = "problem",
         description: str = "",
+        reward: str = "reward",
     ) -> None:
         if goal not in ("max", "min"):
             raise unknown_name("goal", goal, ("max", "min"))
@@ -79,6 +82,7 @@ class Problem:
             noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
             name=name,
             description=description,
+            reward=_text("reward", reward),
         )
 
     @property
@@ -253,6 +257,12 @@ def _function(simulate: Simulate | None) -> Simulate | None:
         f"got simulate={simulate!r}; expected a function simulate(alternative, context, seed) -> float. "
         "Leave it out to ask and tell by hand."
     )
+
+
+def _text(what: str, given: object) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise InputError(f"got {what}={given!r}; expected a text that is not empty.")
+    return given
 
 
 def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:

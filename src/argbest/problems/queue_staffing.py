@@ -127,6 +127,7 @@ def queue_staffing() -> Problem:
         truth=_WAGE * servers[..., 0] + _TALK * busy + (_WAITING + _LOSS * _IMPATIENCE) * waiting,
         noise_sd=_NOISE_SD,
         name="queue-staffing",
+        reward="cost per hour",
         description="Servers of a call centre with impatient callers by rate of calls, hourly cost "
         f"over {_CALLS} calls in steady state; the truth is the Erlang-A formula, the noise from a long run",
     )

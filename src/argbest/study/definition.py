@@ -76,6 +76,7 @@ def of_problem(problem: Problem) -> Plain:
     return {
         "name": problem.name,
         "description": problem.description,
+        "reward": problem.reward,
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -95,6 +96,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         bounds={name: tuple(pair) for name, pair in stored["bounds"].items()},
         name=stored["name"],
         description=stored["description"],
+        reward=stored["reward"],
         **{name: plain.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
     # Divided by their sum once more, weights could move in the last digit.

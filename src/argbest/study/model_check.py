@@ -19,6 +19,8 @@ from argbest.problems.base import Problem
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
+_PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
+_RELATED = 1e-10  # posterior correlations below are none
 FALSE_ALARM = 0.025  # of each of the two tests, if the model holds
 _CLOSED = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
 _SAME = 1e-5  # of a standard deviation: two ways to the same prediction agree so far
@@ -43,10 +45,16 @@ class ModelCheck:
         """Whether no pair is flagged and the z-scores are not too large as a whole."""
         return not self.n_flagged and not self.p_value < FALSE_ALARM
 
+    @property
+    def verdict(self) -> str:
+        """What the z-scores say, in a few words; where they are all small, little was put to the test."""
+        if not self.fits:
+            return "the model does not fit"
+        return "the model fits" if self.rms >= _PUT_TO_THE_TEST else "nothing speaks against the model"
+
     def __str__(self) -> str:
         beyond = f"{self.n_flagged} of {len(self.pairs)} pairs beyond ±{self.limit:.1f}"
-        verdict = "the model fits" if self.fits else "the model does not fit"
-        return f"{verdict}: z-scores have a root mean square of {self.rms:.2f} (1 expected), {beyond}"
+        return f"{self.verdict}: z-scores have a root mean square of {self.rms:.2f} (1 expected), {beyond}"
 
 
 def of_study(study: "Study") -> ModelCheck:
@@ -71,7 +79,7 @@ def check(problem: Problem, model: Model[Any], tally: Tally, params: Any) -> Mod
     residual = tally.mean[k, c] - predicted
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(residual == 0, 0.0, residual / sd)
-    told = np.isfinite(predicted) & np.isfinite(sd)
+    told = np.isfinite(predicted) & np.isfinite(sd) & _informed(belief, tally)[k, c]
     if not told.any():
         raise InputError(
             "this model predicts no pair from the others, so they cannot check it. Use a model that joins "
@@ -87,6 +95,17 @@ def check(problem: Problem, model: Model[Any], tally: Tally, params: Any) -> Mod
     table[k, c] = z
     rms = float(np.sqrt(np.mean(z[told] ** 2)))
     return ModelCheck(frame[told].reset_index(drop=True), rms, _p_value(belief, tally, table, stable), limit)
+
+
+def _informed(belief: Belief, tally: Tally) -> BoolArray:
+    """Return [alternative, context] which pairs covary with another that was observed."""
+    observed, scale = tally.count > 0, np.sqrt(belief.var)
+    found = np.zeros(tally.shape, bool)
+    for k, c in np.argwhere(observed).tolist():
+        related = np.abs(belief.cov_with(Decision(np.array(k), np.array(c)))) > _RELATED * scale * scale[k, c]
+        related[k, c] = False
+        found[k, c] = bool(np.any(related & observed))
+    return found
 
 
 def left_out(

@@ -17,6 +17,7 @@ STUDY_FILE = """\
 
 name = "call-centre"
 goal = "min"                    # "max": larger rewards are better, "min": smaller ones
+# reward = "cost per hour, dollars"   # what is simulated, with its unit, for pictures and pages
 # description = "Staffing of a call centre"
 # problem = "queue-staffing"    # a problem that ships with argbest, in place of all the rest
 

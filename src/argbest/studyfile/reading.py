@@ -16,7 +16,7 @@ from argbest.studyfile import options as file_options
 from argbest.studyfile.options import Plain, run_options
 from argbest.studyfile.sections import TOP, table, text, within
 
-_OF_PROBLEM = ("alternatives", "contexts", "simulator", "goal", "description")
+_OF_PROBLEM = ("alternatives", "contexts", "simulator", "goal", "description", "reward")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def _problem(
     """Return the problem, the time limit of its simulator where argbest has to keep it, and remarks."""
     if "problem" in content:
         return _registered(content), None, ()
-    for key in ("name", "description"):
+    for key in ("name", "description", "reward"):
         if key in content and not isinstance(content[key], str):
             raise InputError(f"{key} must be text, got {content[key]!r}.")
     goal = content.get("goal", "max")
@@ -109,6 +109,7 @@ def _problem(
             goal=goal,
             name=content.get("name") or stem,
             description=content.get("description", ""),
+            reward=content.get("reward", "reward"),
         )
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 

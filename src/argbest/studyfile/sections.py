@@ -9,7 +9,7 @@ from argbest.errors import InputError, unknown_name
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
-        *("name", "description", "goal", "problem"),
+        *("name", "description", "goal", "reward", "problem"),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label"),

@@ -75,7 +75,8 @@ def allocation_problem(
     rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
     runs = OutbreakRuns(outbreak, rows, columns, _shares(rows, outbreak), _conditions(columns, outbreak))
     known = {} if table is None else tables.truth(runs, table)
-    return Problem(rows, columns, runs, goal="min", name=name, description=description, **known)
+    named: dict[str, Any] = {"name": name, "description": description, "reward": "people infected"}
+    return Problem(rows, columns, runs, goal="min", **named, **known)
 
 
 def _shares(axis: Axis, outbreak: Outbreak) -> Array:
@@ -184,6 +185,7 @@ def covid_paper() -> Problem:
         truth=runs.mean,
         noise_sd=_SHRUNK * runs.pool.std(axis=-1),
         name="covid-paper",
+        reward="people infected",
         description=(
             "The paper's Covid-19 study: observations are drawn from 30 stored runs of each pair, shrunk by "
             "three quarters; the truth is the mean of the stored runs."
