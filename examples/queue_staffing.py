@@ -5,8 +5,8 @@
 The number is the budget, in simulated weeks. The simulator is plain Python and knows nothing of argbest.
 """
 
+import argparse
 import heapq
-import sys
 
 import numpy as np
 
@@ -26,8 +26,11 @@ def cost_per_hour(agents: int, calls_per_hour: int, seed: int) -> float:
     return 20.0 * agents + 8.0 * lost / hours
 
 
-def main(budget: int = 200) -> argbest.Study:
+def main(arguments: list[str] | None = None) -> argbest.Study:
     """Run the study and print how many agents to schedule for every rate of calls."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("budget", type=int, nargs="?", default=200, help="simulated weeks, two each at first")
+    budget = parser.parse_args(arguments).budget
     rates = [10, 20, 30, 40, 50]
     study = argbest.select(cost_per_hour, range(2, 8), rates, budget=budget, goal="min", model="joint-gp")
     for row in study.selection().to_dict("records"):
@@ -38,4 +41,4 @@ def main(budget: int = 200) -> argbest.Study:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

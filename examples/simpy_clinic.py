@@ -24,7 +24,7 @@ NURSE, DOCTOR, WAITING = 40.0, 90.0, 60.0  # cost per hour of each, and per hour
 
 
 class Clinic:
-    """One day: who comes when, how long everybody waits."""
+    """One day: who comes when, how long everybody waits until served or closing time."""
 
     def __init__(self, staff: dict[str, int], per_hour: float, draw: np.random.Generator) -> None:
         self.draw = draw
@@ -33,8 +33,10 @@ class Clinic:
         self.nurses = simpy.Resource(self.day, staff["nurses"])
         self.doctors = simpy.Resource(self.day, staff["doctors"])
         self.waited = 0.0
+        self.queueing: dict[simpy.Event, float] = {}  # whoever has no turn yet, and since when
         self.day.process(self.doors())
         self.day.run(until=HOURS)
+        self.waited += sum(HOURS - came for came in self.queueing.values())  # they have waited, too
 
     def doors(self) -> Generator[simpy.Event, Any, None]:
         """Let patients in."""
@@ -50,12 +52,10 @@ class Clinic:
 
     def served(self, room: simpy.Resource, mean: float) -> Generator[simpy.Event, Any, None]:
         """Wait for a free one, then stay for an exponential time."""
-        came = self.day.now
         with room.request() as turn:
-            try:
-                yield turn
-            finally:
-                self.waited += self.day.now - came
+            self.queueing[turn] = self.day.now
+            yield turn
+            self.waited += self.day.now - self.queueing.pop(turn)
             yield self.day.timeout(self.draw.exponential(mean))
 
 

@@ -19,7 +19,7 @@ PROFILES = [
     {"age": age, "kidney": kidney, "smoker": smoker}
     for age in (40, 55, 70, 85)
     for kidney in (30, 60, 90)
-    for smoker in (0, 1)
+    for smoker in (False, True)
 ]
 COHORT = 25  # patients in one replication
 
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> argbest.Study:
         )
     print(study.certificate(delta=2.0))
 
-    patient = {"age": 62, "kidney": 70, "smoker": 1}
+    patient = {"age": 62, "kidney": 70, "smoker": True}
     advice = study.predict(patient).iloc[0]
     print(f"\na new patient, {patient}: {advice['selected']}, about {advice['mean']:.0f} good months")
     for treatment, chance in study.predict_proba(patient)[TREATMENTS].iloc[0].items():

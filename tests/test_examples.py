@@ -14,17 +14,17 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
-# What the clinic costs per hour [staff, rush]: means of 400 days of every pair, as it was simulated once.
+# What the clinic costs per hour [staff, rush]: means of 80 weeks of every pair, as it was simulated once.
 CLINIC = (
-    (184, 330, 553, 769, 933),
-    (247, 336, 528, 726, 889),
-    (336, 421, 611, 798, 948),
-    (201, 290, 431, 591, 765),
-    (264, 282, 331, 439, 623),
-    (352, 362, 388, 455, 578),
-    (240, 321, 444, 561, 673),
-    (303, 314, 344, 426, 553),
-    (390, 393, 401, 423, 466),
+    (185, 357, 700, 1096, 1587),
+    (249, 359, 621, 997, 1445),
+    (336, 438, 690, 1081, 1506),
+    (202, 318, 535, 843, 1209),
+    (264, 280, 338, 462, 677),
+    (352, 361, 391, 454, 601),
+    (243, 348, 564, 878, 1179),
+    (303, 316, 351, 433, 584),
+    (390, 393, 402, 421, 466),
 )
 
 
@@ -40,7 +40,7 @@ def test_every_example_says_what_it_shows_and_how_to_run_it(path: Path) -> None:
 
 
 def test_the_queue_example_schedules_more_agents_for_more_calls(capsys: pytest.CaptureFixture[str]) -> None:
-    example("queue_staffing")["main"](160)
+    example("queue_staffing")["main"](["160"])
     printed = capsys.readouterr().out
     agents = [int(n) for n in re.findall(r"calls per hour: (\d) agents", printed)]
     assert len(agents) == 5
@@ -49,6 +49,21 @@ def test_the_queue_example_schedules_more_agents_for_more_calls(capsys: pytest.C
     assert abs(agents[0] - 2) <= 1
     assert abs(agents[-1] - 6) <= 1
     assert re.search(r"35 calls per hour need [345] agents", printed)
+
+
+def test_the_queue_example_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        example("queue_staffing")["main"](["--help"])
+    assert "simulated weeks" in capsys.readouterr().out
+
+
+def test_the_page_of_the_examples_shows_what_the_queue_example_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    example("queue_staffing")["main"](["200"])
+    shown = (ROOT / "docs" / "examples.md").read_text("utf-8").partition("queue_staffing.py 200\n")[2]
+    printed, shown = (re.sub(r"0\.\d+", "0.…", text) for text in (capsys.readouterr().out, shown))
+    assert printed.split() == shown.partition("```")[0].split()  # but for digits of the certificate
 
 
 def test_the_queue_example_fits_in_thirty_lines() -> None:
@@ -125,6 +140,30 @@ def test_the_simpy_clinic_costs_what_was_measured() -> None:
         assert abs(np.mean(weeks) - CLINIC[k][c]) < 6 * error + 1  # false alarm below 1e-4, with 19 degrees
 
 
+class Clockwork:
+    """Draws that are always as long as on average, of people who all go on to a doctor."""
+
+    def exponential(self, mean: float) -> float:
+        return mean
+
+    def random(self) -> float:
+        return 0.0
+
+
+def test_whoever_still_queues_when_the_simpy_clinic_closes_has_waited_too() -> None:
+    pytest.importorskip("simpy")
+    clinic = example("simpy_clinic")["Clinic"]({"nurses": 1, "doctors": 1}, 11.0, Clockwork())
+    waited = nurse_free = doctor_free = 0.0
+    for came in (i / 11 for i in range(1, 88)):  # one after the other, as long as the doors are open
+        called = max(came, nurse_free)
+        nurse_free = called + 10 / 60
+        seen = max(nurse_free, doctor_free)
+        doctor_free = seen + 15 / 60
+        waited += min(called, 8.0) - came + max(0.0, min(seen, 8.0) - nurse_free)
+    assert clinic.waited == pytest.approx(waited, rel=1e-9)
+    assert len(clinic.queueing) > 50  # jammed
+
+
 def test_the_treatments_are_the_best_ones_and_the_new_patient_gets_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -137,7 +176,7 @@ def test_the_treatments_are_the_best_ones_and_the_new_patient_gets_one(
     assert lost.mean() < 1.0
     assert set(selected.tolist()) == {0, 1, 2}
     printed = capsys.readouterr().out
-    assert "a new patient, {'age': 62, 'kidney': 70, 'smoker': 1}: drug" in printed
+    assert "a new patient, {'age': 62, 'kidney': 70, 'smoker': True}: drug" in printed
     chances = [float(p) for p in re.findall(r"is best with probability (\S+)", printed)]
     assert sum(chances) == pytest.approx(1.0, abs=0.02)
 

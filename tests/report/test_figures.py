@@ -4,10 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from argbest import ArgbestError, Problem, Study, streams
-from argbest.report import figures, plot_allocation, plot_policy_map
+from argbest import ArgbestError, InputError, Problem, Study, streams
+from argbest.report import (
+    figures,
+    plot_allocation,
+    plot_contention,
+    plot_policy_map,
+    plot_profiles,
+    plot_progress,
+)
+from argbest.report.progress import progress
 
 
 def finished(alternatives: list[Any], contexts: list[Any], **options: Any) -> Study:
@@ -173,3 +182,29 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ArgbestError, match=r"pictures need matplotlib: pip install 'argbest\[plot\]'"):
         plot_policy_map(study)
+
+
+@pytest.mark.parametrize("draw", [plot_policy_map, plot_profiles, plot_contention, plot_allocation, progress])
+def test_what_is_no_study_is_refused(draw: Any) -> None:
+    with pytest.raises(InputError, match="got int; expected a study"):
+        draw(3)
+
+
+@pytest.mark.parametrize(
+    "plot", [plot_policy_map, plot_profiles, plot_contention, plot_allocation, plot_progress]
+)
+@SHAPES
+def test_the_title_of_a_long_name_stays_within_the_picture(plot: Any, shape: dict[str, Any]) -> None:
+    ax = plot(finished(**shape, name="M" * 200))
+    figure = ax.figure
+    figure.draw_without_rendering()
+    family = [each for each in (ax, *ax.child_axes) if isinstance(each, Axes)]
+    legends = [legend for each in family if (legend := each.get_legend()) is not None]
+    titles = [each.title for each in family] + [legend.get_title() for legend in legends]
+    written = [title for title in titles if title.get_text()]
+    assert len(written) == 1
+    box = written[0].get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+    assert box.y1 <= figure.bbox.y1
+    assert box.height < figure.bbox.height / 3

@@ -103,6 +103,16 @@ def test_a_model_without_predictions_shows_the_simulated_contexts() -> None:
         profiles(grid, context={"rate": 0.0, "shift": "noon"})
 
 
+def test_an_unknown_context_is_refused_where_there_is_nothing_else_to_hold() -> None:
+    study = Study(small_problems.table(), initial=2).run(40)
+    assert profiles(study, context={"x": 0.25}).held == {}
+    with pytest.raises(InputError, match="unknown context {'x': 99"):
+        plot_profiles(study, context={"x": 99.0})
+    labels = Study(Problem(list("ABC"), [0.0, 1.0], lambda a, c, seed: float(seed % 7)), initial=2).run(20)
+    with pytest.raises(InputError, match=r"unknown context 99\.0"):
+        profiles(labels, context=99.0)
+
+
 def test_what_cannot_be_shown_is_refused() -> None:
     study = grid_study()
     with pytest.raises(InputError, match="unknown context coordinate 'rats'.* Did you mean 'rate'"):

@@ -17,6 +17,7 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     Shades go by the square root, so that one favoured pair does not hide the others. ``theme`` is "light" or
     "dark".
     """
+    style.require_study(study)
     spent = curves.allocation(study)
     rows, columns, values, upwards = spent.alternatives, spent.contexts, spent.count, True
     if curves.coordinate(study.problem) is None:
@@ -29,7 +30,7 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     tables.name(sheet.ax, rows, columns)
     tables.write(sheet.ax, values.astype(str), shades(norm(values)))
     tables.bar(sheet.ax, image, "replications", ticks=spent.ticks)
-    style.headline(sheet.ax, f"{study.problem.name}: where {values.sum():,} replications went")
+    style.headline(sheet.ax, style.titled(study.problem.name, f"where {values.sum():,} replications went"))
     return style.finish(sheet)
 
 

@@ -30,6 +30,7 @@ class Contention:
 
 def contenders(study: Study, *, level: float = 0.95) -> Contention:
     """Return, in reading order, who is in the fewest alternatives whose P(best) sum to the level."""
+    style.require_study(study)
     level = finite("level", level, above=0, below=1)
     problem = study.problem
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
@@ -76,7 +77,7 @@ def plot_contention(
     shown = np.where(np.isfinite(values), values, 0.0)
     texts = np.where(np.isfinite(values), np.char.mod("%.2f", shown), "")
     written = tables.write(sheet.ax, texts, style.shades(sheet.theme)(shown))
-    title = f"{study.problem.name}: alternatives in the running ({level:.0%})"
+    title = style.titled(study.problem.name, f"alternatives in the running ({level:.0%})")
     if along:
         _sizes_above(sheet, found, title)
     else:

@@ -28,6 +28,7 @@ def plot_model_check(
     named, the worst first, and the title says so. With ``values="residual"`` bars of two standard deviations
     of the prediction take the place of the band. ``theme`` is "light" or "dark".
     """
+    style.require_study(study)
     if values not in VALUES:
         raise unknown_name("values", values, VALUES)
     check = model_check.of_study(study)
@@ -38,9 +39,9 @@ def plot_model_check(
     sheet.ax.set_xlabel("predicted from all other pairs", fontsize=LABEL)
     sheet.ax.set_ylabel(VALUES[values], fontsize=LABEL)
     style.bare(sheet.ax)
-    verdict = "the model fits" if check.fits else "the model does not fit"
     flagged = f", {check.n_flagged} of {len(check.pairs)} pairs flagged" if check.n_flagged else ""
-    style.headline(sheet.ax, f"{study.problem.name}: {verdict} (RMS z {check.rms:.2f}{flagged})")
+    said = f"{check.verdict} (RMS z {check.rms:.2f}{flagged})"
+    style.headline(sheet.ax, style.titled(study.problem.name, said))
     return style.finish(sheet)
 
 

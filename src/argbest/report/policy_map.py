@@ -25,8 +25,9 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     two coordinates are a map: a colour per alternative, the deeper the surer. All others are the rows of a
     table. Undecided contexts, P(best) < 0.95, are marked. ``theme`` is "light" or "dark".
     """
+    style.require_study(study)
     policy, curve, grid = curves.policy_map(study), curves.policy_curve(study), curves.grid(study.problem)
-    title = f"{study.problem.name}: selected alternative and P(best)"
+    title = style.titled(study.problem.name, "selected alternative and P(best)")
     if curve is not None:
         height = min(max(2.2 + 0.24 * study.problem.n_alternatives, 3.6), 10.0)
         sheet = style.sheet(ax, theme, 5.2, height)
@@ -35,7 +36,9 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     elif grid is not None:
         width, height = tables.size(grid.rows, grid.columns)
         sheet = style.sheet(ax, theme, max(width, 0.75 * len(grid.columns.labels) + 1.5), height + 0.4)
-        _draw_grid(sheet, policy, grid, f"{study.problem.name}: selected, the deeper the surer")
+        _draw_grid(
+            sheet, policy, grid, style.titled(study.problem.name, "selected alternative; deeper is surer")
+        )
     else:
         sheet = style.sheet(ax, theme, *tables.size(policy.contexts, policy.alternatives))
         _draw_rows(sheet, policy)

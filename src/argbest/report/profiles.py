@@ -50,10 +50,12 @@ def profiles(
 ) -> Profiles:
     """Return mean and interval of the alternatives that are likeliest best somewhere along a coordinate.
 
-    The other coordinates are those of ``context``, by default the one where the selection is least certain.
+    The other coordinates are those of ``context``, by default the one where the selection is least certain;
+    where there are no others it holds nothing, and must be a context of the problem.
     A numeric coordinate runs over its bounds where the model can speak of contexts never simulated, else over
     the simulated contexts. Intervals hold the mean reward with probability ``level``.
     """
+    style.require_study(study)
     leading, level = whole("leading", leading, at_least=1), finite("level", level, above=0, below=1)
     problem = study.problem
     name, here = _coordinate(problem, coordinate), _here(study, context)
@@ -101,11 +103,11 @@ def plot_profiles(
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     (_lines if found.joined else _bars)(sheet, found)
     wanted = "larger" if study.problem.goal == "max" else "smaller"
-    sheet.ax.set_ylabel(f"mean reward\n({wanted} is better)", fontsize=LABEL)
+    sheet.ax.set_ylabel(f"mean {study.problem.reward}\n({wanted} is better)", fontsize=LABEL)
     sheet.ax.set_xlabel(style.plain(found.coordinate), fontsize=LABEL)
     style.bare(sheet.ax)
     held = ", ".join(f"{n} = {curves.shorten([v])[0]}" for n, v in found.held.items())
-    title = f"{study.problem.name}: leading alternatives, {level:.0%} intervals"
+    title = style.titled(study.problem.name, f"leading alternatives, {level:.0%} intervals")
     handles, labels = sheet.ax.get_legend_handles_labels()
     style.key(sheet.ax, handles, labels, title=title + (f", at {held}" if held else ""))
     return style.finish(sheet)
@@ -171,7 +173,10 @@ def _here(study: Study, context: object) -> Item:
     axis = study.problem.contexts
     if context is None:
         return axis.item(int(np.argmin(study.certificate().pcs)))
-    return axis.rows(context).item(0)
+    here = axis.rows(context).item(0)
+    if len(axis.coordinates) == 1:  # it holds nothing, so a wrong one would go unnoticed
+        axis.index(here)
+    return here
 
 
 def _believed(

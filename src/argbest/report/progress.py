@@ -22,6 +22,7 @@ def progress(study: Study, measure: str = "pcs_e", *, points: int = 12) -> Band:
     of the opportunity cost, both given the data of that time; PCS_M has none. The last point is today's
     certificate.
     """
+    style.require_study(study)
     if measure not in _OF_STUDY:
         raise unknown_name("measure of a study", measure, _OF_STUDY)
     frame = history.of_study(study, points=points)
@@ -56,5 +57,5 @@ def plot_progress(
     sheet.ax.set_ylabel(NAMES[measure], fontsize=LABEL)
     style.bare(sheet.ax)
     interval = "" if measure == "pcs_m" else f", {history.LEVEL:.0%} interval"
-    style.headline(sheet.ax, f"{band.label}: {NAMES[measure]} as certified{interval}")
+    style.headline(sheet.ax, style.titled(band.label, f"{NAMES[measure]} as certified{interval}"))
     return style.finish(sheet)

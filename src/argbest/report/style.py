@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from argbest.errors import ArgbestError, InputError, unknown_name
 from argbest.report.curves import middle_cut
+from argbest.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,8 @@ DASHES: tuple[Any, ...] = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 TITLE, LABEL, TICK = 9.5, 9.0, 8.0  # points
 _WIDTH = 0.56  # of a letter, in units of its size
-_ACROSS = 0.74  # of the figure's width: a title stands above the axes, which are narrower
+_NAME = 60  # letters of a problem's name that a title shows
+_ACROSS = 0.7  # of the figure's width: a title stands above the axes, which are narrower
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,15 @@ class Sheet(NamedTuple):
     theme: Theme
     figure: bool  # it is a figure of its own
     painted: bool  # all its text and lines take the colours of the theme
+
+
+def require_study(given: object) -> None:
+    """Refuse what a picture of a study cannot be drawn of."""
+    if not isinstance(given, Study):
+        raise InputError(
+            f"got {type(given).__name__}; expected a study: argbest.Study(...), or argbest.Study.load(...) "
+            "of a stored one."
+        )
 
 
 def sheet(ax: "Axes | None", theme: str | None, width: float, height: float) -> Sheet:
@@ -169,9 +180,25 @@ def headline(ax: "Axes", text: str) -> None:
 
 
 def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
-    """Return text in lines no wider than the figure."""
-    room = _ACROSS * points(ax)[2] / (_WIDTH * size)
-    return plain(textwrap.fill(text, max(int(room), 12)))
+    """Return text in as few lines as fit the width of the figure, measured in its font, and about as long."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    room, font = _ACROSS * points(ax)[2], FontProperties(size=size)
+    letters = max(int(room / (0.4 * size)), 12)
+    lines = textwrap.wrap(text, letters)
+    while letters > 5 and any(
+        text_to_path.get_text_width_height_descent(line, font, False)[0] > room for line in lines
+    ):
+        lines = textwrap.wrap(text, letters := letters - 1)
+    while letters > 5 and len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines):
+        lines = shorter  # no last line of one word
+    return plain("\n".join(lines))
+
+
+def titled(name: str, text: str) -> str:
+    """Return a title that begins with the name of a problem, shortened where it would crowd the picture."""
+    return f"{middle_cut(name, _NAME)}: {text}"
 
 
 def points(ax: "Axes") -> tuple[float, float, float]:

@@ -74,9 +74,9 @@ def allocation_problem(
     outbreak = Outbreak() if outbreak is None else checked_outbreak(outbreak)
     rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
     runs = OutbreakRuns(outbreak, rows, columns, _shares(rows, outbreak), _conditions(columns, outbreak))
-    known = {} if table is None else tables.truth(runs, table)
-    named: dict[str, Any] = {"name": name, "description": description, "reward": "people infected"}
-    return Problem(rows, columns, runs, goal="min", **named, **known)
+    options: dict[str, Any] = {} if table is None else dict(tables.truth(runs, table))
+    options |= {"name": name, "description": description, "reward": "people infected"}
+    return Problem(rows, columns, runs, goal="min", **options)
 
 
 def _shares(axis: Axis, outbreak: Outbreak) -> Array:
