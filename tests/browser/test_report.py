@@ -1,6 +1,7 @@
 """The report page as its readers use it: by mouse, by keyboard, on paper, and with labels that mean harm."""
 
 import csv
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def slide(page: Any, value: float) -> None:
 def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study) -> None:
     assert page.heard == []
     assert page.title() == "line"
-    assert page.locator("#answer").inner_text().startswith("Of 5 contexts choose alternative ")
+    assert page.locator("#answer").inner_text().startswith("Choose alternative ")
     titles = page.locator("h2").all_inner_texts()
     assert titles == [
         "Decisions",
@@ -107,6 +108,20 @@ def test_the_decisions_can_be_taken_away_to_the_last_digit(page: Any, study: Stu
     )
 
 
+def test_texts_that_a_spreadsheet_would_work_out_are_kept_from_it(open_page: Open, tmp_path: Path) -> None:
+    labels = ["=1+1", "+a", "-b", "@c", "\td", "\re", "plain", "-1.5", "a=b"]
+    truth = -9.0 * np.eye(9)[:, :1] - np.arange(9.0)[:, None] * np.array([[1.0, 2.0]])
+    study = told(Problem(labels, [-1.0, 2.0]), truth, model="gp", policy="equal")
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    frame = saved(page, "certainty")
+    safe = ["'=1+1", "'+a", "'-b", "'@c", "'\td", "'\re", "plain", "-1.5", "a=b"]
+    assert list(frame.columns[1:]) == safe
+    decided = saved(page, "decisions")
+    assert decided["context"].tolist() == [-1.0, 2.0]  # numbers stay as they are
+    assert decided["mean"].tolist() == study.selection()["mean"].tolist()
+    assert decided["mean"].max() < 0.0
+
+
 def test_probabilities_and_allocation_can_be_taken_away(page: Any, study: Study) -> None:
     chance = study.certificate().best_probability
     np.testing.assert_array_equal(saved(page, "certainty").iloc[:, 1:].to_numpy(), chance.T)
@@ -142,6 +157,20 @@ def test_a_simulated_context_may_be_chosen_from_a_list(page: Any) -> None:
     page.get_by_label("A simulated context").select_option(label="7")
     page.wait_for_function("() => argbest.current.context[0] === 7")
     assert page.locator("#box-0").input_value() == "7"
+
+
+@pytest.mark.parametrize("move", ["slider", "box", "chart"])
+def test_the_list_of_simulated_contexts_names_none_that_is_no_longer_shown(page: Any, move: str) -> None:
+    chosen = page.get_by_label("A simulated context")
+    chosen.select_option(label="7")
+    assert chosen.input_value() != ""
+    if move == "slider":
+        slide(page, 2.5)
+    elif move == "box":
+        page.locator("#box-0").fill("2.5")
+    else:
+        page.locator("#explore .u-over").click()
+    assert chosen.input_value() == ""
 
 
 def test_the_keyboard_reaches_the_slider_the_chart_and_its_table(page: Any) -> None:
@@ -227,11 +256,65 @@ def test_hostile_labels_are_only_text(open_page: Open, tmp_path: Path) -> None:
     assert page.locator("img, body b, body i").count() == 0
     assert page.locator("script").count() == 2
     frame = saved(page, "decisions")
-    assert set(frame["selected"]) <= set(HOSTILE)
+    assert set(frame["selected"]) == {"'=1+1"}
     assert set(frame["context.<b>day</b>"]) == set(DAYS)
-    assert list(saved(page, "certainty").columns[1:]) == list(HOSTILE)
+    assert list(saved(page, "certainty").columns[1:]) == [*HOSTILE[:3], "'=1+1"]
     assert "<img src=x onerror=window.hacked=6>" in page.locator("#failures").inner_text()
     assert page.title() == "<script>window.hacked=4</script>"
+    assert page.heard == []
+
+
+# Redraw all charts, and gather the horizontal texts of each: what, and where from left to right and from
+# top to bottom, in pixels of a canvas that is so wide.
+TEXTS = """async () => {
+  const found = new Map(), original = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const at = this.getTransform();
+    if (Math.abs(at.b) < 1e-9) {
+      const wide = this.measureText(text).width;
+      const from = { center: 0.5, right: 1, end: 1 }[this.textAlign] || 0;
+      const left = at.a * x + at.e - from * wide, top = at.d * y + at.f;
+      if (!found.has(this.canvas)) found.set(this.canvas, []);
+      found.get(this.canvas).push([text, left, left + wide, top, this.textAlign]);
+    }
+    return original.apply(this, arguments);
+  };
+  dispatchEvent(new Event("beforeprint"));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  CanvasRenderingContext2D.prototype.fillText = original;
+  return [...found].map(([canvas, texts]) => ({ wide: canvas.width, texts }));
+}"""
+
+
+def read_tick(text: str) -> float | None:
+    found = number(text.replace(",", "").replace("\N{MINUS SIGN}", "-"))
+    return found if isinstance(found, float) else None
+
+
+@pytest.mark.parametrize("width", [1100, 400])
+@pytest.mark.parametrize(("unit", "size"), [(1e-6, 1e9), (1e9, 1e-6), (1.0, 1.0), (1e5, 123_456.0)])
+def test_ticks_can_be_read_in_any_unit(
+    open_page: Open, tmp_path: Path, unit: float, size: float, width: int
+) -> None:
+    x = np.linspace(1.0, 2.0, 5)
+    truth = size * (1.0 + 0.1 * np.stack([np.sin(3 * x), np.cos(3 * x)]))
+    problem = Problem(["a", "b"], [{"x": float(v)} for v in unit * x])
+    study = told(problem, truth, model="gp", policy="equal", spread=0.01 * size)
+    page = open_page(write_report(study, tmp_path / "report.html"), width=width)
+    charts = page.evaluate(TEXTS)
+    assert len(charts) == 2  # profiles and model check
+    for chart in charts:
+        ticks = [(read_tick(each[0]), *each) for each in chart["texts"] if read_tick(each[0]) is not None]
+        across = sorted((tick for tick in ticks if tick[5] == "center"), key=lambda tick: tick[2])
+        upward = sorted((tick for tick in ticks if tick[5] != "center"), key=lambda tick: -tick[4])
+        for axis in (across, upward):
+            values = np.array([tick[0] for tick in axis])
+            assert len(values) >= 2
+            steps = np.diff(values)
+            np.testing.assert_allclose(steps, steps[0], rtol=1e-2)  # exact, and none twice
+            assert steps[0] > 0
+        assert all(tick[2] >= 0 and tick[3] <= chart["wide"] for tick in ticks)
+        assert all(one[3] + 4 <= two[2] for one, two in itertools.pairwise(across))
     assert page.heard == []
 
 
@@ -253,6 +336,25 @@ def test_the_night_is_dark_and_paper_is_white(open_page: Open, study: Study, tmp
     assert page.evaluate(ink) == "#12161b"
     assert page.pdf(format="A4").startswith(b"%PDF")
     assert page.heard == []
+
+
+def test_headings_and_remarks_stay_with_what_follows_on_paper(page: Any) -> None:
+    page.emulate_media(media="print")
+    styles = "(all) => all.map((each) => getComputedStyle(each)"
+    after = page.locator("h2, h3, .remark").evaluate_all(f"{styles}.breakAfter)")
+    assert set(after) == {"avoid"}
+    assert set(page.locator("figure").evaluate_all(f"{styles}.breakInside)")) == {"avoid"}
+
+
+def test_pairs_that_are_set_aside_are_shown_with_the_failures(open_page: Open, tmp_path: Path) -> None:
+    study = Study(Problem(["a", "b"], ["Mon", "<b>Tue</b>"]), initial=1, model="gp", policy="equal")
+    while study.n_waiting or not study.set_aside:
+        trial = study.ask(1)[0]
+        study.fail(trial, "no") if trial.pair == (1, 1) else study.tell(trial, [1.0, 2.0 + trial.pair[0]])
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    words = "1 pair is set aside after failing again and again: b in context <b>Tue</b>."
+    assert words in page.locator("#failures").inner_text()
+    assert "b could not be simulated in context <b>Tue</b>." in page.locator("#answer").inner_text()
 
 
 def test_a_page_may_be_rendered_again_from_a_newer_payload(page: Any) -> None:

@@ -5,10 +5,10 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,57 +53,6 @@ class Reader(HTMLParser):
             self.scripts[-1] += data
 
 
-def plain_study(truth: list[list[float]], contexts: list[Any], **options: Any) -> Study:
-    alternatives = [f"option {k}" for k in range(len(truth))]
-    return told(Problem(alternatives, contexts, name="plain"), np.array(truth), model="gp", **options)
-
-
-def test_the_answer_names_the_one_alternative_that_is_best_everywhere() -> None:
-    study = plain_study([[9.0, 9.0, 9.0], [0.0, 0.0, 0.0]], [1.0, 2.0, 3.0])
-    assert payload(study)["answer"] == [
-        "Choose option 0 in every one of the 3 contexts.",
-        "After 18 replications these choices are best with probability above 0.999 on average over "
-        "contexts and above 0.999 in the worst.",
-        "All contexts are decided with probability 0.95 or more.",
-    ]
-
-
-def test_the_answer_of_a_single_context_is_a_single_choice() -> None:
-    answer = payload(plain_study([[9.0], [0.0]], ["now"]))["answer"]
-    assert answer[0] == "Choose option 0."
-    assert answer[1] == "After 6 replications this is best with probability above 0.999."
-
-
-def test_the_answer_counts_contexts_and_names_those_that_are_open() -> None:
-    study = plain_study([[9.0, 9.0, 0.0], [0.0, 0.0, 0.1]], ["Mon", "Tue", "Wed"])
-    first, _, last = payload(study)["answer"]
-    chosen = study.selection()["selected"].tolist()
-    assert chosen[:2] == ["option 0", "option 0"]
-    assert first == "Of 3 contexts choose option 0 in 2 and option 1 in 1."
-    assert last == "1 of 3 contexts stay below probability 0.95: Wed."
-
-
-def test_many_choices_are_summed_up() -> None:
-    truth = np.where(np.eye(5, dtype=bool), 9.0, 0.0)
-    truth[:, 4] = truth[:, 3]
-    study = plain_study(truth.tolist(), list("abcde"), spread=0.01)
-    assert payload(study)["answer"][0] == (
-        "The best choice depends on the context: 4 of 5 alternatives are chosen somewhere, option 3 most "
-        "often, in 2 of 5 contexts."
-    )
-
-
-def test_alternatives_that_are_numbers_are_called_alternatives() -> None:
-    problem = Problem([{"servers": 2}, {"servers": 3}], ["Mon", "Tue"])
-    study = told(problem, np.array([[9.0, 0.0], [0.0, 9.0]]), model="gp")
-    assert payload(study)["answer"][0] == "Of 2 contexts choose alternative 2 in 1 and alternative 3 in 1."
-
-
-def test_nothing_decided_is_said_so() -> None:
-    answer = payload(plain_study([[0.0, 0.0], [0.0, 0.0]], [1.0, 2.0], spread=5.0))["answer"]
-    assert answer[2] == "No context is decided with probability 0.95 yet."
-
-
 def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:
     study = mixed()
     data, selection, certificate = payload(study), study.selection(), study.certificate()
@@ -125,15 +74,39 @@ def test_the_model_check_is_the_study_s() -> None:
     assert (data["rms"], data["limit"], data["fits"]) == (found.rms, found.limit, found.fits)
     assert data["verdict"].lower() == f"{found}.".lower()
     assert len(data["rows"]) == data["total"] == len(found.pairs)
+    assert data["shown"] == ""
 
 
-def test_of_very_many_pairs_those_that_fit_worst_are_kept_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "MOST_PAIRS", 3)
+@pytest.mark.parametrize(
+    ("n_flagged", "which"),
+    [
+        (0, "all that are flagged, and an even sample of the others."),
+        (3, "all that are flagged, and an even sample of the others."),
+        (5, "all that are flagged."),
+        (9, "an even sample of the 9 that are flagged."),
+    ],
+)
+def test_of_very_many_pairs_the_flagged_and_an_even_sample_are_kept_in_order(
+    monkeypatch: pytest.MonkeyPatch, n_flagged: int, which: str
+) -> None:
+    monkeypatch.setattr(studies, "MOST_PAIRS", 5)
     study = line()
-    data, pairs = payload(study)["check"], model_check.of_study(study).pairs
-    kept = pairs.loc[np.sort(np.argsort(-pairs["z"].abs().to_numpy())[:3])]
-    assert [row[data["columns"].index("z")] for row in data["rows"]] == kept["z"].tolist()
-    assert data["total"] == 20
+    found = model_check.of_study(study)
+    size = found.pairs["z"].abs()
+    pairs = found.pairs.assign(flagged=size.rank(ascending=False) <= n_flagged)
+    monkeypatch.setattr(model_check, "of_study", lambda _: replace(found, pairs=pairs))
+    data = payload(study)["check"]
+    kept = pd.DataFrame(data["rows"], columns=data["columns"])
+    place = [int(np.flatnonzero(pairs["z"] == z)[0]) for z in kept["z"]]
+    assert place == sorted(set(place))
+    assert (len(kept), data["total"]) == (5, 20)
+    assert kept["flagged"].sum() == min(n_flagged, 5)
+    rest = pairs["z"][~pairs["flagged"]].sort_values().to_numpy()
+    if n_flagged < 5:
+        steps = np.diff(np.searchsorted(rest, np.sort(kept["z"][~kept["flagged"]])))
+        assert steps.sum() == len(rest) - 1  # both ends
+        assert steps.max() - steps.min() <= 1
+    assert data["shown"] == f"Shown are 5 of 20 pairs: {which}"
 
 
 def test_a_model_that_cannot_be_checked_says_why() -> None:

@@ -12,7 +12,7 @@ from argbest.errors import ArgbestError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from argbest.experiment import Results
+    from argbest.experiment import Experiment, Results
 
 
 @click.command()
@@ -102,7 +102,7 @@ def compare(
     else:
         _show(results, summary, samples=samples, delta=delta)
     if out is not None:
-        _write(results, summary, out, quiet=as_json)
+        _write(results, summary, out, how=_how(experiment, results), quiet=as_json)
 
 
 def _show(results: "Results", summary: "pd.DataFrame", *, samples: int, delta: float) -> None:
@@ -131,13 +131,37 @@ def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
     return [f"{value:{form}}" + ("" if math.isnan(error) else f"±{error:{form}}") for value, error in pairs]
 
 
-def _write(results: "Results", summary: "pd.DataFrame", out: Path, *, quiet: bool) -> None:
+def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
+    """Return names and values of everything that somebody needs to compute it again."""
+    from argbest.cli.command_line import command_line
+    from argbest.report.page import versions
+
+    begun = results.runs.groupby("contender", sort=False)["n_initial"].first()
+    sizes = ", ".join(f"{n:,}" for n in dict.fromkeys(begun.astype(int).tolist()))
+    each = "as the problem has it" if experiment.initial is None else f"{experiment.initial} of every pair"
+    return {
+        "problem": results.problem,
+        "contenders": ", ".join(f"{label} (model {model})" for label, model in results.models.items()),
+        "samples": f"{experiment.samples:,} after the initial design",
+        "initial design": f"{each}: {sizes} replications",
+        "refit every": f"{experiment.refit_every} samples",
+        "macro-replications": results.macroreps,
+        "weights of contexts": experiment.weights,
+        "good within": f"{experiment.delta:g} of the best",
+        "seed": results.seed,
+        "versions": versions(),
+        "command": command_line(),
+    }
+
+
+def _write(
+    results: "Results", summary: "pd.DataFrame", out: Path, *, how: dict[str, object], quiet: bool
+) -> None:
     """Write the summary, a page and, where matplotlib is there, the curves; say where they are."""
     from argbest.report import comparison
     from argbest.report.page import write_comparison
 
     summary.to_csv(out / "summary.csv", index=False)
-    how = {"seed": results.seed, "macro-replications": results.macroreps}
     page = write_comparison(summary, out / "index.html", title=results.problem, how=how)
     written = [out / "summary.csv", page]
     try:

@@ -1,5 +1,6 @@
 """`argbest paper`: the experiments of the paper, regenerated."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,21 @@ import click
 from argbest.cli.terminal import prepare, say, table
 
 if TYPE_CHECKING:
-    from argbest.paper.plan import Outcome
+    from argbest.paper.plan import Outcome, Plan
+
+# Macro-replications and samples of a part if nothing is asked for; None where it has no such number.
+_USUAL: dict[str, tuple[int | None, int | None]] = {
+    "fig1": (None, None),
+    "fig2": (100, 2_000),
+    "table1": (20, 1_000),
+    "convergence": (100, 2_000),
+    "models": (100, 500),
+    "covid-epidemic": (100, None),
+    "fig3": (50, 4_616),
+    "fig4": (50, 4_616),
+    "covid-models": (50, 2_000),
+}
+_AT_MOST = ("table1",)  # asking for more than usual changes nothing
 
 
 @click.command()
@@ -81,12 +96,29 @@ def paper(
     )
     for name in PARTS if part == ALL else (part,):
         click.echo(f"argbest: {name}", err=True)
-        _show(PARTS[name](plan), out / f"{name}.html")
+        _show(PARTS[name](plan), out / f"{name}.html", how=_how(name, plan))
     if docs is not None:
         click.echo(f"page: {write_page(out, docs)}")
 
 
-def _show(outcome: "Outcome", page: Path) -> None:
+def _how(part: str, plan: "Plan") -> dict[str, object]:
+    """Return names and values of everything that somebody needs to compute a part again."""
+    from argbest.cli.command_line import command_line
+    from argbest.report.page import versions
+
+    numbers = {}
+    asked = {"macro-replications": plan.macroreps, "samples": plan.samples}
+    for (name, given), usual in zip(asked.items(), _USUAL[part], strict=True):
+        if usual is not None:
+            most = usual if part in _AT_MOST else math.inf
+            numbers[name] = f"{usual if given is None else min(given, most):,}"
+    if "samples" in numbers:
+        numbers["samples"] += " after the initial design"
+    rest = {"seed": plan.seed, "versions": versions(), "command": command_line()}
+    return {"part": part, **numbers, **rest}
+
+
+def _show(outcome: "Outcome", page: Path, *, how: dict[str, object]) -> None:
     """Print what was found, and write it as a page too."""
     from argbest.report.page import write_outcome
 
@@ -96,7 +128,12 @@ def _show(outcome: "Outcome", page: Path) -> None:
     say(*outcome.notes)
     click.echo("written:")
     written = write_outcome(
-        page, title=outcome.title, table=outcome.table, notes=outcome.notes, written=outcome.written
+        page,
+        title=outcome.title,
+        table=outcome.table,
+        notes=outcome.notes,
+        written=outcome.written,
+        how=how,
     )
     for path in (*outcome.written, written):
         click.echo(f"  {path}")

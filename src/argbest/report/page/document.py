@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import json
+import platform
 import re
 from importlib.metadata import version
 from importlib.resources import files
@@ -73,6 +74,12 @@ def write(payload: Plain, path: Path) -> Path:
 def embedded(payload: Plain) -> str:
     """Return the payload as JSON that cannot end the script element it stands in."""
     return json.dumps(payload, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
+
+
+def versions() -> str:
+    """Return the versions of what a page was computed with."""
+    named = ", ".join(f"{name} {version(name)}" for name in ("argbest", "numpy", "scipy"))
+    return f"{named}, Python {platform.python_version()}"
 
 
 def content_policy(code: str) -> str:

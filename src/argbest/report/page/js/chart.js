@@ -5,6 +5,7 @@
   const { element, number } = argbest.text;
   const COLOURS = 8; // as many as the style sheet names
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+  const LEAST_ROOM = 50; // pixels beside a chart
   const charts = new Set();
 
   function style(name) {
@@ -12,6 +13,37 @@
   }
 
   const colour = (i) => style(`--line-${i % COLOURS}`);
+
+  /** Texts of ticks, with as many digits as tell them exactly: large and small ones with an exponent. */
+  function tickTexts(ticks) {
+    const known = ticks.filter((tick) => tick !== null);
+    const largest = Math.max(...known.map(Math.abs), 0);
+    const step = Math.min(...known.slice(1).map((tick, i) => tick - known[i]), largest);
+    const exponent = largest >= 1e6 || largest < 1e-3;
+    const write = (tick, digits) => {
+      if (tick === null) return "";
+      if (Math.abs(tick) < 1e-9 * largest || tick === 0) return "0";
+      return exponent ? tick.toExponential(digits - 1).replace("e+", "e") : number(tick, Math.max(digits, 4));
+    };
+    const exact = (digits) =>
+      known.every((tick) => Math.abs(Number(write(tick, digits).replaceAll(",", "")) - tick) < 1e-3 * step);
+    let digits = 1;
+    while (digits < 15 && !exact(digits)) digits++;
+    return ticks.map((tick) => write(tick, digits));
+  }
+
+  /** The room that an axis needs beside the chart for the longest of its texts. */
+  function room(u, texts, side, cycle) {
+    const axis = u.axes[side];
+    if (cycle > 1) return axis._size; // measured already; measuring again might go on for ever
+    if (!texts) return LEAST_ROOM;
+    u.ctx.save();
+    u.ctx.font = axis.font[0];
+    const longest = Math.max(0, ...texts.map((each) => u.ctx.measureText(each).width));
+    u.ctx.restore();
+    const wide = Math.ceil(longest / (devicePixelRatio || 1));
+    return Math.max(LEAST_ROOM, wide + axis.ticks.size + axis.gap + 2);
+  }
 
   /**
    * A chart that is drawn by `draw(spec)`: {title, x: {label, values}, y: {label, range}, lines, mark, bars}.
@@ -82,15 +114,17 @@
         ticks: { stroke: grid },
         font: "12px system-ui, sans-serif",
         labelFont: "12px system-ui, sans-serif",
+        values: (_, ticks) => tickTexts(ticks),
       };
       return {
         width: Math.max(canvas.clientWidth || 600, 240),
         height,
         scales: { x: { time: false }, y: spec.y.range ? { range: spec.y.range } : {} },
         axes: [
-          { ...axis, label: spec.x.label },
-          { ...axis, label: spec.y.label, size: 62, values: (_, ticks) => ticks.map((tick) => number(tick)) },
+          { ...axis, label: spec.x.label, space: 80 },
+          { ...axis, label: spec.y.label, size: room },
         ],
+        padding: [null, 40, null, null], // half of the last text on the x axis
         legend: { show: false },
         cursor: { y: false, drag: { x: !onpick, y: false } },
         series,

@@ -16,19 +16,25 @@
     const fields = kit.coordinates.map((coordinate, j) =>
       field(coordinate, j, (value) => {
         context[j] = value;
+        chosen.value = ""; // what the list names is no longer what is shown
         later();
       }),
     );
-    controls.append(chooser(), ...fields.map((each) => each.node));
+    const chosen = simulated();
+    controls.append(
+      element("label", { className: "choice" }, "A simulated context ", chosen),
+      ...fields.map((each) => each.node),
+    );
     fields.forEach((each, j) => each.set(context[j]));
     const profile = argbest.profile(host, data, predictor, (j, value) => {
       context[j] = value;
       fields[j].set(value);
+      chosen.value = "";
       later();
     });
 
     /** A list of the simulated contexts; it sets all fields at once. */
-    function chooser() {
+    function simulated() {
       const list = element(
         "select",
         {},
@@ -43,7 +49,7 @@
         });
         later();
       };
-      return element("label", { className: "choice" }, "A simulated context ", list);
+      return list;
     }
 
     let waiting = false;

@@ -130,7 +130,7 @@
       picture.draw({
         title: `posterior mean of the alternatives across ${kit.coordinates[along].name}`,
         x: { label: kit.coordinates[along].name, values: lines.values },
-        y: { label: data.goal === "min" ? "reward (less is better)" : "reward (more is better)" },
+        y: { label: `${data.reward} (${data.goal === "min" ? "less" : "more"} is better)` },
         mark: context[along],
         lines: kept.map((k) => ({
           label: data.alternatives.short[k],

@@ -176,7 +176,7 @@
     const picture = argbest.chart(host, { height: 240 });
     const reach = Math.max(found.limit * 1.15, ...sorted.map((row) => Math.abs(row[z]) * 1.1));
     picture.draw({
-      title: "z-scores of all pairs over what the other pairs predict",
+      title: "z-scores of pairs over what the other pairs predict",
       x: { label: "predicted", values: sorted.map((row) => row[place]) },
       y: { label: "z-score", range: [-reach, reach], levels: [-found.limit, found.limit] },
       lines: [
@@ -189,18 +189,10 @@
         },
       ],
     });
-    if (found.rows.length < found.total) {
-      host.append(
-        element(
-          "p",
-          {},
-          `Shown are the ${found.rows.length} pairs with the largest z-scores of ${found.total}.`,
-        ),
-      );
-    }
+    if (found.shown) host.append(element("p", {}, found.shown));
     folded(host, "The pairs as a table", (numbers) =>
       argbest.table(numbers, {
-        caption: "Every pair predicted from all others",
+        caption: "Pairs predicted from all others",
         columns: columnsOf(found),
         rows: found.rows,
         file: "model_check.csv",
@@ -220,6 +212,7 @@
         ? `${count(found.total, "trial")} gave no value; none of them enters any number above.`
         : "None.",
     );
+    if (found.set_aside) host.append(element("p", {}, found.set_aside));
     if (!found.total) return;
     if (found.rows.length < found.total)
       host.append(element("p", {}, `The last ${found.rows.length} are listed.`));

@@ -160,9 +160,11 @@
     return String(a).localeCompare(String(b), "en", { numeric: true });
   }
 
-  /** A field of a CSV line, in full precision. */
+  /** A field of a CSV line, in full precision; a text that a spreadsheet would work out is kept from it. */
   function field(value) {
-    const text = value === null || value === undefined ? "" : String(value);
+    let text = value === null || value === undefined ? "" : String(value);
+    const formula = typeof value === "string" && /^[=+\-@\t\r]/.test(text);
+    if (formula && Number.isNaN(Number(text))) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
 

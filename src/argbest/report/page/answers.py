@@ -1,0 +1,198 @@
+"""The answer of a study in sentences: what to choose, how surely, what is open, what could not be done."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby, islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from argbest.core.certificate import Certificate
+from argbest.problems.axis import Axis, Label
+from argbest.report import curves
+from argbest.study.study import Study
+
+MOST_SET_ASIDE = 100  # pairs named in the page
+_MOST_NAMED = 5  # contexts in a sentence
+_MOST_OUTRIGHT = 8  # contexts whose choices are said one by one
+
+
+def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> list[str]:
+    """Return the answer in sentences: what to choose, how surely, where that is open, what is missing."""
+    one = len(selection) == 1
+    average, worst = float(certificate.pcs_e), float(certificate.pcs_m)
+    this = "this is" if one else "these choices are"
+    over = "" if one else f" on average over contexts and {_chance(worst)} in the worst"
+    sure = (
+        f"After {count(study.n_observations, 'replication')} {this} best with probability "
+        f"{_chance(average)}{over}."
+    )
+    said = [_choice(study, selection), sure, _open(study, selection), _design(study), _impossible(study)]
+    return [sentence for sentence in said if sentence]
+
+
+def names(axis: Axis) -> dict[Any, str]:
+    """Return what to call each entry of an axis in a sentence: numbers need a word before them."""
+    word = f"{axis.kind} " if _worded(axis) else ""
+    return {label: f"{word}{name}" for label, name in zip(axis.labels, _in_words(axis), strict=True)}
+
+
+def short(axis: Axis) -> list[str]:
+    """Return a short label per entry, as `curves.row_labels`, with booleans as the page writes them."""
+    if axis.named or not axis.columns:
+        return _shorten(axis.labels)
+    return [", ".join(parts) for parts in zip(*map(_shorten, axis.columns.values()), strict=True)]
+
+
+def count(n: int, noun: str) -> str:
+    """Return texts such as "1 context" and "2,000 contexts"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def set_aside(study: Study) -> str:
+    """Return a sentence on the pairs that are not asked for any more; nothing where there are none."""
+    places = _places_aside(study)
+    total = sum(map(len, places.values()))
+    if not total:
+        return ""
+    called, where, left, parts = _called(study), _in_words(study.problem.contexts), MOST_SET_ASIDE, []
+    for k, contexts in places.items():
+        if left > 0:
+            named = [where[c] for c in contexts[:left]]
+            parts.append(f"{called[k]} in {_contexts(study, named, most=len(named))}")
+        left -= len(contexts)
+    more = f"; and {-left:,} more" if left < 0 else ""
+    are = "is" if total == 1 else "are"
+    return f"{count(total, 'pair')} {are} set aside after failing again and again: {'; '.join(parts)}{more}."
+
+
+def _choice(study: Study, selection: pd.DataFrame) -> str:
+    """Return what to choose: outright along a line of few contexts, otherwise how often."""
+    called = names(study.problem.alternatives)
+    chosen = Counter(called[label] for label in selection["selected"])
+    (first, most), n = chosen.most_common(1)[0], len(selection)
+    if n == 1:
+        return f"Choose {first}."
+    if len(chosen) == 1:
+        return f"Choose {first} in every one of the {n} contexts."
+    if n <= _MOST_OUTRIGHT and _ordered(study.problem.contexts):
+        return _outright(study, selection)
+    if len(chosen) <= 3:
+        parts = [f"{label} in {number}" for label, number in chosen.most_common()]
+        return f"Of {n} contexts choose " + ", ".join(parts[:-1]) + f" and {parts[-1]}."
+    often = f", {first} most often, in {most} of {n} contexts" if most > 1 else ""
+    return (
+        f"The best choice depends on the context: {len(chosen)} of {study.problem.n_alternatives} "
+        f"alternatives are chosen somewhere{often}."
+    )
+
+
+def _ordered(axis: Axis) -> bool:
+    """Return whether the entries are known by one number each."""
+    if len(axis.coordinates) > 1 or (axis.named and axis.columns):
+        return False
+    return not isinstance(next(iter(axis.coordinates.values()))[0], bool | str)
+
+
+def _outright(study: Study, selection: pd.DataFrame) -> str:
+    """Return the choice at every context, in order; what all have in common is said with the first.
+
+    Neighbours with the same choice are told together: "2 at rate 10 to 20 and 3 at 30".
+    """
+    contexts, alternatives = study.problem.contexts, study.problem.alternatives
+    (coordinate,) = contexts.coordinates
+    called, where, selected = names(alternatives), short(contexts), selection["selected"].tolist()
+    order = curves.side(contexts).order.tolist()
+    parts: list[str] = []
+    for label, run in groupby(order, key=lambda c: selected[c]):
+        ends = [where[c] for c in run]
+        at = ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"
+        name = called[label]
+        if parts and _worded(alternatives):
+            name = name.removeprefix(f"{alternatives.kind} ")
+        parts.append(f"{name} at {at}" if parts else f"{name} at {coordinate} {at}")
+    return f"Choose {', '.join(parts[:-1])} and {parts[-1]}."
+
+
+def _open(study: Study, selection: pd.DataFrame) -> str:
+    """Return a sentence on the contexts that are not decided yet."""
+    bar, where = curves.DECIDED, _in_words(study.problem.contexts)
+    undecided = [where[c] for c in np.flatnonzero(selection["p_best"].to_numpy(float) < bar)]
+    n = len(where)
+    if n == 1:
+        return f"It is not decided with probability {bar:g} yet." if undecided else ""
+    if not undecided:
+        return f"All contexts are decided with probability {bar:g} or more."
+    if len(undecided) == n:
+        return f"No context is decided with probability {bar:g} yet."
+    stay = "stays" if len(undecided) == 1 else "stay"
+    return f"{len(undecided)} of {n} contexts {stay} below probability {bar:g}: {_listed(study, undecided)}."
+
+
+def _design(study: Study) -> str:
+    """Return a sentence on an initial design that is not finished."""
+    if not study.n_waiting:
+        return ""
+    return f"The initial design is not finished: {count(study.n_waiting, 'simulation')} of it to come."
+
+
+def _impossible(study: Study) -> str:
+    """Return a sentence on the alternatives that could not be simulated somewhere."""
+    places, told = _places_aside(study), study.tally.count
+    called, where = _called(study), _in_words(study.problem.contexts)
+    parts = []
+    for k, contexts in islice(places.items(), _MOST_NAMED):
+        could = "kept failing" if told[k, contexts].any() else "could not be simulated"
+        parts.append(f"{called[k]} {could} in {_contexts(study, [where[c] for c in contexts])}")
+    if not parts:
+        return ""
+    more = len(places) - len(parts)
+    text = "; ".join(parts) + (f"; so it went with {count(more, 'other alternative')}" if more else "")
+    return f"{text[0].upper() if _worded(study.problem.alternatives) else text[0]}{text[1:]}."
+
+
+def _places_aside(study: Study) -> dict[int, list[int]]:
+    """Return the contexts in which each alternative is set aside."""
+    problem, places = study.problem, dict[int, list[int]]()
+    for alternative, context in study.set_aside:
+        places.setdefault(problem.alternatives.index(alternative), []).append(problem.contexts.index(context))
+    return places
+
+
+def _called(study: Study) -> list[str]:
+    return list(names(study.problem.alternatives).values())
+
+
+def _contexts(study: Study, where: Sequence[str], *, most: int = _MOST_NAMED) -> str:
+    return f"context{'' if len(where) == 1 else 's'} {_listed(study, where, most=most)}"
+
+
+def _listed(study: Study, where: Sequence[str], *, most: int = _MOST_NAMED) -> str:
+    """Return contexts one after the other, the first ones of many."""
+    between = "; " if len(study.problem.contexts.columns) > 1 else ", "
+    return between.join(where[:most]) + (" and others" if len(where) > most else "")
+
+
+def _worded(axis: Axis) -> bool:
+    """Return whether names of this axis begin with its kind."""
+    return not (axis.named and isinstance(axis.labels[0], str))
+
+
+def _in_words(axis: Axis) -> list[str]:
+    """Return the short labels; several coordinates with their names, in brackets."""
+    if axis.named or len(axis.columns) < 2:
+        return short(axis)
+    columns = [[f"{name} {each}" for each in _shorten(values)] for name, values in axis.columns.items()]
+    return [f"({', '.join(parts)})" for parts in zip(*columns, strict=True)]
+
+
+def _shorten(values: Sequence[Label]) -> list[str]:
+    if isinstance(values[0], bool):
+        return [str(value).lower() for value in values]
+    return curves.shorten(values)
+
+
+def _chance(p: float) -> str:
+    """Return a probability with three digits; what data tell is never written as certain."""
+    return "above 0.999" if p >= 0.9995 else f"{p:.3f}"
