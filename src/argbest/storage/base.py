@@ -4,7 +4,7 @@ A study's state is a function of both, so whoever has read all events knows all 
 share a study by reading what the others have added before they add to it. Nothing told is ever changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -65,7 +65,7 @@ class Refit:
 
     n_records: int
     n_observations: int  # replications in them
-    params: Plain | None  # None once a later refit has taken its place: only the last one matters
+    params: Mapping[str, Any] | None  # plain values; None once a later refit has taken its place
 
 
 @dataclass(frozen=True)

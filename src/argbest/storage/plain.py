@@ -1,8 +1,9 @@
 """Objects as plain values that JSON can hold, and back, every number exactly."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,29 @@ def encode_fields(thing: Any) -> dict[str, Any]:
             "Use storage=None, or make it one."
         )
     return {field.name: encode(getattr(thing, field.name)) for field in fields(thing)}
+
+
+class Later(Mapping[str, Any]):
+    """The fields of a dataclass as plain values, worked out when somebody looks."""
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        return encode_fields(self._thing)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._plain[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+    def __repr__(self) -> str:
+        return repr(self._plain)
 
 
 def decode_fields(kind: type, plain: Mapping[str, Any]) -> Any:

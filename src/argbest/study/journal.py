@@ -5,9 +5,9 @@ written, and only once they are safe does the study in memory change.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -247,13 +247,11 @@ class Journal:
             events.append(Begun(n_records))
         return knowledge, following, events
 
-    def _plain(self, params: Any) -> Plain | None:
-        try:
+    def _plain(self, params: Any) -> Mapping[str, Any] | None:
+        """Return parameters as plain values; in memory nobody may ever look, and any object will do."""
+        if not isinstance(self.storage, MemoryStorage):
             return plain.encode_fields(params)
-        except InputError:
-            if isinstance(self.storage, MemoryStorage):
-                return None
-            raise
+        return plain.Later(params) if is_dataclass(params) else None
 
     def _close(self, event: Told | Failed) -> None:
         with self._in_one_piece():
