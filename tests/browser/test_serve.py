@@ -161,6 +161,7 @@ def test_a_lost_server_is_missed_and_found_again(open_live: Open, file: Path) ->
     with serving(file) as view:
         page = open_live(view.url)
         contact(page, "Live: 30 observations.")
+        page.wait_for_selector("#decisions tbody tr")  # the picture comes a moment after the count
         port = int(view.url.rsplit(":", 1)[1].rstrip("/"))
     contact(page, "No contact with the live view since")
     assert page.locator("#contact").get_attribute("data-mood") == "lost"

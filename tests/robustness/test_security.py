@@ -63,7 +63,7 @@ policy = "equal"
 initial = 1
 [run]
 budget = {len(LABELS) * len(CONTEXTS)}
-workers = 2
+workers = 1  # two programs at once would write into each other's lines of the log
 """,
         encoding="utf-8",
     )

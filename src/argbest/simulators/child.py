@@ -97,9 +97,7 @@ class Child:
             if self.alive and not at_once:
                 self._pipe.send_bytes(b"")
         self._death(grace=0.0 if at_once else _GRACE)
-        self._pipe.close()
-        with _STARTING, contextlib.suppress(ValueError):  # ValueError: it cannot even be killed
-            self._process.close()
+        self._pipe.close()  # the process object is left to the collector: multiprocessing may be joining it
 
     def _wait(self, timeout: float | None) -> bool:
         """Return whether there is something to read in time; EOFError if the child has ended."""
