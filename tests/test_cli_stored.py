@@ -118,15 +118,6 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
         assert "there is no study 'study' in" in missing.stderr
 
 
-def test_the_password_of_a_database_is_not_shown() -> None:
-    from argbest.cli.stored import resume_command, without_password
-
-    url = "postgresql://me:hush@host/lab?sslmode=require"
-    assert without_password(url) == "postgresql://me:***@host/lab?sslmode=require"
-    assert "hush" not in resume_command(url, "study")
-    assert without_password("my study.db") == "my study.db"
-
-
 def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> None:
     empty = call("status", place)
     assert empty.exit_code == 0, empty.output

@@ -10,6 +10,7 @@ import click
 
 from argbest import __version__
 from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, unknown_name
+from argbest.storage.address import concealed
 
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
@@ -29,9 +30,14 @@ class _Group(click.Group):
             with _plain_notices():
                 return super().invoke(ctx)
         except InputError as error:
-            raise _Misuse(str(error)) from error
+            raise _Misuse(concealed(str(error))) from error
         except ArgbestError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(concealed(str(error))) from error
+        except click.UsageError as error:  # an argument in a wrong place may be an address
+            plain = concealed(error.format_message())
+            if plain == error.format_message():
+                raise
+            raise click.UsageError(plain, error.ctx) from None
         except KeyboardInterrupt as interruption:
             click.echo(f"argbest: {str(interruption) or 'interrupted.'}", err=True)
             ctx.exit(_INTERRUPTED)

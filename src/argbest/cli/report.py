@@ -19,6 +19,7 @@ from argbest.cli.stored import load, of_stored_study
 )
 def report(storage: str, name: str, out: Path) -> None:
     """Write the study in STORAGE as one self-contained HTML page."""
-    shown = "a database" if "://" in storage else shlex.quote(storage)  # URLs may hold passwords
-    path = load(storage, name).report(out, command=f"argbest report {shown}")
+    from argbest.storage.address import shown
+
+    path = load(storage, name).report(out, command=shlex.join(["argbest", "report", shown(storage)]))
     click.echo(f"written: {path}")

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.stored import (
-    load,
-    of_stored_study,
-    resume_command,
-    show_answer,
-    show_troubles,
-    without_password,
-)
+from argbest.cli.stored import load, of_stored_study, resume_command, show_answer, show_troubles
 from argbest.cli.terminal import say
 from argbest.errors import InputError, StorageError
 
@@ -91,6 +84,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
             f"{error} To begin anew, remove it or name another --storage; if its simulator was mended, add "
             f"--file {shlex.quote(str(file))}. To go on with it: {again}"
         ) from error
+    click.get_current_context().call_on_close(study.close)
     _simulate(study, options, where, again, quiet=quiet)
 
 
@@ -125,10 +119,12 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
 
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
+    from argbest.storage.address import shown
+
     problem = study.problem
     click.echo(
         f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
-        f"kept in {without_password(where)}"
+        f"kept in {shown(where)}"
     )
     try:
         _go(study, options, quiet=quiet)

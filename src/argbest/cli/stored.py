@@ -35,24 +35,17 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
         from argbest.studyfile import read
 
         simulate = read(file).problem.simulate
-    return Study.load(storage, name=name, simulate=simulate)
+    study = Study.load(storage, name=name, simulate=simulate)
+    click.get_current_context().call_on_close(study.close)
+    return study
 
 
 def resume_command(storage: str, name: str, python: str | None = None) -> str:
     """Return the command that goes on with a study."""
+    from argbest.storage.address import shown
+
     options = ([] if name == "study" else ["--name", name]) + ([] if python is None else ["--python", python])
-    return shlex.join(["argbest", "resume", without_password(storage), *options])
-
-
-def without_password(storage: str) -> str:
-    """Return a path or URL as it may be shown."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        return make_url(storage).render_as_string() if "://" in storage else storage
-    except (ArgumentError, ValueError):  # opening it will say what is wrong with it
-        return "the database"
+    return shlex.join(["argbest", "resume", shown(storage), *options])
 
 
 def show_answer(study: "Study") -> None:

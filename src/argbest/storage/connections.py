@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from argbest.errors import StorageError
 from argbest.storage import place as places
+from argbest.storage.address import without_secrets
 from argbest.storage.trouble import trouble
 
 READ, WRITE = "read", "write"
@@ -47,7 +48,8 @@ class Connections:
         try:
             yield
         except SQLAlchemyError as error:
-            raise trouble(error, self.place) from error
+            plain = without_secrets(str(error), self.place.url) == str(error)
+            raise trouble(error, self.place) from (error if plain else None)
 
     @contextmanager
     def connection(self) -> Iterator[sa.Connection]:

@@ -1,6 +1,8 @@
 """From what the user gives as ``storage`` to a storage."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from argbest.errors import InputError, StorageError
 from argbest.storage.base import Storage
@@ -32,3 +34,14 @@ def open_storage(where: str | os.PathLike[str] | Storage | None = None, *, name:
         f"storage={where!r} is no storage. Give None (memory), a file name, a database URL, or an object "
         f"with the methods {', '.join(_METHODS)}."
     )
+
+
+@contextmanager
+def opened(where: str | os.PathLike[str] | Storage | None, *, name: str) -> Iterator[Storage]:
+    """Yield the storage that ``where`` means; it stays open, but lets go of everything after an exception."""
+    storage = open_storage(where, name=name)
+    try:
+        yield storage
+    except BaseException:
+        storage.close()
+        raise

@@ -2,15 +2,16 @@
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import OperationalError
 
 from argbest.errors import InputError, StorageError
+from argbest.storage.address import meant, shown, understood
 
 WAIT = 60.0  # seconds that somebody waits for a lock: others may be fitting models while they hold it
 _CONNECT = "10"  # seconds to reach a server
@@ -29,7 +30,7 @@ _SESSION = {
 class Place:
     """The address of a database; its text never shows a password."""
 
-    url: URL
+    url: URL = field(repr=False)
     path: Path | None  # of an SQLite file
 
     def __str__(self) -> str:
@@ -113,7 +114,9 @@ def place(where: object) -> Place:
         raise InputError(f"storage={where!r} names no database. Give {_FORMS}.")
     text = os.fspath(where)
     if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise InputError(f"storage={where!r} names no file. Give {_FORMS}.")
+        raise InputError(f"storage={shown(repr(where))} names no file. Give {_FORMS}.")
+    if meant(text) and "://" not in text:
+        raise InputError(f"storage= was given the address of a database, not as a URL. Give {_FORMS}.")
     if "://" not in text or isinstance(where, os.PathLike):
         return _file(text)
     return _address(text)
@@ -131,25 +134,25 @@ def _file(text: str) -> Place:
 def _address(text: str) -> Place:
     kind = text.partition("://")[0]
     if kind not in ("sqlite", *_SERVER):
-        raise InputError(f"studies are not kept in databases of the kind {kind!r}. Give {_FORMS}.")
+        strange = shown(text).partition("://")[0]
+        raise InputError(f"studies are not kept in databases of the kind {strange!r}. Give {_FORMS}.")
     if kind == "sqlite":
         return _file_url(text)
-    try:
-        url = make_url(text)
-    except (SQLAlchemyError, ValueError):  # their words may hold the password
-        url = None
-    if url is None or "@" in (url.database or "") + (url.host or ""):
+    url = understood(text)
+    if url is None:
         raise InputError(
-            f"the URL {kind}://... cannot be understood. Give {_FORMS}; write special characters of the "
-            "password as %40 for @, %3A for :, %2F for /."
-        ) from None
+            f"the URL {shown(text)} cannot be understood. Give {_FORMS}; write special characters of the "
+            "password as %40 for @, %3A for :, %2F for /, %3F for ?."
+        )
     return Place(url.set(drivername="postgresql+psycopg"), None)
 
 
 def _file_url(text: str) -> Place:
     path = text.removeprefix("sqlite:///")
     if path == text or not path or "?" in path:
-        raise InputError(f"{text!r} names no file. Write sqlite:///study.db without options, or its path.")
+        raise InputError(
+            f"{shown(text)!r} names no file. Write sqlite:///study.db without options, or its path."
+        )
     return _file(path)
 
 

@@ -1,6 +1,7 @@
 """What goes wrong with databases, in words that say what to do."""
 
 from argbest.errors import ArgbestError, StorageError
+from argbest.storage.address import without_secrets
 from argbest.storage.place import WAIT, Place
 
 _FULL = "has no room left", "Make room on the disk, then go on with the study."
@@ -27,6 +28,7 @@ _CONFLICT = (
 )
 _STRANGE = "cannot do what is needed", "If another program changed its tables, put a backup back."
 
+_MISSPELT = "has an address that cannot be used", "Check the options in the URL."
 _CROWDED = "has too many connections already", "Use fewer workers, or raise the server's limit."
 _PASSING = (_LOCKED[0], _UNREACHABLE[0], _CROWDED[0])
 
@@ -62,9 +64,7 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
     if isinstance(origin, ArgbestError):  # a value that cannot be stored, or text that cannot be read
         return origin
     what, do = _sort(origin)
-    detail = " ".join(str(origin).split())
-    if place.url.password:
-        detail = detail.replace(str(place.url.password), "***")
+    detail = without_secrets(" ".join(str(origin).split()), place.url)
     found = StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
     found.transient = what in _PASSING
     return found
@@ -73,6 +73,10 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
 def _sort(origin: BaseException) -> tuple[str, str]:
     sign = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
     if sign is None:
-        cut_off = type(origin).__name__ in ("OperationalError", "ConnectionTimeout")
-        return _UNREACHABLE if cut_off else _STRANGE
+        kinds = {
+            "OperationalError": _UNREACHABLE,
+            "ConnectionTimeout": _UNREACHABLE,
+            "ProgrammingError": _MISSPELT,
+        }
+        return kinds.get(type(origin).__name__, _STRANGE)
     return next((known for start, known in _KNOWN.items() if sign.startswith(start)), _STRANGE)

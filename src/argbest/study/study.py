@@ -22,8 +22,9 @@ from argbest.policies.base import Policy
 from argbest.problems.axis import Axis, Item
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import design
+from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
-from argbest.storage.opening import open_storage
+from argbest.storage.opening import opened
 from argbest.study import definition, frames, history, model_check, posterior, runner
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
@@ -84,9 +85,9 @@ class Study:
         )
         if storage is not None:
             definition.params_type(chosen_model)
-        kept = open_storage(storage, name=name)
-        kept.create(stored)
-        self._open(kept, stored, problem, chosen_policy, chosen_model)
+        with opened(storage, name=name) as kept:
+            kept.create(stored)
+            self._open(kept, stored, problem, chosen_policy, chosen_model)
 
     @classmethod
     def load(
@@ -102,13 +103,15 @@ class Study:
 
         ``simulate`` is its simulator, where that was a function of your own; so with a policy or a model.
         """
-        kept = open_storage(storage, name=name)
-        stored = kept.definition()
-        if stored is None:
-            raise StorageError(f"there is no study {name!r} in {storage}; make it with Study(..., storage=).")
         study = cls.__new__(cls)
-        problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
-        study._open(kept, stored, problem, chosen_policy, chosen_model)
+        with opened(storage, name=name) as kept:
+            stored = kept.definition()
+            if stored is None:
+                raise StorageError(
+                    f"there is no study {name!r} in {shown(storage)}; make it with Study(..., storage=)."
+                )
+            problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
+            study._open(kept, stored, problem, chosen_policy, chosen_model)
         return study
 
     @classmethod
@@ -292,7 +295,7 @@ class Study:
         """
         from argbest.report.page import write_report  # the one look upwards: readers expect it here
 
-        return write_report(self, Path(path), command=command)
+        return write_report(self, Path(path), command=concealed(command))
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""
