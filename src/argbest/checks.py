@@ -1,10 +1,16 @@
 """Checks of numbers and switches that the user gives."""
 
+import reprlib
+from collections.abc import Sequence
+from decimal import Decimal
 from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from argbest.errors import InputError
+
+_Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
 def whole(name: str, value: object, *, at_least: int, below: int | None = None) -> int:
@@ -51,3 +57,91 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
+
+
+def real(value: object) -> float | None:
+    """Return the value as a float if it is one real number, None if it merely looks like one.
+
+    Truth values, texts, dates and complex numbers are none, and so are masked and missing values. An array
+    without dimensions stands for its entry.
+    """
+    plain: Any = value
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # of NumPy, Torch and the like
+        if np.ma.is_masked(value) or getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+            return None
+        plain = plain.item()
+    if not isinstance(plain, Real | Decimal) or isinstance(plain, bool):
+        return None
+    try:
+        return float(plain)
+    except (OverflowError, ValueError):  # a huge integer, a signalling NaN
+        return float("nan")
+
+
+def reals(given: object) -> _Array:
+    """Return a number, or numbers in lists or arrays of any depth, as an array of floats.
+
+    An InputError names the first entry that `real` does not take for a number.
+    """
+    return _reals(given, ())
+
+
+def table(what: str, given: object, shape: tuple[int, ...], *, above: float = -np.inf) -> _Array:
+    """Return a copy of the given finite numbers if they have this shape and lie above the limit."""
+    expected = (
+        f"expected numbers of shape {shape} (tables are alternatives x contexts). "
+        "Give a list, or a list of lists, in order."
+    )
+    try:
+        array = reals(given)
+    except InputError as error:
+        raise InputError(f"got {what}: {error}; {expected}") from None
+    if array.shape != shape:
+        raise InputError(f"got {what} of shape {array.shape}; {expected}")
+    wrong = ~((array > above) & np.isfinite(array))
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0].tolist())
+        limit = "" if above == -np.inf else f" above {above:g}"
+        raise InputError(f"{what} at {at} is {array[at]}; expected finite numbers{limit}. Correct it.")
+    return array
+
+
+def shown(value: object) -> str:
+    """Return a value as it prints, shortened; a foreign object may fail to print."""
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+
+
+def _reals(given: Any, where: tuple[int, ...]) -> _Array:
+    """Return `reals` of what stands in this place of what was given."""
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray):
+        if set(map(type, given)) <= {float}:  # by far the most common
+            return np.array(given, float)
+        rows = [_reals(entry, (*where, i)) for i, entry in enumerate(given)]
+        if len({row.shape for row in rows}) > 1:
+            raise InputError("some entries are numbers and some are lists, or lists of different lengths")
+        return np.array(rows)
+    if getattr(given, "shape", ()) == ():
+        number = real(given)
+        if number is None:
+            raise InputError(_remark(where, f"{shown(given)} ({type(given).__name__})", "a number"))
+        return np.array(number)
+    if np.ma.is_masked(given):
+        at = np.argwhere(np.ma.getmaskarray(given))[0].tolist()
+        raise InputError(_remark((*where, *at), "masked", "a number"))
+    array = np.asarray(given)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    if array.dtype.kind != "O":
+        raise InputError(_remark(where, f"an array of {array.dtype}", "of numbers"))
+    entries = [_reals(value, (*where, *at)) for at, value in np.ndenumerate(array)]
+    if any(entry.shape for entry in entries):
+        raise InputError("some entries are lists")
+    return np.array(entries, float).reshape(array.shape)
+
+
+def _remark(where: tuple[int, ...], found: str, expected: str) -> str:
+    place = f"entry {where[0] if len(where) == 1 else where} is {found}," if where else f"{found} is"
+    return f"{place} not {expected}"

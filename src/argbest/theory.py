@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import streams
-from argbest.checks import finite, indifference_zone, whole
+from argbest.checks import finite, indifference_zone, table, whole
 from argbest.core import allocation as core
 from argbest.core.allocation import Convergence
 from argbest.core.arrays import Array, BoolArray
@@ -68,7 +68,9 @@ def optimal_allocation(
     ``cost`` [alternative][context] of a sample: the largest min η for what it costs, the rate being per unit
     of cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
     """
-    share, rate = core.optimal_allocation(*_apart(problem, delta), cost=_costs(problem, cost))
+    share, rate = core.optimal_allocation(
+        *_apart(problem, delta), cost=None if cost is None else table("costs", cost, problem.shape, above=0)
+    )
     frame = _pairs(problem)
     frame["share"] = share.ravel()
     return StaticOptimum(frame, float(rate))
@@ -202,21 +204,6 @@ def _apart(problem: Problem, delta: float) -> tuple[Array, Array]:
     return core.separated(truth, zone), noise
 
 
-def _costs(problem: Problem, given: Sequence[Sequence[float]] | Array | None) -> Array | None:
-    """Return the costs as a table, all finite and above 0."""
-    if given is None:
-        return None
-    table = np.asarray(given)
-    if table.dtype.kind not in "iuf" or table.shape != problem.shape:
-        raise InputError(
-            f"got costs of shape {table.shape} and type {table.dtype}; expected numbers of shape "
-            f"{problem.shape} (alternatives x contexts)."
-        )
-    if not (np.isfinite(table).all() and (table > 0).all()):
-        raise InputError("the cost of a sample is a finite number above 0. Correct the table of costs.")
-    return np.asarray(table, float)
-
-
 def _right(problem: Problem, delta: float) -> BoolArray:
     """Return [alternative, context] whether selecting it is right."""
     every = np.arange(problem.n_alternatives)[:, None] + np.zeros(problem.n_contexts, np.int64)
@@ -230,20 +217,15 @@ def _shares(problem: Problem, allocation: object) -> Array:
         where = problem.alternatives.locate(given), problem.contexts.locate(given)
         if "share" not in given.columns:
             raise InputError(f"got a frame with the columns {list(given.columns)}. Add the column 'share'.")
-        table = np.zeros(problem.shape)
-        np.add.at(table, where, given["share"].to_numpy(float))
+        share = np.zeros(problem.shape)
+        np.add.at(share, where, table("share", given["share"], (len(given),)))
     else:
-        table = np.asarray(given)
-        if table.dtype.kind not in "iuf" or table.shape != problem.shape:
-            raise InputError(
-                f"got an allocation of shape {table.shape} and type {table.dtype}; expected numbers of shape "
-                f"{problem.shape} (alternatives x contexts), or a frame with the column 'share'."
-            )
-    if not (np.isfinite(table).all() and (table >= 0).all() and table.sum() > 0):
+        share = table("an allocation", given, problem.shape)
+    if not ((share >= 0).all() and share.sum() > 0):
         raise InputError(
             "an allocation holds finite shares or counts, none negative and some positive. Correct it."
         )
-    return np.asarray(table / table.sum())
+    return np.asarray(share / share.sum())
 
 
 def _pairs(problem: Problem) -> pd.DataFrame:

@@ -226,7 +226,10 @@ class Failing:
         (float("nan"), "it returned .*nan.*A reward is a finite number of at most 1e\\+150 in size"),
         (1e200, "it returned .*1e\\+200.*at most 1e\\+150"),
         (ArithmeticError("no luck"), "ArithmeticError: no luck"),
-        ("x", "ValueError"),
+        ("x", "it returned 'x', which is not one finite number"),
+        ("3.5", "it returned '3.5', which is not one finite number"),
+        (True, "it returned True, which is not one finite number"),
+        (np.ma.masked, "it returned masked, which is not one finite number"),
     ],
 )
 def test_a_failing_simulator_is_named_with_pair_and_seed(outcome: object, reason: str) -> None:

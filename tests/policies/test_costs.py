@@ -133,7 +133,7 @@ def test_costs_enter_the_theory_of_a_problem() -> None:
     with pytest.raises(InputError, match=r"costs of shape \(2,\).*expected numbers of shape \(3, 2\)"):
         theory.optimal_allocation(problem, cost=np.ones(2))
     for wrong in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(InputError, match="finite number above 0"):
+        with pytest.raises(InputError, match="expected finite numbers above 0"):
             theory.optimal_allocation(problem, cost=np.where(COST == 5.0, wrong, COST))
 
 

@@ -173,17 +173,20 @@ def test_a_bad_indifference_zone_is_refused(delta: float) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": [1, 1]}, r"weights of shape \(2,\) .* expected numbers of shape \(3,\)"),
+        ({"weights": [1, 1]}, r"weights of shape \(2,\); expected numbers of shape \(3,\)"),
         ({"weights": [1, -1, 1]}, "got weights .*; expected none negative"),
         ({"weights": [0, 0, 0]}, "got weights .*; expected none negative and a positive"),
         ({"weights": [1, float("nan"), 1]}, r"weights at \(1,\) is nan"),
-        ({"weights": ["1", "1", "1"]}, "got weights of shape"),
-        ({"weights": {"x": 1}}, r"got weights of shape \(\) and type object"),
+        (
+            {"weights": ["1", "1", "1"]},
+            r"got weights: entry 0 is '1' \(str\), not a number; expected",
+        ),
+        ({"weights": {"x": 1}}, r"got weights: \{.*\} \(dict\) is not a number"),
         ({"goal": "maximise"}, "unknown goal 'maximise'; known are max, min. Did you mean 'max'"),
-        ({"truth": [[1, 2], [3, 4]]}, r"truth of shape \(2, 2\) .* expected numbers of shape \(3, 3\)"),
+        ({"truth": [[1, 2], [3, 4]]}, r"truth of shape \(2, 2\); expected numbers of shape \(3, 3\)"),
         (
             {"truth": [[1, 2, 3], [4, 5], [6]]},
-            r"got truth of shape \(\) and type object; expected numbers of shape \(3, 3\)",
+            r"got truth: .* lists of different lengths; expected numbers of shape \(3, 3\)",
         ),
         ({"truth": np.full((3, 3), np.inf)}, r"truth at \(0, 0\) is inf"),
         ({"truth": None, "truth_se": 1.0}, "got truth_se without truth"),
@@ -191,8 +194,22 @@ def test_a_bad_indifference_zone_is_refused(delta: float) -> None:
         ({"noise_sd": -2}, "noise_sd with -2.0; a standard deviation is 0 or more"),
         ({"noise_sd": float("nan")}, "noise_sd at .* is nan"),
         ({"noise_sd": [1, 2, 3]}, r"noise_sd of shape \(3,\)"),
-        ({"noise_sd": "3"}, "noise_sd of shape"),
-        ({"noise_sd": [[1], [1, 2], [3]]}, "noise_sd of shape"),
+        ({"noise_sd": "3"}, r"got noise_sd: '3' \(str\) is not a number"),
+        ({"noise_sd": [[1], [1, 2], [3]]}, "got noise_sd: .* lists of different lengths"),
+        ({"weights": [1, True, 1]}, r"got weights: entry 1 is True \(bool\), not a number"),
+        (
+            {"weights": np.ma.array([1, 2, 3], mask=[False, False, True])},
+            "got weights: entry 2 is masked",
+        ),
+        ({"truth": np.ma.masked_less(np.eye(3), 0.5)}, r"got truth: entry \(0, 1\) is masked"),
+        ({"truth": [[1, 2, 3], [4, None, 6], [7, 8, 9]]}, r"got truth: entry \(1, 1\) is None"),
+        (
+            {"truth": [np.ma.array([1, 2, 3], mask=[True, False, False])] * 3},
+            "got truth: entry .* is masked",
+        ),
+        ({"noise_sd": np.ma.masked}, "got noise_sd: masked .* is not a number"),
+        ({"noise_sd": True}, "got noise_sd: True .* is not a number"),
+        ({"bounds": np.ma.array([0, 10], mask=[False, True])}, "a bound of 'x' is masked"),
         (
             {"simulate": "simulate.py"},
             r"got simulate='simulate.py'; expected a function simulate\(alternative",
@@ -210,6 +227,33 @@ def test_bad_alternatives_and_contexts_are_refused() -> None:
         Problem(["a"], [1, 2])
     with pytest.raises(InputError, match="duplicate context labels: 1 at positions 0 and 1"):
         Problem(["a", "b"], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.ma.array([1, 2, 3], mask=[False, True, False]), "'label' of {} 1 is masked"),
+        ([{"x": 1}, {"x": np.ma.masked}], "'x' of {} 1 is masked"),
+        (pd.DataFrame({"x": [1, pd.NA, 3]}), "'x' of {} 1 is <NA>"),
+        (["a", pd.NaT], "'label' of {} 1 is NaT"),
+        ([1, "2"], r"'label' of {} 1 is '2' \(text\), that of {} 0 is 1 \(number\)"),
+    ],
+    ids=repr,
+)
+def test_masked_missing_and_mixed_labels_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message.format("alternative", "alternative")):
+        Problem(given, [1, 2])
+    with pytest.raises(InputError, match=message.format("context", "context")):
+        Problem(["a", "b"], given)
+
+
+@pytest.mark.parametrize("value", [np.ma.masked, pd.NA, pd.NaT, True, "1", None, 1 + 1j], ids=repr)
+@pytest.mark.parametrize("column", ["value", "n"])
+def test_a_frame_with_something_else_than_numbers_has_no_tally(value: Any, column: str) -> None:
+    frame = pd.DataFrame({"alternative": ["B", "A"], "context.x": [3.0, 9.0], "value": 1.0, "n": 1})
+    frame[column] = pd.Series([1.0, value], dtype=object)
+    with pytest.raises(InputError, match=f"row 1 of the frame has {column} .*must be a finite number"):
+        problem().tally(frame)
 
 
 def test_the_simulator_is_kept_as_given() -> None:

@@ -13,7 +13,7 @@ def test_those_in_the_running_are_the_fewest_that_reach_the_level() -> None:
     study = Study(Problem(["b", "c", "a"], [3.0, 1.0, 2.0]), initial=1)
     values = np.random.default_rng(0).normal(0, 0.3, (3, 3))
     for trial in study.ask(9):
-        study.tell(trial, (float(values[trial.pair]), 1.0, 4))
+        study.tell(trial, mean=float(values[trial.pair]), variance=1.0, n=4)
     found = contenders(study, level=0.8)
     chance = study.certificate().best_probability[:, [1, 2, 0]]  # contexts by size
     for c in range(3):
@@ -41,7 +41,7 @@ def test_bars_above_a_coordinate_count_the_alternatives_left() -> None:
 def test_numbers_beside_a_table_count_the_alternatives_left() -> None:
     study = Study(Problem(["A", "B"], ["x", "y"]), initial=1)
     for trial in study.ask(4):
-        study.tell(trial, (float(trial.pair == (0, 0)) * 9.0, 1.0, 20))
+        study.tell(trial, mean=float(trial.pair == (0, 0)) * 9.0, variance=1.0, n=20)
     ax: Any = plot_contention(study)
     (beside,) = ax.child_axes
     assert [label.get_text() for label in beside.get_yticklabels()] == ["1", "2"]

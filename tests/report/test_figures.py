@@ -86,7 +86,7 @@ def test_decided_and_undecided_contexts_are_marked_apart() -> None:
     study = Study(Problem(["A", "B"], ["clear", "open"]), initial=1)
     means = np.array([[9.0, 0.0], [0.0, 0.0]])
     for trial in study.ask(4):
-        study.tell(trial, (float(means[trial.pair]), 1.0, 20))
+        study.tell(trial, mean=float(means[trial.pair]), variance=1.0, n=20)
     assert (study.selection()["p_best"] >= 0.95).tolist() == [True, False]
     ax: Any = plot_policy_map(study)
     decided, undecided = (c.get_offsets()[:, 1].tolist() for c in ax.collections[:2])
@@ -122,7 +122,7 @@ def test_undecided_contexts_of_a_grid_are_framed() -> None:
     study = Study(Problem(["A", "B"], [{"x": x, "y": y} for x in "pq" for y in "rs"]), initial=1)
     means = np.array([[9.0, 0.0, 9.0, 9.0], [0.0, 0.0, 0.0, 0.0]])
     for trial in study.ask(8):
-        study.tell(trial, (float(means[trial.pair]), 1.0, 20))
+        study.tell(trial, mean=float(means[trial.pair]), variance=1.0, n=20)
     ax: Any = plot_policy_map(study)
     [frame] = ax.patches
     assert (round(frame.get_x() + 0.44), round(frame.get_y() + 0.44)) == (0, 1)  # x = p, y = s

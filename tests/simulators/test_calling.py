@@ -10,6 +10,7 @@ from typing import Any
 
 import misbehaving
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,6 +162,12 @@ class RudeError(Exception):
         (1 + 2j, r"\(1\+2j\)"),
         (Decimal("sNaN"), r"Decimal\('sNaN'\)"),
         ({"value": 1.0}, r"\{'value': 1\.0\}"),
+        (np.ma.masked, "masked"),
+        (np.ma.array([3.0], mask=[True]), "masked_array"),
+        (np.ma.array(3.0, mask=True), "masked"),
+        (pd.NA, "<NA>"),
+        (pd.NaT, "NaT"),
+        (np.timedelta64(3, "ns"), "np.timedelta64"),
         (Rude(), "<Rude instance at|an object of type Rude"),
     ],
 )

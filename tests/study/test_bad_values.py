@@ -1,6 +1,7 @@
 """Values and trials that cannot be: refused with a hint, and the study goes on as if nothing happened."""
 
 import copy
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ NAN, INF = float("nan"), float("inf")
 FINITE = (
     r"a reward must be finite, at most 1e\+150\. Fix the simulator, or call `study\.fail\(trial, reason\)`"
 )
-NUMBER = r"for trial 12 \(alternative '.', context \d\); a reward is a number"
-FORM = r"expected a number, a list of replications, or \(mean, variance, n\)"
-SUMMARY = r"a tuple means \(mean, variance, n\) with the sample variance; give replications as a list"
+FORM = (
+    r"for trial 12 \(alternative '.', context \d\): .*not a number\. Expected a number, a list of "
+    r"replications, or mean=, variance= and n=\. Fix the simulator, or call `study\.fail"
+)
+BOTH = r"give a list, `tell\(trial, \[a, b, c\]\)`; .* keywords, `tell\(trial, mean=a, variance=b, n=c\)`"
 
 
 @pytest.mark.parametrize(
@@ -30,22 +33,42 @@ SUMMARY = r"a tuple means \(mean, variance, n\) with the sample variance; give r
         (np.float32("nan"), FINITE),
         ([1.0, NAN], FINITE),
         (np.array([INF, 1.0]), FINITE),
-        ([1.0, None], "`tell` got .* for trial 12"),
-        (None, NUMBER),
-        (True, NUMBER),
-        (np.True_, NUMBER),
-        ("3.5", "got '3.5' \\(str\\) " + NUMBER),
-        (b"3", NUMBER),
+        ((1.0, NAN), FINITE),
+        (None, FORM),
+        (True, FORM),
+        (np.True_, FORM),
+        ("3.5", "got '3.5' \\(str\\) " + FORM),
+        (b"3", FORM),
         ({"mean": 1.0}, FORM),
         ({1.0, 2.0}, FORM),
         (1 + 2j, FORM),
         (len, FORM),
         (pd.NA, FORM),
+        (pd.NaT, FORM),
+        ((), "replications form one row"),
         ([], r"an array of shape \(0,\) .*replications form one row"),
         (np.array([]), "replications form one row"),
         ([[1.0, 2.0]], r"an array of shape \(1, 2\) .*replications form one row"),
         (np.ones((2, 3)), "replications form one row"),
-        ([[1.0], [2.0, 3.0]], FORM),
+        ([[1.0], [2.0, 3.0]], "lists of different lengths"),
+        ([1.0, [2.0]], "some entries are numbers and some are lists"),
+        ([np.array([1.0]), 2.0], "some entries are numbers and some are lists"),
+        ([1.0, None], r"entry 1 is None \(NoneType\), not a number"),
+        ([1.0, "2"], r"entry 1 is '2' \(str\), not a number"),
+        ([1, True], r"entry 1 is True \(bool\), not a number"),
+        ([1.0, np.bool_(False)], "entry 1 is .*, not a number"),
+        ((1.0, 2 + 1j), "entry 1 is .*, not a number"),
+        ([1.0, datetime(2020, 1, 1)], "entry 1 is .*, not a number"),
+        ([1.0, pd.NA], "entry 1 is <NA> .*, not a number"),
+        ([1.0, pd.NaT], "entry 1 is NaT .*, not a number"),
+        (pd.Series([1.0, pd.NA], dtype="Float64"), "entry 1 is <NA> .*, not a number|" + FINITE),
+        (pd.Series([1.0, "2"], dtype=object), "entry 1 is '2' .*, not a number"),
+        (np.ma.masked, r"masked \(MaskedConstant\) is not a number"),
+        (np.ma.array(3.0, mask=True), "is not a number"),
+        ([1.0, np.ma.masked], "entry 1 is masked .*, not a number"),
+        (np.ma.array([1.0, 2.0], mask=[False, True]), "entry 1 is masked, not a number"),
+        (np.ma.array([1, 2], mask=[True, False]), "entry 0 is masked, not a number"),
+        ([np.ma.array([1.0], mask=[True])], r"entry \(0, 0\) is masked, not a number"),
     ],
     ids=repr,
 )
@@ -68,6 +91,8 @@ def test_a_value_that_is_no_reward_is_refused(value: Any, message: str) -> None:
         np.array([1 + 2j]),
         np.datetime64("2020-01-01"),
         np.timedelta64(3, "s"),
+        np.timedelta64(3, "ns"),
+        np.array(3, "timedelta64[ns]"),
     ],
     ids=repr,
 )
@@ -78,42 +103,55 @@ def test_what_numpy_would_turn_into_a_number_is_refused_all_the_same(value: Any)
         study.tell(trial, value)
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ((), SUMMARY),
-        ((1.0,), SUMMARY),
-        ((1.0, 2.0), SUMMARY),
-        ((1.0, 2.0, 3, 4.0), SUMMARY),
-        (("1", 2.0, 3), SUMMARY),
-        ((1.0, None, 3), SUMMARY),
-        ((True, 1.0, 2), SUMMARY),
-        ((1.0, [2.0], 3), SUMMARY),
-        ((1.0, 0.5, -1), "n must be a whole n ≥ 1"),
-        ((1.0, 0.5, 0), "n must be a whole n ≥ 1"),
-        ((1.0, 0.5, 2.5), "n must be a whole n ≥ 1"),
-        ((1.0, -0.5, 3), "variance ≥ 0"),
-        ((1.0, 0.5, 1), "and 0 for a single run"),
-        ((NAN, 0.5, 3), "mean and variance must be finite"),
-        ((INF, 0.5, 3), "mean and variance must be finite"),
-        ((1.0, NAN, 3), "mean and variance must be finite"),
-        ((1.0, INF, 3), "mean and variance must be finite"),
-        ((1.0, 0.5, NAN), "whole n ≥ 1"),
-        ((1.0, 0.5, INF), "whole n ≥ 1"),
-        ((1.0, 0.5, 1e30), "for trial 12"),
-    ],
-    ids=repr,
-)
-def test_a_tuple_that_is_no_summary_is_refused(value: Any, message: str) -> None:
+@pytest.mark.parametrize("value", [(12.1, 11.8, 12.0), (1.0, 0.5, 3), (1, 2, "3"), (NAN, 1.0, 2)], ids=repr)
+def test_a_tuple_of_three_is_refused_with_both_spellings(value: Any) -> None:
     study = started()
     trial = study.ask()[0]
-    with refused(study, InputError, message):
+    with refused(study, InputError, r"`tell` got the tuple \(.*\) for trial 12 .*" + BOTH):
         study.tell(trial, value)
 
 
 @pytest.mark.parametrize(
-    "value", [10**400, 1e200, [1e200, -1e200], (1.0, 1e300, 10**9)], ids=["int", "float", "list", "tuple"]
+    ("given", "message"),
+    [
+        ({"mean": 1.0}, "n=None for trial 12 .*; n counts replications: expected a whole number from 1"),
+        ({"mean": 1.0, "variance": 0.5}, "n counts replications"),
+        ({"variance": 0.5, "n": 3}, "mean=None, .*; mean and variance must be finite numbers. Fix the simul"),
+        ({"mean": 1.0, "n": 3}, "needs their variance: that of one replication, with divisor n - 1"),
+        ({"mean": 1.0, "variance": 0.5, "n": -1}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": 0}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": 2.5}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": NAN}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": INF}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": 1e30}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": "3"}, "n counts replications"),
+        ({"mean": 1.0, "variance": 0.5, "n": True}, "n counts replications"),
+        ({"mean": 1.0, "variance": -0.5, "n": 3}, "a variance is 0 or more"),
+        ({"mean": 1.0, "variance": 0.5, "n": 1}, "0 or left out for a single replication"),
+        ({"mean": NAN, "variance": 0.5, "n": 3}, "mean and variance must be finite"),
+        ({"mean": INF, "variance": 0.5, "n": 3}, "mean and variance must be finite"),
+        ({"mean": 1.0, "variance": NAN, "n": 3}, "mean and variance must be finite"),
+        ({"mean": 1.0, "variance": INF, "n": 3}, "mean and variance must be finite"),
+        ({"mean": "1", "variance": 0.5, "n": 3}, "mean and variance must be finite"),
+        ({"mean": True, "variance": 0.5, "n": 3}, "mean and variance must be finite"),
+        ({"mean": [1.0], "variance": 0.5, "n": 3}, "mean and variance must be finite"),
+        ({"mean": np.ma.masked, "variance": 0.5, "n": 3}, "mean and variance must be finite"),
+        ({"mean": 1.0, "variance": np.ma.masked, "n": 3}, "mean and variance must be finite"),
+        ({"mean": 1.0, "variance": 0.5, "n": np.ma.masked}, "n counts replications"),
+        ({"mean": 1.0, "variance": 1e300, "n": 10**9}, "mean and variance must be finite"),
+        ({"value": 1.0, "mean": 1.0, "variance": 0.5, "n": 3}, "got a value and a summary for trial 12"),
+        ({"value": [1.0, 2.0], "n": 2}, "got a value and a summary for trial 12 .*Give one of them"),
+    ],
+    ids=repr,
 )
+def test_keywords_that_are_no_summary_are_refused(given: dict[str, Any], message: str) -> None:
+    study = started()
+    trial = study.ask()[0]
+    with refused(study, InputError, message):
+        study.tell(trial, **given)
+
+
+@pytest.mark.parametrize("value", [10**400, 1e200, [1e200, -1e200]], ids=["int", "float", "list"])
 def test_a_value_too_large_to_be_squared_is_refused(value: Any) -> None:
     study = started()
     trial = study.ask()[0]

@@ -202,7 +202,7 @@ def test_many_replications_at_once_settle_a_context() -> None:
     study = started("equal")
     for alternative, mean in zip("abc", (1.0, 1.1, 0.9), strict=True):
         trial = next(t for t in study.ask(40, context=2) if t.alternative == alternative)
-        study.tell(trial, (mean, 1.0, 10**7))
+        study.tell(trial, mean=mean, variance=1.0, n=10**7)
     assert_sound(study)
     row = study.selection().iloc[2]
     assert row["selected"] == "b"

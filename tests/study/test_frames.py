@@ -71,7 +71,7 @@ def test_labelled_rows_keep_label_and_coordinates() -> None:
 def test_replications_are_rows_and_a_summary_is_one_row() -> None:
     study = Study(problem(None))
     one, two, three = study.ask(3)
-    study.tell(three, (7.0, 2.5, 4))
+    study.tell(three, mean=7.0, variance=2.5, n=4)
     study.tell(one, [1.0, 2.0])
     study.tell(two, 5.0)
     frame = study.observations()
@@ -86,7 +86,7 @@ def test_replications_are_rows_and_a_summary_is_one_row() -> None:
 
 def test_a_summary_of_one_has_no_variance_to_show() -> None:
     study = Study(problem(None))
-    study.tell(study.ask()[0], (7.0, 0.0, 1))
+    study.tell(study.ask()[0], mean=7.0, n=1)
     row = study.observations().iloc[0]
     assert row["n"] == 1
     assert study.allocation()["n"][0] == 1

@@ -1,6 +1,7 @@
 """When a study learns: never while being told, every tenth observation, and exactly in between."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,8 +39,13 @@ class Only:
 def test_telling_fits_nothing() -> None:
     spy = Spy()
     study = Study(problem(), model=spy)
-    for value in (1.0, [1.0, 2.0], (1.0, 0.5, 30)):
-        study.tell(study.ask()[0], value)
+    told: list[dict[str, Any]] = [
+        {"value": 1.0},
+        {"value": [1.0, 2.0]},
+        {"mean": 1, "variance": 0.5, "n": 30},
+    ]
+    for given in told:
+        study.tell(study.ask()[0], **given)
     answer(study, study.ask(21))
     assert spy.fits == []
     assert spy.n_posteriors == 0
@@ -90,8 +96,10 @@ def test_replications_told_at_once_all_count_towards_the_next_refit() -> None:
     spy = Spy()
     study = Study(problem(), model=spy, initial=1)
     answer(study, study.ask(12))
-    for value in ([1.0] * 9, 2.0, (1.0, 2.0, 40), 1.0):
-        study.tell(study.ask()[0], value)
+    study.tell(study.ask()[0], [1.0] * 9)
+    study.tell(study.ask()[0], 2.0)
+    study.tell(study.ask()[0], mean=1.0, variance=2.0, n=40)
+    study.tell(study.ask()[0], 1.0)
     study.ask()
     assert spy.at == [12, 22, 62]
 
@@ -138,8 +146,12 @@ def test_summaries_enter_the_belief_exactly_too() -> None:
     spy = Spy()
     study = Study(problem(), model=spy, refit_every=1000, initial=1)
     answer(study, study.ask(12))
-    for value in ([1.0, 2.5, 0.5], (3.0, 1.5, 200), 2.0, (1.0, 0.0, 1), [2.0]):
-        study.tell(study.ask()[0], value)
+    summaries: list[dict[str, Any]] = [
+        {"mean": 3.0, "variance": 1.5, "n": 200},
+        {"mean": 1.0, "variance": 0.0, "n": 1},
+    ]
+    for given in [{"value": [1.0, 2.5, 0.5]}, *summaries, {"value": 2.0}, {"value": [2.0]}]:
+        study.tell(study.ask()[0], **given)
         last = spy.fits[-1]
         assert_same_belief(study._belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
     assert study.n_observations == 12 + 3 + 200 + 3

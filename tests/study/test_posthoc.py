@@ -98,7 +98,7 @@ def test_what_a_study_exports_gives_the_same_study_back(axes: tuple[Any, Any], t
     study = Study(problem, initial=2, seed=1)
     for i, trial in enumerate(study.ask(study.n_waiting)):
         study.tell(trial, 0.1 * i * i - i)
-    study.tell(study.ask(1)[0], (0.3, 2.0, 9))
+    study.tell(study.ask(1)[0], mean=0.3, variance=2.0, n=9)
     study.observations().to_csv(tmp_path / "o.csv", index=False)
     for frame in (study.observations(), pd.read_csv(tmp_path / "o.csv")):
         again = posthoc.from_observations(frame, goal="min", seed=1)
@@ -138,8 +138,11 @@ def test_rows_with_n_above_one_are_summaries_of_their_own() -> None:
     assert shown["n"].tolist() == [1, 1, 10, 4, 1]
     assert shown["variance"].dropna().tolist() == [2.5, 0.5]
     by_hand = Study(study.problem, initial=[("a", 1), ("a", 1), ("b", 1), ("b", 1)])
-    for trial, value in zip(by_hand.ask(4), [[2.0, 4.0], (3.0, 2.5, 10), (1.0, 0.5, 4), 5.0], strict=True):
-        by_hand.tell(trial, value)  # type: ignore[arg-type]
+    first, second, third, last = by_hand.ask(4)
+    by_hand.tell(first, [2.0, 4.0])
+    by_hand.tell(second, mean=3.0, variance=2.5, n=10)
+    by_hand.tell(third, mean=1.0, variance=0.5, n=4)
+    by_hand.tell(last, 5.0)
     np.testing.assert_array_equal(study.tally.m2, by_hand.tally.m2)
 
 

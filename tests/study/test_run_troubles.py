@@ -120,8 +120,24 @@ def test_a_value_waits_for_a_storage_that_is_out_of_reach_for_a_time(monkeypatch
 def test_costs_may_come_as_an_array() -> None:
     cost = np.ones((3, 4))
     assert Study(problem(), cost=cost)._journal.costs() is not None
-    with pytest.raises(InputError, match="is no table of costs; expected 3 x 4 positive numbers"):
+    with pytest.raises(InputError, match=r"cost at \(0, 0\) is 0.0; expected finite numbers above 0"):
         Study(problem(), cost=np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        ("mesured", "unknown cost 'mesured'; .*Did you mean 'measured'"),
+        (np.ones((2, 4)), r"got cost of shape \(2, 4\); expected numbers of shape \(3, 4\)"),
+        (np.ma.masked_equal(np.eye(3, 4), 1.0), r"got cost: entry \(0, 0\) is masked, not a number"),
+        ([[1.0, 1.0, True, 1.0]] * 3, r"got cost: entry \(0, 2\) is True \(bool\), not a number"),
+        ([[1.0, 1.0, "2", 1.0]] * 3, r"got cost: entry \(0, 2\) is '2' \(str\), not a number"),
+    ],
+    ids=str,
+)
+def test_what_is_no_table_of_costs_is_refused(cost: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Study(problem(), cost=cost)
 
 
 def test_workers_are_judged_by_the_watcher_s_clock(monkeypatch: pytest.MonkeyPatch) -> None:

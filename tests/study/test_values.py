@@ -42,7 +42,9 @@ def told(values: list[list[float]], form: str) -> Study:
         elif form == "list":
             study.tell(study.ask()[0], row)
         else:
-            study.tell(study.ask()[0], (float(np.mean(row)), float(np.var(row, ddof=1)), len(row)))
+            study.tell(
+                study.ask()[0], mean=float(np.mean(row)), variance=float(np.var(row, ddof=1)), n=len(row)
+            )
     return study
 
 
@@ -72,7 +74,7 @@ def test_numbers_replications_and_summaries_give_the_same_belief_and_decisions()
 
 @pytest.mark.parametrize(
     "value",
-    [3, np.float32(3), np.int64(3), np.array(3.0), np.array([3.0]), [3], Fraction(3), Decimal(3), (3, 0, 1)],
+    [3, np.float32(3), np.int64(3), np.array(3.0), np.array([3.0]), [3], Fraction(3), Decimal(3), (3,)],
     ids=lambda value: type(value).__name__,
 )
 def test_any_kind_of_number_is_taken(value: Any) -> None:
@@ -82,10 +84,38 @@ def test_any_kind_of_number_is_taken(value: Any) -> None:
     assert study.tally.count.sum() == 1
 
 
-def test_a_series_of_replications_is_taken() -> None:
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1.0, 3.0], index=[7, 9]),
+        pd.Series([1, 3], dtype="Int64"),
+        np.ma.array([1.0, 3.0]),
+        np.ma.array([1.0, 3.0], mask=[False, False]),
+        (1.0, 3.0),
+        (Decimal(1), Fraction(3)),
+        [1, 3.0],
+        [np.float32(1), np.int8(3)],
+        range(1, 4, 2),
+    ],
+    ids=repr,
+)
+def test_replications_come_in_any_sequence(values: Any) -> None:
     study = Study(problem(None))
-    study.tell(study.ask()[0], pd.Series([1.0, 3.0], index=[7, 9]))  # type: ignore[arg-type]
+    study.tell(study.ask()[0], values)
     assert study.observations()["value"].tolist() == [1.0, 3.0]
+
+
+def test_a_tuple_of_four_is_replications_as_a_list_is() -> None:
+    study = Study(problem(None))
+    study.tell(study.ask()[0], (1.0, 3.0, 2.0, 2.0))
+    assert study.observations()["value"].tolist() == [1.0, 3.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("variance", [{}, {"variance": None}, {"variance": 0.0}], ids=repr)
+def test_a_summary_of_one_replication_needs_no_variance(variance: dict[str, Any]) -> None:
+    study = Study(problem(None))
+    study.tell(study.ask()[0], mean=3.0, n=1, **variance)
+    assert (study.tally.count.sum(), study.tally.m2.sum()) == (1, 0.0)
 
 
 def test_a_trial_may_be_named_by_its_number() -> None:
@@ -99,8 +129,9 @@ def test_a_trial_may_be_named_by_its_number() -> None:
 
 def test_later_tells_of_a_pair_add_to_the_earlier_ones() -> None:
     study = Study(problem(None), initial=[("a", 1)] * 3)
-    for value in ([1.0, 2.0], 6.0, (4.0, 2.0, 3)):
-        study.tell(study.ask()[0], value)
+    study.tell(study.ask()[0], [1.0, 2.0])
+    study.tell(study.ask()[0], 6.0)
+    study.tell(study.ask()[0], mean=4.0, variance=2.0, n=3)
     row = study.allocation().query("alternative == 'a' and context == 1").iloc[0]
     # Three values 4 ± √2·{−1, 0, 1} have mean 4 and variance 2.
     everything = [1.0, 2.0, 6.0, 4.0 - np.sqrt(2), 4.0, 4.0 + np.sqrt(2)]
@@ -133,7 +164,7 @@ def test_minimising_negated_data_is_maximising(policy: str) -> None:
 
 def test_summaries_and_lists_keep_their_sign_when_minimising() -> None:
     study = Study(problem(None, goal="min"), initial=[("a", 0), ("a", 0)])
-    study.tell(study.ask()[0], (-5.0, 2.0, 4))
+    study.tell(study.ask()[0], mean=-5.0, variance=2.0, n=4)
     study.tell(study.ask()[0], [-6.0, -7.0])
     assert study.observations()["value"].tolist() == [-5.0, -6.0, -7.0]
     assert study.allocation()["mean"][0] == pytest.approx((-20.0 - 13.0) / 6, rel=1e-12)

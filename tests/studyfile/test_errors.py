@@ -139,7 +139,7 @@ def test_alternatives(axis: str, message: str, tmp_path: Path) -> None:
             r"got weights of shape \(1,\).*expected numbers of shape \(2,\)",
         ),
         ("[contexts]\nlabels = [1, 2]\nweights = [1, -1]", "got weights .*; expected none negative"),
-        ("[contexts]\nlabels = [1, 2]\nweights = ['a', 'b']", "got weights of shape"),
+        ("[contexts]\nlabels = [1, 2]\nweights = ['a', 'b']", "got weights: entry 0 is 'a' .*, not a number"),
         ("[contexts]\nlabels = [1, 2]\nweights = 'share'", "weights names columns of rows or of a file"),
         ("[contexts]\nlabels = [1, 2]\nbounds = [2, 3]", r"bounds \(2.0, 3.0\) .* do not hold its values"),
         ("[contexts]\ngrid.rate = [1, 2]\nbounds.rat = [0, 3]", "unknown context column with bounds 'rat'"),

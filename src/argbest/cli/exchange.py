@@ -73,12 +73,17 @@ def _tell(study: "Study", line: str) -> dict[str, Any]:
     if "given_back" in said:
         study.give_back(trial)
         return {"trial": trial, "status": "waiting"}
-    value = said.get("value", said.get("values"))
     if "summary" in said:
-        parts = said["summary"] if isinstance(said["summary"], dict) else {}
-        value = tuple(parts.get(key) for key in ("mean", "variance", "n"))
-    study.tell(trial, value, seconds=seconds)  # type: ignore[arg-type]  # checked there
+        study.tell(trial, **_summary(said["summary"]), seconds=seconds)
+    else:
+        study.tell(trial, said.get("value", said.get("values")), seconds=seconds)
     return {"trial": trial, "status": "told"}
+
+
+def _summary(given: object) -> dict[str, Any]:
+    if not isinstance(given, dict) or not {"mean", "n"} <= set(given) <= {"mean", "variance", "n"}:
+        raise InputError(f"got the summary {given!r}; expected an object with mean, variance and n.")
+    return given
 
 
 def _read(line: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
-from argbest.simulators.calling import LARGEST
+from argbest.simulators.calling import LARGEST, number, reason
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
 
@@ -35,7 +35,7 @@ class Simulators:
         )
         run = np.broadcast_to(np.arange(len(self.roots)).reshape(root.shape), alternative.shape)
         flat = (run.ravel(), alternative.ravel(), context.ravel(), seeds.ravel())
-        values = np.asarray(self._many(*flat), float).reshape(alternative.shape)
+        values: Array = np.ma.asarray(self._many(*flat), float).filled(np.nan).reshape(alternative.shape)
         if not np.all(np.abs(values) <= LARGEST):
             bad = int(np.argmin(np.abs(values.ravel()) <= LARGEST))
             at, k, c, seed = (int(each[bad]) for each in flat)
@@ -74,9 +74,9 @@ class Simulators:
                 raise InputError(f"problem {problem.name!r} has no simulator. Give Problem(simulate=...).")
             try:
                 value = problem.simulate(problem.alternatives.item(k), problem.contexts.item(c), seed)
-                values.append(float(value))
+                values.append(number(value))
             except Exception as error:
-                raise self._failure(run, k, c, seed, f"{type(error).__name__}: {error}") from error
+                raise self._failure(run, k, c, seed, reason(error)) from error
         return values
 
     def _failure(self, run: int, k: int, c: int, seed: int, reason: str) -> SimulationError:

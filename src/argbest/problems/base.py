@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from argbest.checks import indifference_zone
+from argbest.checks import indifference_zone, real, table
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -77,7 +77,7 @@ class Problem:
             weights=_weights(weights, len(columns)),
             bounds=columns.bounds(bounds),
             goal=goal,
-            truth=None if truth is None else _numbers("truth", truth, shape),
+            truth=None if truth is None else _frozen(table("truth", truth, shape)),
             truth_se=None if truth is None else _spread("truth_se", error, shape),
             noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
             name=name,
@@ -240,7 +240,8 @@ class Problem:
 
 def _column(frame: pd.DataFrame, name: str) -> Array:
     """Return a column as finite numbers."""
-    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(float, na_value=np.nan)
+    found = (real(value) for value in frame[name].tolist())
+    numbers = np.array([np.nan if value is None else value for value in found], float)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         raise InputError(
@@ -270,25 +271,8 @@ def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     return array
 
 
-def _numbers(what: str, given: object, shape: tuple[int, ...]) -> Array:
-    """Return a read-only copy of finite numbers of the given shape."""
-    try:
-        array = np.array(given)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    if array.dtype.kind not in "biuf" or array.shape != shape:
-        raise InputError(
-            f"got {what} of shape {array.shape} and type {array.dtype}; expected numbers of shape {shape} "
-            "(tables are alternatives x contexts). Give a list, or a list of lists, in order."
-        )
-    if not np.isfinite(array).all():
-        at = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
-        raise InputError(f"{what} at {at} is {array[at]}; expected finite numbers. Correct it.")
-    return _frozen(array.astype(np.float64))
-
-
 def _weights(given: object, n_contexts: int) -> Array:
-    weights = _numbers("weights", np.ones(n_contexts) if given is None else given, (n_contexts,))
+    weights = table("weights", np.ones(n_contexts) if given is None else given, (n_contexts,))
     if (weights < 0).any() or not 0 < weights.sum() < np.inf:
         raise InputError(
             f"got weights {weights.tolist()}; expected none negative and a positive, finite sum. "
@@ -299,8 +283,8 @@ def _weights(given: object, n_contexts: int) -> Array:
 
 def _spread(what: str, given: object, shape: tuple[int, int]) -> Array:
     """Return a table of standard deviations, from a table or one number for all cells."""
-    table = np.full(shape, cast("Any", given)) if np.isscalar(given) else given
-    array = _numbers(what, table, shape)
+    single = real(given)
+    array = table(what, given if single is None else np.full(shape, single), shape)
     if (array < 0).any():
         raise InputError(f"got {what} with {array.min()}; a standard deviation is 0 or more. Correct it.")
-    return array
+    return _frozen(array)

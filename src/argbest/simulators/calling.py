@@ -1,14 +1,12 @@
 """Calling a simulator: one implementation for the serial run and for every kind of worker."""
 
-import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
-from numbers import Real
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
+from argbest.checks import real, shown
 from argbest.errors import InputError, SimulationError
 
 LARGEST = 1e150  # so that squares of rewards and their sums stay finite
@@ -71,17 +69,10 @@ def one_call(simulate: Callable[..., Any]) -> Callable[[Any, Any, int], Outcome]
 
 def number(value: object) -> float:
     """Return the value as a float if it is one finite number, and nothing that merely looks like one."""
-    plain = value
-    if getattr(value, "shape", None) in ((), (1,)) and hasattr(value, "item"):  # of NumPy, Torch and the like
-        plain = value.item()
-    if isinstance(plain, Real | Decimal) and not isinstance(plain, bool):
-        try:
-            found = float(plain)
-        except (OverflowError, ValueError):
-            found = float("nan")
-        if abs(found) <= LARGEST:
-            return found
-    raise SimulationError(f"it returned {_shown(value)}, which is not one finite number")
+    found = real(value[0] if getattr(value, "shape", None) == (1,) else value)  # type: ignore[index]
+    if found is not None and abs(found) <= LARGEST:
+        return found
+    raise SimulationError(f"it returned {shown(value)}, which is not one finite number")
 
 
 def reason(error: BaseException) -> str:
@@ -124,7 +115,7 @@ def _all_values(call: Callable[[], Any], n: int) -> Values:
     given = call()
     expected = f"expected one value per seed, here {n}"
     if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
-        raise SimulationError(f"it returned {_shown(given)}; {expected}")
+        raise SimulationError(f"it returned {shown(given)}; {expected}")
     values = list(given)
     if len(values) != n:
         raise SimulationError(f"it returned {len(values)} values; {expected}")
@@ -156,10 +147,3 @@ def _taken_by(simulate: Callable[..., Any]) -> str | None:
         simulate = simulate.func
     inner = getattr(simulate, "__call__", None)  # noqa: B004  # the method itself is wanted
     return cast("str | None", getattr(simulate, _MARK, getattr(inner, _MARK, None)))
-
-
-def _shown(value: object) -> str:
-    try:
-        return reprlib.repr(value)
-    except Exception:
-        return f"an object of type {type(value).__name__}"

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from argbest.checks import whole
+from argbest.checks import real, whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Bounds, Columns, Kind, Label
@@ -101,11 +100,9 @@ def numbers(frame: pd.DataFrame, name: str, rows: IntArray) -> Array:
     column = frame[name]
     if getattr(column.dtype, "kind", "O") in "iuf":
         values = column.to_numpy(float)
-        bad = np.flatnonzero(~np.isfinite(values))
     else:
-        entries = column.tolist()
-        bad = np.array([i for i, v in enumerate(entries) if _sort(_exact(v)) != "number"], np.int64)
-        values = np.array([0.0 if bad.size else float(v) for v in entries])
+        values = np.array([np.nan if v is None else v for v in map(real, column.tolist())], float)
+    bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         value = column.iloc[[int(bad[0])]].tolist()[0]  # a value of Python's own
         raise InputError(
@@ -275,8 +272,3 @@ def _sort(value: object) -> str | None:
         return "number" if isinstance(value, Real) and np.isfinite(float(value)) else None
     except OverflowError:
         return None
-
-
-def _exact(value: object) -> object:
-    """Return decimals, which files may hold, as floats."""
-    return float(value) if isinstance(value, Decimal) else value

@@ -8,7 +8,8 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from argbest import registry
-from argbest.errors import InputError
+from argbest.checks import table
+from argbest.errors import InputError, unknown_name
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.axis import Axis, Kind
@@ -118,16 +119,9 @@ def _cost(given: object, shape: tuple[int, int]) -> Any:
     """Return a table of positive costs, "measured", or None where all cost alike."""
     if given is None or (isinstance(given, str) and given == "measured"):
         return given
-    try:
-        table = np.array(given, float)
-    except (TypeError, ValueError):
-        table = np.empty(0)
-    if table.shape != shape or not (np.isfinite(table).all() and (table > 0).all()):
-        raise InputError(
-            f"cost={given!r} is no table of costs; expected {shape[0]} x {shape[1]} positive numbers "
-            '[alternative, context], or "measured".'
-        )
-    return table
+    if isinstance(given, str):
+        raise unknown_name("cost", given, ("measured", "a table [alternative, context]"))
+    return table("cost", given, shape, above=0)
 
 
 def _object(what: str, stored: Plain, given: Any) -> Any:

@@ -41,19 +41,19 @@ class Observed:
         """
         told = self._told()
         study = Study(self.problem, initial=_AsRun(tuple(pair for pair, _ in told)), **options)
-        for trial, (_, value) in zip(study.ask(len(told)), told, strict=True):
-            study.tell(trial, value)
+        for trial, (_, given) in zip(study.ask(len(told)), told, strict=True):
+            study.tell(trial, **given)
         return study
 
-    def _told(self) -> list[tuple[tuple[int, int], Any]]:
+    def _told(self) -> list[tuple[tuple[int, int], dict[str, Any]]]:
         """Return pairs and what is told about them, in the order of their first rows."""
-        told: dict[object, tuple[tuple[int, int], Any]] = {}
+        told: dict[object, tuple[tuple[int, int], dict[str, Any]]] = {}
         rows = zip(*(a.tolist() for a in (self.alternative, self.context, self.value, self.n)), strict=True)
         for row, (k, c, value, n) in enumerate(rows):
             if n > 1:
-                told[row] = (k, c), (value, float(self.variance[row]), n)
+                told[row] = (k, c), {"mean": value, "variance": float(self.variance[row]), "n": n}
             else:
-                told.setdefault((k, c), ((k, c), []))[1].append(value)
+                told.setdefault((k, c), ((k, c), {"value": []}))[1]["value"].append(value)
         return list(told.values())
 
 

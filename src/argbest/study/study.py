@@ -32,7 +32,7 @@ from argbest.study.limits import Limits, Means
 from argbest.study.model_check import ModelCheck
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
-from argbest.study.trial import Record, Trial, Value, record
+from argbest.study.trial import Record, Trial, Value, record, summary
 
 CERTIFICATE_DRAWS = 4096
 CERTIFICATE_NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws
@@ -183,14 +183,31 @@ class Study:
         only = None if context is None else self.problem.contexts.index(context)
         return self._journal.ask(n, worker=BY_HAND, only=only)
 
-    def tell(self, trial: Trial | int, value: Value, *, seconds: float | None = None) -> None:
-        """Record the value of a trial: a number, a list of replications, or a tuple (mean, variance, n).
+    def tell(
+        self,
+        trial: Trial | int,
+        value: Value | None = None,
+        *,
+        mean: float | None = None,
+        variance: float | None = None,
+        n: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Record what a trial gave: a number, a list or array of replications, or their summary by keywords.
 
-        ``seconds`` is how long the simulation took. Nothing is fitted here; the next `ask` does that when it
-        is due.
+        A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
+        n − 1; a single replication has none. ``seconds`` is how long the simulation took. Nothing is fitted
+        here; the next `ask` does that when it is due.
         """
         took = None if seconds is None else not_negative("seconds", seconds)
-        self._journal.tell(record(self._journal.open(trial), value), seconds=took)
+        asked = self._journal.open(trial)
+        if mean is None and variance is None and n is None:
+            entry = record(asked, value)
+        elif value is None:
+            entry = summary(asked, mean=mean, variance=variance, n=n)
+        else:
+            raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
+        self._journal.tell(entry, seconds=took)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked again by itself."""

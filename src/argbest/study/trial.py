@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from argbest.checks import real, reals, shown
+from argbest.core.arrays import Array
 from argbest.core.decision import Decision
 from argbest.core.tally import summarise
 from argbest.errors import InputError
@@ -16,7 +17,7 @@ from argbest.simulators.calling import LARGEST
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
 _FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
 
-Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any] | tuple[float, float, int]
+Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]
 
 
 @dataclass(
@@ -54,54 +55,59 @@ class Record:
 
 
 def record(trial: Trial, value: object) -> Record:
-    """Return the record of a number, a list of replications, or a tuple (mean, variance, n)."""
+    """Return the record of a number or of replications in a list or array."""
     if isinstance(value, float) and abs(value) <= LARGEST:  # by far the most common, so without arrays
         return Record(trial, 1, float(value), 0.0, (float(value),))
-    if isinstance(value, tuple):
-        return _from_summary(trial, value)
-    values = _numbers(trial, value)
+    if isinstance(value, tuple) and len(value) == 3:
+        raise InputError(
+            f"`tell` got the tuple {shown(value)} for {trial}: three replications, or a summary? "
+            "For replications give a list, `tell(trial, [a, b, c])`; for a summary use keywords, "
+            "`tell(trial, mean=a, variance=b, n=c)`."
+        )
+    values = _replications(trial, value)
     n, mean, m2 = summarise(values)
     return Record(trial, n, mean, m2, tuple(values.tolist()))
 
 
-def _from_summary(trial: Trial, value: tuple[object, ...]) -> Record:
-    """Return the record of (mean, variance, n), the variance being that of the sample (ddof 1)."""
-    meaning = "a tuple means (mean, variance, n) with the sample variance; give replications as a list"
-    if len(value) != 3 or any(isinstance(v, bool) or not isinstance(v, Real) for v in value):
-        raise InputError(f"`tell` got {value!r} for {trial}; {meaning}.")
-    try:
-        mean, variance, n = (float(v) for v in value)  # type: ignore[arg-type]
-    except OverflowError:
-        mean = variance = n = np.inf
-    if not (1 <= n <= MOST and n.is_integer()):
-        raise InputError(f"`tell` got {value!r} for {trial}; n must be a whole n ≥ 1: {meaning}.")
-    if not (abs(mean) <= LARGEST and variance * n <= LARGEST**2):
-        raise InputError(f"`tell` got {value!r} for {trial}; mean and variance must be finite. {_FAIL}")
-    if variance < 0 or (n == 1 and variance > 0):
+def summary(trial: Trial, *, mean: object, variance: object, n: object) -> Record:
+    """Return the record of n replications by their mean and their sample variance (divisor n − 1)."""
+    got = f"`tell` got mean={shown(mean)}, variance={shown(variance)}, n={shown(n)} for {trial}"
+    number = real(n)
+    if number is None or not (1 <= number <= MOST and number.is_integer()):
+        raise InputError(f"{got}; n counts replications: expected a whole number from 1 to 2^53.")
+    if variance is None and number > 1:
         raise InputError(
-            f"`tell` got {value!r} for {trial}; variance ≥ 0, and 0 for a single run: {meaning}."
+            f"{got}; the mean of several replications needs their variance: that of one replication, with "
+            "divisor n - 1."
         )
-    return Record(trial, int(n), mean, variance * (n - 1), None)
+    centre, spread = real(mean), 0.0 if variance is None else real(variance)
+    if (
+        centre is None
+        or spread is None
+        or not (abs(centre) <= LARGEST and abs(spread) * number <= LARGEST**2)
+    ):
+        raise InputError(f"{got}; mean and variance must be finite numbers. {_FAIL}")
+    if spread < 0 or (number == 1 and spread > 0):
+        raise InputError(f"{got}; a variance is 0 or more, and 0 or left out for a single replication.")
+    return Record(trial, int(number), centre, spread * (number - 1), None)
 
 
-def _numbers(trial: Trial, value: object) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _replications(trial: Trial, value: object) -> Array:
     """Return replications as floats; nothing that merely looks like a number is taken for one."""
-    got = f"`tell` got {value!r} ({type(value).__name__}) for {trial}"
-    if isinstance(value, str | bytes | bool | np.bool_) or value is None:
-        raise InputError(f"{got}; a reward is a number. {_FAIL}")
     try:
-        raw = np.asarray(value)
-        values = np.atleast_1d(raw.astype(float)) if raw.dtype.kind in "iufO" else None
-    except (TypeError, ValueError, OverflowError):
-        values = None
-    if values is None or (raw.dtype.kind == "O" and any(isinstance(v, str | bytes | bool) for v in raw.flat)):
-        raise InputError(f"{got}; expected a number, a list of replications, or (mean, variance, n).")
+        values = np.atleast_1d(reals(value))
+    except InputError as error:
+        raise InputError(
+            f"`tell` got {shown(value)} ({type(value).__name__}) for {trial}: {error}. "
+            f"Expected a number, a list of replications, or mean=, variance= and n=. {_FAIL}"
+        ) from None
     if values.ndim != 1 or values.size == 0:
         raise InputError(
             f"`tell` got an array of shape {values.shape} for {trial}; replications form one row."
         )
     if not np.all(np.abs(values) <= LARGEST):
         raise InputError(
-            f"`tell` got value={value!r} for {trial}; a reward must be finite, at most {LARGEST:g}. {_FAIL}"
+            f"`tell` got value={shown(value)} for {trial}; a reward must be finite, at most {LARGEST:g}. "
+            f"{_FAIL}"
         )
     return values
