@@ -24,6 +24,7 @@ from argbest.experiment import loop, measures
 from argbest.experiment.results import Results, joined
 from argbest.experiment.spec import Experiment
 from argbest.experiment.storage import Folder
+from argbest.simulators.interruption import postponed
 from argbest.study.progress import Progress, reporter
 
 _MOST = 50  # macro-replications in a part: enough to be quick, few enough to share among processors
@@ -196,21 +197,14 @@ def _succeeded(future: Future[pd.DataFrame]) -> bool:
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """Let an interruption wait until the block is over; processes started in it are deaf to any."""
-    if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
-        yield
-        return
-    waiting: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
-    masks = hasattr(signal, "pthread_sigmask")  # not on Windows
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
-    try:
-        yield
-    finally:
-        if masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
-        if waiting and callable(usual):
-            usual(waiting[0], None)
+    masks = hasattr(signal, "pthread_sigmask") and threading.current_thread() is threading.main_thread()
+    with postponed():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+        try:
+            yield
+        finally:
+            if masks:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _BROKEN = (

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from argbest.simulators import guard
+from argbest.simulators.interruption import postponed
 
 _CHUNK = 2**16
 _STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
@@ -19,7 +21,12 @@ _STDERR = 2**14
 _TICK = 0.2  # seconds; on Windows a longer wait would not notice Ctrl-C
 _DRAIN = 5.0  # seconds for what is left in the pipes once all writers are dead
 
-_RUNNING: dict[int, "subprocess.Popen[bytes]"] = {}  # by the thread that waits for it
+_RUNNING: dict[threading.Thread, "subprocess.Popen[bytes]"] = {}  # by the thread that waits for it
+_ABANDONED: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
+
+
+class Abandoned(Exception):  # noqa: N818  # what happened, not a mistake
+    """Nobody waits any longer for what a thread would run."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,43 @@ def run(
     on purpose, as daemons do, escapes.)
     """
     guard.ready()
-    process = subprocess.Popen(  # noqa: S603 the user's own program, without a shell
+    me = threading.current_thread()
+    _refuse_if_abandoned(me)
+    try:
+        with postponed():  # an interruption in the midst of starting would leave a program nobody knows of
+            process = _started(arguments, folder, environment)
+            _RUNNING[me] = process
+            out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, _STDERR)
+        guard.watch(process.pid)
+        _refuse_if_abandoned(me)  # whoever abandons this thread from now on finds the program
+        in_time = _wait(process, timeout)
+    finally:
+        if left := _RUNNING.pop(me, None):
+            _kill(left)
+            left.wait()
+            guard.release(left.pid)
+    stdout, stderr = out.end(), err.end()
+    return Ended(process.returncode if in_time else None, stdout, stderr, out.total)
+
+
+def abandon(threads: Iterable[threading.Thread]) -> None:
+    """Kill the programs that these threads are waiting for, and let them start no other."""
+    for thread in threads:
+        _ABANDONED.add(thread)
+        process = _RUNNING.get(thread)
+        if process is not None:
+            _kill(process)
+
+
+def _refuse_if_abandoned(thread: threading.Thread) -> None:
+    if thread in _ABANDONED:
+        raise Abandoned
+
+
+def _started(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(  # noqa: S603 the user's own program, without a shell
         list(arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -56,26 +99,6 @@ def run(
         start_new_session=os.name == "posix",
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
-    try:
-        _RUNNING[threading.get_ident()] = process
-        guard.watch(process.pid)
-        out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, _STDERR)
-        in_time = _wait(process, timeout)
-    finally:
-        _RUNNING.pop(threading.get_ident(), None)
-        _kill(process)
-        process.wait()
-        guard.release(process.pid)
-    stdout, stderr = out.end(), err.end()
-    return Ended(process.returncode if in_time else None, stdout, stderr, out.total)
-
-
-def kill_of(threads: Iterable[threading.Thread]) -> None:
-    """Kill the programs that these threads are waiting for."""
-    for thread in threads:
-        process = _RUNNING.get(thread.ident or 0)
-        if process is not None:
-            _kill(process)
 
 
 def _wait(process: "subprocess.Popen[bytes]", timeout: float | None) -> bool:

@@ -47,7 +47,7 @@ class Threads(Executor):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
         if kind is not None:
-            process.kill_of(self._threads)
+            process.abandon(self._threads)
         self.shutdown(wait=kind is None)
         return False
 
