@@ -1,5 +1,7 @@
 """`argbest serve`: a live view of a stored study in the browser."""
 
+from contextlib import suppress
+
 import click
 
 from argbest.cli.stored import of_stored_study
@@ -20,7 +22,6 @@ def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> 
 
     view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)
     click.echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends it; the study goes on.")
-    try:
+    with suppress(KeyboardInterrupt):  # how it is meant to end; there is none where a shell ignores Ctrl-C
         view.serve()
-    except KeyboardInterrupt:  # how it is meant to end
-        click.echo("the live view has ended.")
+    click.echo("the live view has ended.")
