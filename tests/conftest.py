@@ -20,15 +20,3 @@ def reference() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return REFERENCE
-
-
-ALSO = ("test_cli_stored", "test_clusters", "test_parallel", "test_run_troubles", "test_processes")
-AMONG_PROCESSES = ("browser", "robustness", "serve", "simulators", "storage")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests that wait for other processes try twice: a busy machine may keep these waiting too long."""
-    for item in items:
-        folders = item.path.parts
-        if any(name in folders for name in AMONG_PROCESSES) or item.path.stem in ALSO:
-            item.add_marker(pytest.mark.flaky(reruns=1))

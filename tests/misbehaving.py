@@ -43,7 +43,7 @@ def after_as_simulator(alternative: str, context: int, seed: int) -> NoReturn:
 
 def die(number: int) -> None:
     os.kill(os.getpid(), number)
-    time.sleep(60)
+    time.sleep(600)
 
 
 def leave(code: int) -> NoReturn:
@@ -87,13 +87,21 @@ def compute(folder: str, kind: str) -> None:
     """Leave the number of this process in the folder and compute, for ever or with no thread switch."""
     Path(folder, f"{os.getpid()}.pid").touch()
     if kind == "never yields":
-        ctypes.PyDLL(None).sleep(60)  # unlike CDLL it keeps the interpreter to itself
+        ctypes.PyDLL(None).sleep(600)  # unlike CDLL it keeps the interpreter to itself
     while True:
         pass
 
 
+def meet(folder: str, n: int) -> int:
+    """Return the number of this process once so many have come to the folder."""
+    Path(folder, f"{os.getpid()}.pid").touch()
+    while len(list(Path(folder).glob("*.pid"))) < n:
+        time.sleep(0.01)
+    return os.getpid()
+
+
 def start_another_and_hang(folder: str) -> None:
-    with subprocess.Popen(["sleep", "60"]) as other:  # noqa: S607
+    with subprocess.Popen(["sleep", "600"]) as other:  # noqa: S607
         Path(folder, f"{other.pid}.pid").touch()
 
 

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+PATIENCE = 180.0  # seconds for what takes one: however busy the machine is, that says nothing about argbest
+
 
 def is_running(pid: int) -> bool:
     try:
@@ -13,7 +15,7 @@ def is_running(pid: int) -> bool:
     return state not in "ZX"
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     limit = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > limit:
@@ -23,5 +25,5 @@ def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
 
 
 def announced(folder: Path, n: int = 1) -> list[int]:
-    assert eventually(lambda: len(list(folder.glob("*.pid"))) == n, 30.0)
+    assert eventually(lambda: len(list(folder.glob("*.pid"))) == n)
     return [int(path.stem) for path in folder.glob("*.pid")]

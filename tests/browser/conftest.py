@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from watching import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -25,7 +26,8 @@ def browser() -> Iterator[Any]:
         pytest.skip("no Chromium on this machine: install it, or set ARGBEST_CHROMIUM to its path")
     root = hasattr(os, "geteuid") and os.geteuid() == 0  # Chromium's sandbox refuses to run as root
     with driver.sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"] if root else [])
+        options = {"args": ["--no-sandbox"]} if root else {}
+        opened = play.chromium.launch(executable_path=path, timeout=1000 * PATIENCE, **options)
         yield opened
         opened.close()
 
@@ -41,7 +43,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(1000 * PATIENCE)
         page.heard = []
         page.on("console", lambda message: page.heard.append(message.text))
         page.on("pageerror", lambda error: page.heard.append(str(error)))

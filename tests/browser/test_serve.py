@@ -10,6 +10,7 @@ import pytest
 from report.page_studies import HOSTILE, hostile, told
 from serve.crowd import CONTEXTS, create
 from serve.live import crowd, serving
+from watching import PATIENCE
 
 from argbest import Study
 from argbest.serve import watch
@@ -41,7 +42,7 @@ def open_live(browser: Any) -> Iterator[Open]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(1000 * PATIENCE)
         page.add_init_script(HURRY)
         page.heard = []
         page.on("console", lambda message: page.heard.append(message.text))
@@ -63,6 +64,14 @@ def contact(page: Any, words: str) -> None:
     """Wait until the page says so of itself."""
     page.wait_for_function(
         "(words) => document.getElementById('contact').textContent.includes(words)", arg=words
+    )
+
+
+def answered(page: Any, observations: int) -> None:
+    """Wait until the page shows the answer after so many."""
+    page.wait_for_function(
+        "(words) => document.getElementById('answer')?.textContent.includes(words)",
+        arg=f"After {observations} ",
     )
 
 
@@ -119,8 +128,9 @@ def test_numbers_appear_and_change_while_another_process_simulates(open_live: Op
         contact(page, "nothing simulated yet")
         assert page.locator("h2").all_inner_texts() == ["Progress", "Workers", "Failed simulations"]
         assert page.locator("#workers .remark").inner_text().startswith("No worker has reported")
-        with crowd(file, 2, 60, 0.08):
-            page.wait_for_selector("#decisions")
+        with crowd(file, 2, 60) as allow:
+            allow(40)
+            answered(page, 40)
             page.locator("#decisions thead button", has_text="P(best)").click()
             search = page.locator("#decisions input[type=search]")
             search.fill("a")  # in every name
@@ -130,10 +140,9 @@ def test_numbers_appear_and_change_while_another_process_simulates(open_live: Op
                 page.locator("#progress progress").first.evaluate("(bar) => bar.value"),
             )
             seen = page.locator("#course .canvas").count()
+            allow(60)
             contact(page, "Finished: 60 observations.")
-            page.wait_for_function(
-                "() => document.getElementById('answer').textContent.includes('After 60 ')"
-            )
+            answered(page, 60)
         assert figures(page) != first
         assert page.locator("#progress progress").first.evaluate("(bar) => bar.value") == 1.0 > bar
         assert page.locator("#course .canvas").count() == seen == 2
@@ -171,7 +180,7 @@ def test_a_lost_server_is_missed_and_found_again(open_live: Open, file: Path) ->
     study.run(35)
     with serving(file, port=port):
         contact(page, "Live: 35 observations.")
-        page.wait_for_function("() => document.getElementById('answer').textContent.includes('After 35 ')")
+        answered(page, 35)
         assert page.evaluate("getComputedStyle(document.getElementById('main')).opacity") == "1"
     assert all("ERR_CONNECTION" in said or "ERR_EMPTY" in said for said in page.heard)
 

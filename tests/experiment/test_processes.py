@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import small_problems
+from watching import PATIENCE, eventually
 
 from argbest import Problem
 from argbest.errors import InputError
@@ -113,13 +114,11 @@ def test_ctrl_c_while_processes_start_prints_one_line(tmp_path: Path, delay: flo
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    until = time.monotonic() + 60
-    while not (tmp_path / "header.json").exists() and time.monotonic() < until:
-        time.sleep(0.01)
+    assert eventually((tmp_path / "header.json").exists)
     time.sleep(delay + 0.05)
     os.killpg(process.pid, signal.SIGINT)
     try:
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=PATIENCE)[1]
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

@@ -25,6 +25,7 @@ from argbest.study.journal import Journal
 
 ALTERNATIVES = ["a", "b", "c"]
 CONTEXTS = [0, 1, 2, 3]
+CELLS = len(ALTERNATIVES) * len(CONTEXTS)
 SEED = 3
 
 
@@ -35,17 +36,21 @@ def value(alternative: str, context: int, seed: int) -> float:
 
 
 class Logged:
-    """The simulator, which writes what it will answer into a log of its own before it does."""
+    """The simulator, which writes what it will answer into a log of its own before it does.
 
-    def __init__(self, log: Path, seconds: float = 0.0) -> None:
-        self.log, self.seconds = log, seconds
+    It answers when ``may`` says so.
+    """
+
+    def __init__(self, log: Path, may: Callable[[], bool] = lambda: True) -> None:
+        self.log, self.may = log, may
 
     def __call__(self, alternative: str, context: int, seed: int) -> float:
         found = value(alternative, context, seed)
         file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.write(file, f"{seed} {found!r}\n".encode())  # one write: whole lines, whoever else writes
         os.close(file)
-        time.sleep(self.seconds)
+        while not self.may():
+            time.sleep(0.002)
         return found
 
 
@@ -109,9 +114,13 @@ def crash(folder: str, kills: str) -> dict[str, Any]:
 
 def wait_for_growth(log: Path, lines: int) -> None:
     """Return when the log has so many lines more."""
-    wanted = log.read_bytes().count(b"\n") + lines
-    while log.read_bytes().count(b"\n") < wanted:
+    wanted = length(log) + lines
+    while length(log) < wanted:
         time.sleep(0.0005)
+
+
+def length(log: Path) -> int:
+    return log.read_bytes().count(b"\n")
 
 
 def seeds(log: Path) -> list[int]:
@@ -164,35 +173,41 @@ def dies_in_a_write(folder: Path, point: str) -> list[int]:
 
 
 def crowd(where: str, folder: str, workers: str, budget: str, policy: str) -> dict[str, Any]:
-    """Let many workers run one study at once, each a process that loads it by itself."""
+    """Let many workers run one study at once, each a process that loads it by itself.
+
+    None answers before the whole initial design is being simulated, by as many workers as it has cells.
+    """
     log = Path(folder, "log")
+
+    def together() -> bool:
+        return length(log) >= CELLS
+
     Study(problem(value), policy=policy, initial=1, seed=SEED, storage=where)
     warm()
-    begun = time.monotonic()
     numbers = [
-        child(lambda: Study.load(where, simulate=Logged(log, 0.002)).run(int(budget)))
+        child(lambda: Study.load(where, simulate=Logged(log, together)).run(int(budget)))
         for _ in range(int(workers))
     ]
-    exits = [os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) for number in numbers]
-    return {"exits": exits, "seconds": time.monotonic() - begun}
+    return {"exits": [os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) for number in numbers]}
 
 
 def suspend(where: str, folder: str) -> dict[str, Any]:
     """Stop a worker in the middle of a simulation, let another one finish the study, let the first go on."""
-    log = Path(folder, "log")
+    log, go_on = Path(folder, "log"), Path(folder, "go on")
     log.touch()
     Study(problem(value), policy="equal", initial=1, seed=SEED, storage=where).run(12)
     warm()
-    presence.BEAT, presence.SILENCE = 0.1, 0.5
+    presence.BEAT, presence.SILENCE = 1e6, 0.5  # so that it is never stopped while it writes a sign of life
 
-    def work(seconds: float) -> None:
-        Study.load(where, simulate=Logged(log, seconds)).run(30)
+    def work(may: Callable[[], bool]) -> None:
+        Study.load(where, simulate=Logged(log, may)).run(30)
 
-    slow = child(lambda: work(0.3))
-    wait_for_growth(log, 2)
+    slow = child(lambda: work(go_on.exists))
+    wait_for_growth(log, 1)
     os.kill(slow, signal.SIGSTOP)
-    other = os.waitpid(child(lambda: work(0.0)), 0)[1]
+    other = os.waitpid(child(lambda: work(lambda: True)), 0)[1]
     done = len(Study.load(where).observations())
+    go_on.touch()
     os.kill(slow, signal.SIGCONT)
     return {"other": other, "observations": done, "slow": os.waitpid(slow, 0)[1]}
 

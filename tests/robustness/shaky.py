@@ -24,7 +24,7 @@ def shaky(alternative: str, context: int, seed: int) -> Any:
     if how == "raise":
         raise ValueError("no convergence")
     if how == "hang":
-        time.sleep(60)
+        time.sleep(600)
     if how == "die":
         os.kill(os.getpid(), signal.SIGSEGV)
     return {"nan": float("nan"), "garbage": "Segmentation fault"}.get(

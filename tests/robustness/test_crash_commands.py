@@ -38,7 +38,7 @@ def killed(folder: Path, command: list[str], after: int) -> None:
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, env=ENVIRONMENT
     )
     try:
-        assert eventually(lambda: len(lines(folder)) >= wanted, 60.0)
+        assert eventually(lambda: len(lines(folder)) >= wanted)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

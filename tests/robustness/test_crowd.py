@@ -11,7 +11,8 @@ import pytest
 from postgres import Server
 from robustness.commands import argbest, study_file
 from robustness.conftest import assert_nothing_lost, mortal
-from robustness.mortal import problem, value
+from robustness.mortal import CELLS, problem, value
+from watching import PATIENCE
 
 from argbest import Study
 from argbest.storage.sql import SQLStorage
@@ -49,7 +50,7 @@ def test_thirty_two_workers_lose_and_repeat_nothing(policy: str, place: str, tmp
     assert len(workers) == WORKERS
     shares = [sum(a.worker == w["name"] for a in study._journal.ledger.asked) for w in workers]
     assert sum(shares) == BUDGET
-    assert sum(share > 0 for share in shares) > WORKERS / 4
+    assert sum(share > 0 for share in shares) >= CELLS  # so many were simulating at the same time
 
 
 @pytest.mark.parametrize("policy", ["c-ocba", "dsco", "ts-plus"])
@@ -102,7 +103,7 @@ def test_three_commands_work_at_one_study(tmp_path: Path) -> None:
         for _ in range(3)
     ]
     for worker in workers:
-        said, complained = worker.communicate(timeout=120)
+        said, complained = worker.communicate(timeout=PATIENCE)
         assert worker.returncode == 0, complained
         assert "finished: 90 observations" in said
     study.refresh()

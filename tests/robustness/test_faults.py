@@ -14,6 +14,7 @@ from argbest.cli import main
 from argbest.simulators.program import Program
 from argbest.study.overview import overview
 
+LIMIT = 8.0  # seconds: those that answer do so long before, however busy the machine is
 MANNERS = {
     "raise": "ValueError: no convergence",
     "hang": "it ran longer than",
@@ -61,7 +62,7 @@ def assert_failures_are_listed(study: Study, manners: dict[str, str]) -> None:
 def test_functions_that_fail_in_every_way_cost_no_good_value(tmp_path: Path) -> None:
     problem = Problem(ALTERNATIVES, CONTEXTS, shaky)
     study = Study(problem, policy="c-ocba", refit_every=1, storage=tmp_path / "s.db")
-    study.run(100, workers=4, timeout=2.0, on_failure="record")
+    study.run(100, workers=4, timeout=LIMIT, on_failure="record")
     assert study.n_observations == 100
     assert_failures_are_listed(study, MANNERS)
     assert_only_good_values_count(study)
@@ -76,7 +77,7 @@ if [ $((number / 5 % 5)) -ne 0 ]; then
 fi
 case $((number % 5)) in
   0) echo "no convergence" >&2; exit 3;;
-  1) sleep 60;;
+  1) sleep 600;;
   2) echo nan;;
   3) echo "Segmentation fault";;
   4) kill -SEGV $$;;
@@ -84,7 +85,7 @@ esac
 """
 MANNERS_OF_PROGRAMS = {
     "raise": "the program ended with exit code 3",
-    "hang": "the program was killed after its time-out of 1 s",
+    "hang": "the program was killed after its time-out of",
     "nan": "the program printed the reward nan; expected a finite number",
     "garbage": "'Segmentation fault'; its last number cannot be made out",
     "die": "the program was killed by signal 11 (SIGSEGV)",
@@ -95,7 +96,7 @@ def test_programs_that_fail_in_every_way_cost_no_good_value(tmp_path: Path) -> N
     (tmp_path / "simulate").write_text(PROGRAM)
     (tmp_path / "simulate").chmod(0o755)
     command = ["./simulate", "{seed}", "{alternative}", "{context}"]
-    program = Program(command, folder=str(tmp_path), timeout=1.0)
+    program = Program(command, folder=str(tmp_path), timeout=LIMIT)
     study = Study(
         Problem(ALTERNATIVES, CONTEXTS, program),
         policy="c-ocba",

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from robustness.commands import ENVIRONMENT, argbest, study_file
+from watching import PATIENCE
 
 from argbest import Study
 from argbest.cli import main
@@ -81,7 +82,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path) -> 
         argbest("run", file, "--quiet"),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         env=ENVIRONMENT,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),

@@ -1,4 +1,7 @@
-"""Workers of a stored study, each a process; run as a script: FILE WORKERS BUDGET SECONDS-A-SIMULATION."""
+"""Workers of a stored study, each a process; run as a script: FILE WORKERS BUDGET ALLOWED.
+
+The n-th simulation answers once the file ALLOWED has n bytes.
+"""
 
 import os
 import sys
@@ -26,11 +29,16 @@ def create(file: Path, *, budget: int | None = None, initial: int = 2) -> Study:
     return Study(problem, initial=initial, seed=5, storage=file, plan=plan)
 
 
-def work(file: str, workers: int, budget: int, seconds: float) -> int:
+def work(file: str, workers: int, budget: int, allowed: Path) -> int:
     """Return 0 when so many processes have brought the study to its budget."""
 
     def simulate(alternative: str, context: Any, seed: int) -> float:
-        time.sleep(seconds)
+        begun = os.open(allowed.with_suffix(".begun"), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(begun, b".")
+        n = os.lseek(begun, 0, os.SEEK_CUR)
+        os.close(begun)
+        while allowed.stat().st_size < n:
+            time.sleep(0.01)
         return value(alternative, context, seed)
 
     Study(Problem(NAMES, [1, 2], lambda *_: 1.0), initial=1).run(12)  # load compiled code once for all
@@ -45,5 +53,5 @@ def work(file: str, workers: int, budget: int, seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    name, n, until, pause = sys.argv[1:]
-    sys.exit(work(name, int(n), int(until), float(pause)))
+    name, number, until, ration = sys.argv[1:]
+    sys.exit(work(name, int(number), int(until), Path(ration)))

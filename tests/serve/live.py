@@ -8,13 +8,14 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from watching import PATIENCE, eventually
 
 from argbest.serve.server import LiveView
 
@@ -41,14 +42,14 @@ def serving(storage: Path | str, **options: Any) -> Iterator[LiveView]:
         yield view
     finally:
         view.stop()
-        thread.join(10.0)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 
 def get(view: LiveView, path: str, *, method: str = "GET", **headers: str) -> Answer:
     """Return what the server answers; the path is sent as it is."""
     where = urlsplit(view.url)
-    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
     with closing(connection):
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.putrequest(method, path, skip_host="Host" in named)
@@ -59,25 +60,30 @@ def get(view: LiveView, path: str, *, method: str = "GET", **headers: str) -> An
         return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
 
 
-def known(view: LiveView, observations: int, seconds: float = 30.0) -> Any:
+def known(view: LiveView, observations: int) -> Any:
     """Return the picture once it shows so many observations, asking all along as a page does."""
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        state = get(view, "/state").json()
-        if (state["picture_observations"] or 0) >= observations:
-            return get(view, "/picture").json()
-        time.sleep(0.05)
-    raise AssertionError(f"no picture of {observations} observations: {state}")
+
+    def shown() -> bool:
+        return (get(view, "/state").json()["picture_observations"] or 0) >= observations
+
+    assert eventually(shown)
+    return get(view, "/picture").json()
 
 
 @contextmanager
-def crowd(file: Path, workers: int, budget: int, seconds: float) -> Iterator["subprocess.Popen[str]"]:
-    """Give a process whose children work at the study, and see that it ends well."""
-    command = [sys.executable, str(CROWD), str(file), str(workers), str(budget), str(seconds)]
+def crowd(file: Path, workers: int, budget: int) -> Iterator[Callable[[int], None]]:
+    """Give what allows so many simulations in all to children that work at the study; they end well."""
+    allowed = file.with_suffix(".allowed")
+    allowed.touch()
+
+    def allow(simulations: int) -> None:
+        allowed.write_bytes(b"." * simulations)
+
+    command = [sys.executable, str(CROWD), str(file), str(workers), str(budget), str(allowed)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
-            yield process
-            _, complaint = process.communicate(timeout=60)
+            yield allow
+            _, complaint = process.communicate(timeout=PATIENCE)
             assert process.returncode == 0, complaint
         finally:
             if process.poll() is None:

@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import numpy as np
@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from report.page_studies import HOSTILE, hostile, told
 from serve.crowd import create, value
 from serve.live import crowd, get, known, rows, serving
+from watching import PATIENCE, eventually
 
 from argbest import Study
 from argbest.cli import main
@@ -131,20 +132,24 @@ def test_serving_changes_no_row(study: Study, file: Path) -> None:
 
 def test_four_workers_write_while_it_is_watched(file: Path) -> None:
     create(file, budget=120)
-    seen = []
-    with crowd(file, 4, 120, 0.05) as working, serving(file) as view:
-        while working.poll() is None:
-            state = get(view, "/state").json()
-            assert state["troubles"] == {"reading": None, "computing": None}
-            seen.append((state["standing"]["observations"], state["picture_observations"] or 0))
-            time.sleep(0.1)
-        final = known(view, 120)
-        state = get(view, "/state").json()["standing"]
+    seen: list[tuple[int, int]] = []
+
+    def has_reached(observations: int) -> bool:
+        state = get(view, "/state").json()
+        assert state["troubles"] == {"reading": None, "computing": None}
+        seen.append((state["standing"]["observations"], state["picture_observations"] or 0))
+        return seen[-1] == (observations, observations)
+
+    with serving(file) as view:
+        with crowd(file, 4, 120) as allow:
+            for observations in (30, 60, 120):
+                allow(observations)
+                assert eventually(lambda n=observations: has_reached(n))  # type: ignore[misc]
+        assert eventually(lambda: not any(w["alive"] for w in standing(view)["workers"]))
+        final, state = known(view, 120), standing(view)
     assert seen == sorted(seen)
-    assert len({n for n, _ in seen}) > 3
-    assert len({n for _, n in seen}) > 1
     assert state["finished"]
-    assert [worker["alive"] for worker in state["workers"]] == [False] * 4
+    assert len(state["workers"]) == 4
     loaded = Study.load(file)
     assert final["decisions"]["rows"] == [list(row) for row in loaded.selection().itertuples(index=False)]
     told = loaded.observations().to_dict("records")
@@ -152,6 +157,10 @@ def test_four_workers_write_while_it_is_watched(file: Path) -> None:
     assert all(
         row["value"] == value(row["alternative"], {"load": row["context.load"]}, row["seed"]) for row in told
     )
+
+
+def standing(view: LiveView) -> Any:
+    return get(view, "/state").json()["standing"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])  # noqa: S104 (refused)
@@ -213,10 +222,10 @@ def test_the_command_tells_its_address_and_ends_with_ctrl_c(study: Study, file: 
     said = served.stdout.readline()
     assert re.fullmatch(r"live view of staffing at http://127\.0\.0\.1:\d+/\n", said)
     assert served.stdout.readline() == "Ctrl-C ends it; the study goes on.\n"
-    with urlopen(said.split()[-1], timeout=20) as page:  # noqa: S310 (our own)
+    with urlopen(said.split()[-1], timeout=PATIENCE) as page:  # noqa: S310 (our own)
         assert b"staffing" in page.read()
     served.send_signal(signal.SIGINT)
-    out, complaint = served.communicate(timeout=20)
+    out, complaint = served.communicate(timeout=PATIENCE)
     assert (served.returncode, out, complaint) == (0, "the live view has ended.\n", "")
 
 

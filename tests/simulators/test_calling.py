@@ -238,7 +238,8 @@ def test_time_is_measured_and_shared_among_the_jobs_of_a_call() -> None:
 
     outcomes = evaluate(simulate, JOBS[:3])
     assert outcomes[0].seconds == outcomes[2].seconds
-    assert 0.1 <= outcomes[0].seconds < 0.2 <= outcomes[1].seconds
+    assert outcomes[0].seconds >= 0.1  # half of the call for two
+    assert outcomes[1].seconds >= 0.2
     [single] = evaluate(misbehaving.after_as_simulator, [("a", 1, 0)])
     assert single.reason == "RuntimeError: late"
     assert single.seconds >= 0.05

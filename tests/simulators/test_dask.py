@@ -9,6 +9,7 @@ from typing import Any
 
 import misbehaving
 import pytest
+from watching import PATIENCE
 
 from argbest.simulators.calling import Outcome, evaluate
 
@@ -54,11 +55,11 @@ def test_the_first_to_end_is_the_first_to_be_told(threads: Executor, tmp_path: P
     ended: queue.SimpleQueue[Future[list[Outcome]]] = queue.SimpleQueue()
     for future in futures:
         future.add_done_callback(ended.put)
-    order = [futures.index(ended.get(timeout=60)) for _ in range(3)]
+    order = [futures.index(ended.get(timeout=PATIENCE)) for _ in range(3)]
     assert sorted(order) == [1, 2, 3]
     assert wait(futures, return_when=FIRST_COMPLETED).not_done == {futures[0]}
     gate.touch()
-    assert ended.get(timeout=60) is futures[0]
+    assert ended.get(timeout=PATIENCE) is futures[0]
     outcomes = [future.result()[0] for future in futures]
     assert [outcome.value for outcome in outcomes] == [1.0, 2.0, None, 2.0]
     assert outcomes[2].reason == "ZeroDivisionError: no servers"
@@ -68,4 +69,4 @@ def test_the_first_to_end_is_the_first_to_be_told(threads: Executor, tmp_path: P
 def test_jobs_run_in_other_processes(processes: Executor) -> None:
     jobs = [("a", 1, 5), ("bb", 2, 7)]
     futures = [processes.submit(evaluate, misbehaving.reward, [job]) for job in jobs]
-    assert [future.result(timeout=60)[0].value for future in futures] == [11.005, 22.007]
+    assert [future.result(timeout=PATIENCE)[0].value for future in futures] == [11.005, 22.007]

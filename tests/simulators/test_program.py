@@ -156,23 +156,18 @@ def test_standard_error_that_is_no_text_is_made_harmless() -> None:
 
 
 def test_a_hanging_program_is_killed_after_its_time() -> None:
-    began = time.monotonic()
-    text = failure(
-        python(
-            "import sys, time; print('still here', file=sys.stderr, flush=True); time.sleep(60)", timeout=0.4
-        )
-    )
-    assert text.startswith("the program was killed after its time-out of 0.4 s.")
-    assert text.endswith("\n  still here")
-    assert 0.4 <= time.monotonic() - began < 10
+    limit, text = 1, ""
+    while not text.endswith("\n  still here"):  # on a busy machine it may need longer to say so
+        limit, began = 2 * limit, time.monotonic()
+        text = failure(Program(["sh", "-c", "echo still here >&2; exec sleep 600"], timeout=limit))
+        assert text.startswith(f"the program was killed after its time-out of {limit} s.")
+        assert limit <= time.monotonic() - began < 300
 
 
 def test_a_program_that_ends_is_not_waited_for_longer() -> None:
-    program = Program(["sh", "-c", "echo 1"], timeout=60)
-    program("a", "c", 1)
     began = time.monotonic()
-    assert program("a", "c", 1) == 1
-    assert time.monotonic() - began < 2
+    assert Program(["sh", "-c", "echo 1"], timeout=600)("a", "c", 1) == 1
+    assert time.monotonic() - began < 300
 
 
 def test_endless_output_is_killed_after_its_time_in_bounded_memory() -> None:

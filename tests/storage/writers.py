@@ -49,7 +49,7 @@ def stop_in_the_middle(url: str, acknowledged: Connection) -> None:
     with SQLStorage(url).exclusive() as log:
         log.append(pair(len(log.since(0)) // 2, "mortal"))
         acknowledged.send(-1)
-        time.sleep(60)
+        time.sleep(600)
 
 
 def fork_and_write(url: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from study.conftest import assert_same_frames, problem, simulate
+from watching import PATIENCE
 
 from argbest import (
     ExpectedPCS,
@@ -64,11 +65,11 @@ def test_the_values_do_not_depend_on_who_computes_them() -> None:
 
 def test_as_one_result_arrives_one_new_pair_is_asked() -> None:
     """With one simulation that hangs, the others go on: nobody waits for a batch."""
-    release = threading.Event()
+    release, first = threading.Event(), threading.Lock()
 
     def stuck(alternative: str, context: int, seed: int) -> float:
-        if (alternative, context) == ("a", 0) and not release.is_set():
-            release.wait(20)
+        if first.acquire(blocking=False):
+            assert release.wait(PATIENCE)
         return simulate(alternative, context, seed)
 
     done: list[int] = []
@@ -90,14 +91,15 @@ def test_pending_trials_keep_policies_from_asking_the_same_again() -> None:
 
     def hold(alternative: str, context: int, seed: int) -> float:
         started.append((alternative, context))
-        release.wait(20)
+        if len(started) == 6:
+            release.set()
+        assert release.wait(PATIENCE)
         return simulate(alternative, context, seed)
 
     study = Study(problem(), initial=1).run(30)
     resumed = Study(problem(hold), initial=1)
     for row in study.observations().to_dict("records"):
         resumed.tell(resumed.ask()[0], row["value"])
-    threading.Timer(0.5, release.set).start()
     with threads(6) as executor:
         resumed.run(36, executor=executor)
     assert len(set(started)) > 1
@@ -278,8 +280,8 @@ def test_a_budget_in_seconds_is_simulation_time() -> None:
         return simulate(alternative, context, seed)
 
     study = Study(problem(slow), initial=1).run(seconds=0.25)
-    spent = overview(study)["seconds_spent"]
-    assert 0.25 <= spent < 0.35
+    spent, last = overview(study)["seconds_spent"], study.trials(details=True)["seconds"].iloc[-1]
+    assert spent - last < 0.25 <= spent
     assert study.n_observations <= 50
     with threads(4) as executor:
         both = Study(problem(slow), initial=1).run(20, seconds=60, executor=executor)
@@ -326,7 +328,7 @@ def test_utilisation_of_workers_is_reported(tmp_path: Any) -> None:
         study.run(60, executor=executor)
     [worker] = overview(study)["workers"]
     assert worker["slots"] == 4
-    assert 0.05 < worker["utilisation"] <= 1.0
+    assert 0.0 < worker["utilisation"] <= 1.0
     assert worker["under_way"] == 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from study.conftest import assert_same_frames, problem, simulate
-from watching import eventually, is_running
+from watching import PATIENCE, eventually, is_running
 
 from argbest import GP, InputError, Program, SimulationError, StorageError, Study, registry
 from argbest.storage.base import Worker
@@ -62,12 +62,12 @@ def test_an_error_while_reading_what_others_wrote_leaves_no_half_of_it(
 
 
 def test_a_program_keeps_the_time_limit_of_a_run() -> None:
-    sleeper = Program([sys.executable, "-c", "import time; time.sleep(60)", "{alternative}", "{context}"])
+    sleeper = Program([sys.executable, "-c", "import time; time.sleep(600)", "{alternative}", "{context}"])
     study = Study(problem(sleeper), initial=1)
     began = time.monotonic()
     with pytest.raises(SimulationError, match="0.5 s"):
         study.run(12, timeout=0.5)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 300
 
 
 def test_a_hung_slot_stays_taken_and_other_pairs_are_not_blamed_for_it() -> None:
@@ -75,26 +75,26 @@ def test_a_hung_slot_stays_taken_and_other_pairs_are_not_blamed_for_it() -> None
 
     def hang(alternative: str, context: int, seed: int) -> float:
         if (alternative, context) == ("a", 0):
-            release.wait(30)
+            release.wait(PATIENCE)
         return simulate(alternative, context, seed)
 
     study = Study(problem(hang), initial=1)
     with ThreadPoolExecutor(2) as executor:
         with pytest.raises(SimulationError, match="all 2 slots of the executor hang"):
-            study.run(40, executor=executor, timeout=0.5, on_failure="record")
+            study.run(40, executor=executor, timeout=2.0, on_failure="record")
         release.set()
     failed = study.trials().query("status == 'failed'")
     assert set(zip(failed["alternative"], failed["context"], strict=True)) == {("a", 0)}
-    assert overview(study)["seconds_spent"] >= 1.0
+    assert overview(study)["seconds_spent"] >= 4.0
 
 
 def test_every_trial_of_a_batch_has_the_whole_time_limit() -> None:
     def slow(alternative: str, context: int, seed: int) -> float:
-        time.sleep(0.1)
+        time.sleep(0.3)
         return simulate(alternative, context, seed)
 
     with ThreadPoolExecutor(1) as executor:
-        study = Study(problem(slow), initial=1).run(16, executor=executor, batch=8, timeout=0.4)
+        study = Study(problem(slow), initial=1).run(16, executor=executor, batch=8, timeout=1.0)
     assert study.n_observations == 16
 
 
@@ -161,7 +161,7 @@ def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Pat
     source = (
         "import os, sys, time\n"
         "open(os.path.join(sys.argv[3], str(os.getpid())), 'w').close()\n"
-        "sys.exit(3) if sys.argv[1] == 'b' else time.sleep(60)\n"
+        "sys.exit(3) if sys.argv[1] == 'b' else time.sleep(600)\n"
     )
     program = Program([sys.executable, "-c", source, "{alternative}", "{context}", str(tmp_path), "{seed}"])
     with pytest.raises(SimulationError, match="exit code 3"):
