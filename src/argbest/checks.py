@@ -1,26 +1,28 @@
-"""Checks of numbers and switches that the user gives."""
+"""Checks of numbers, switches, names and paths that the user gives."""
 
+import os
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from argbest.errors import InputError
+from argbest.errors import InputError, unknown_name
 
 _Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
+def is_whole(value: object) -> TypeGuard[int | np.integer]:
+    """Return whether the value is a whole number; a switch and a span of time are none."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
 def whole(name: str, value: object, *, at_least: int, below: int | None = None) -> int:
     """Return the value as an int if it is a whole number in the range."""
-    if (
-        not isinstance(value, int | np.integer)
-        or isinstance(value, bool)
-        or value < at_least
-        or (below is not None and value >= below)
-    ):
+    if not is_whole(value) or value < at_least or (below is not None and value >= below):
         limit = "" if below is None else f" and below {below}"
         raise InputError(f"{name} must be a whole number ≥ {at_least}{limit}, got {value!r}.")
     return int(value)
@@ -28,28 +30,31 @@ def whole(name: str, value: object, *, at_least: int, below: int | None = None) 
 
 def finite(name: str, value: object, *, above: float = -np.inf, below: float = np.inf) -> float:
     """Return the value as a float if it is a finite number strictly between the limits."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not above < float(value) < below:
+    number = real(value)
+    if number is None or not above < number < below:
         between = f"between {above:g} and {below:g}" if np.isfinite(below) else f"finite and above {above:g}"
         raise InputError(f"{name} must be a number {between}, got {value!r}.")
-    return float(value)
+    return number
 
 
 def not_negative(name: str, value: object, *, below: float = np.inf) -> float:
     """Return the value as a float if it is a finite number from 0 to below the limit."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < below:
+    number = real(value)
+    if number is None or not 0 <= number < below:
         to = "up" if np.isinf(below) else f"to below {below:g}"
         raise InputError(f"{name} must be a number from 0 {to}, got {value!r}.")
-    return float(value)
+    return number
 
 
 def indifference_zone(delta: object) -> float:
     """Return delta if it is zero or positive and finite."""
-    if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 <= float(delta) < np.inf:
+    number = real(delta)
+    if number is None or not 0 <= number < np.inf:
         raise InputError(
             "the indifference zone delta must be a finite number, zero or positive, in the rewards' unit; "
             f"got {delta!r}."
         )
-    return float(delta)
+    return number
 
 
 def flag(name: str, value: object) -> bool:
@@ -57,6 +62,21 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
+
+
+def one_of(kind: str, value: object, known: Iterable[str]) -> str:
+    """Return the value if it is one of the known names."""
+    names = tuple(known)
+    if not isinstance(value, str) or value not in names:
+        raise unknown_name(kind, value, names)
+    return value
+
+
+def path_of(name: str, value: object) -> Path:
+    """Return the value as a path if it names one."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise InputError(f"{name} must be a path, as text or pathlib.Path, got {shown(value)}.")
+    return Path(value)
 
 
 def real(value: object) -> float | None:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from argbest.errors import InputError, unknown_name
+from argbest.checks import one_of
+from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
@@ -140,9 +141,7 @@ CLASSES: dict[str, type] = {
 
 def policy(name: str) -> PolicyEntry:
     """Return the entry of a policy by its registry name."""
-    if name not in POLICIES:
-        raise unknown_name("policy", name, POLICIES)
-    return POLICIES[name]
+    return POLICIES[one_of("policy", name, POLICIES)]
 
 
 def confirmation() -> Policy:
@@ -152,16 +151,12 @@ def confirmation() -> Policy:
 
 def model(name: str) -> Model[Any]:
     """Return a model by its registry name, with default options."""
-    if name not in MODELS:
-        raise unknown_name("model", name, MODELS)
-    return MODELS[name]()
+    return MODELS[one_of("model", name, MODELS)]()
 
 
 def problem_entry(name: str) -> ProblemEntry:
     """Return the entry of a problem or a family by its registry name."""
-    if name not in PROBLEMS:
-        raise unknown_name("problem", name, PROBLEMS)
-    return PROBLEMS[name]
+    return PROBLEMS[one_of("problem", name, PROBLEMS)]
 
 
 def problem(name: str) -> Problem:

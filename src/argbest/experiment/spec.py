@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from argbest import registry, streams
-from argbest.checks import indifference_zone, whole
+from argbest.checks import indifference_zone, one_of, whole
 from argbest.core.arrays import IntArray
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
@@ -116,8 +116,7 @@ class Experiment:
         weights: str = "problem",
         delta: float = 0.0,
     ) -> None:
-        if not isinstance(weights, str) or weights not in WEIGHTS:
-            raise unknown_name("weights", weights, WEIGHTS)
+        one_of("weights", weights, WEIGHTS)
         if initial is not None:
             design(initial)
         self.__dict__.update(  # the one way to set a field of a frozen instance

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from argbest.checks import indifference_zone, real, table
+from argbest.checks import indifference_zone, one_of, real, table
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError
 from argbest.problems.axis import Axis, Bounds
 
 Goal: TypeAlias = Literal["max", "min"]
@@ -63,8 +63,7 @@ class Problem:
         description: str = "",
         reward: str = "reward",
     ) -> None:
-        if goal not in ("max", "min"):
-            raise unknown_name("goal", goal, ("max", "min"))
+        one_of("goal", goal, ("max", "min"))
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)

@@ -6,7 +6,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from argbest.checks import whole
+from argbest.checks import is_whole, whole
 from argbest.core import two_stage
 from argbest.errors import InputError
 from argbest.problems.base import Problem
@@ -98,9 +98,7 @@ class Pairs:
 
 def design(given: object) -> Design:
     """Return the design meant by a number of replications, a design, or a list of (alternative, context)."""
-    if isinstance(given, bool) or given is None:
-        raise InputError(_EXPECTED.format(given))
-    if isinstance(given, int | np.integer):
+    if is_whole(given):
         return EveryPair(int(given))
     if hasattr(given, "pairs") and not isinstance(given, type):
         return cast(Design, given)

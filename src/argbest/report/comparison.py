@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from argbest.checks import one_of
 from argbest.core.arrays import Array
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.results import Results
 from argbest.report import style
@@ -82,8 +83,7 @@ def plot_comparison(
     pcs_m, pgs, eoc or certificate. Lines differ in dashes and marks, not only in colour. ``theme`` is "light"
     or "dark".
     """
-    if measure not in NAMES:
-        raise unknown_name("measure", measure, NAMES)
+    one_of("measure", measure, NAMES)
     curves = bands(summary_of(results), measure)
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     draw(sheet.ax, curves, sheet.theme)

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from argbest.checks import one_of
 from argbest.core.arrays import Array
-from argbest.errors import unknown_name
 from argbest.report import curves, style
 from argbest.report.style import BAND, LABEL, TICK, Sheet
 from argbest.study import model_check
@@ -29,8 +29,7 @@ def plot_model_check(
     of the prediction take the place of the band. ``theme`` is "light" or "dark".
     """
     style.require_study(study)
-    if values not in VALUES:
-        raise unknown_name("values", values, VALUES)
+    one_of("values", values, VALUES)
     check = model_check.of_study(study)
     sheet = style.sheet(ax, theme, 5.2, 3.9)
     (_scores if values == "z" else _residuals)(sheet, check)

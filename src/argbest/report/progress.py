@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from argbest.errors import unknown_name
+from argbest.checks import one_of
 from argbest.report import comparison, style
 from argbest.report.comparison import NAMES, Band
 from argbest.report.style import LABEL
@@ -23,8 +23,7 @@ def progress(study: Study, measure: str = "pcs_e", *, points: int = 12) -> Band:
     certificate.
     """
     style.require_study(study)
-    if measure not in _OF_STUDY:
-        raise unknown_name("measure of a study", measure, _OF_STUDY)
+    one_of("measure of a study", measure, _OF_STUDY)
     frame = history.of_study(study, points=points)
     columns = [
         measure if f"{measure}{end}" not in frame else f"{measure}{end}" for end in ("", "_low", "_high")

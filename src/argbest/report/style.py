@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from argbest.errors import ArgbestError, InputError, unknown_name
+from argbest.checks import one_of
+from argbest.errors import ArgbestError, InputError
 from argbest.report.curves import middle_cut
 from argbest.study.study import Study
 
@@ -95,8 +96,8 @@ def sheet(ax: "Axes | None", theme: str | None, width: float, height: float) -> 
 
     Without a ``theme`` the brightness of the given axes tells it; a figure of its own is light.
     """
-    if theme is not None and theme not in THEMES:
-        raise unknown_name("theme", theme, THEMES)
+    if theme is not None:
+        one_of("theme", theme, THEMES)
     if ax is None:
         return Sheet(canvas(width, height).add_subplot(), THEMES[theme or "light"], True, True)
     if not hasattr(ax, "figure"):

@@ -15,8 +15,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
-from argbest.checks import finite, whole
-from argbest.errors import InputError, unknown_name
+from argbest.checks import finite, one_of, whole
+from argbest.errors import InputError
 from argbest.simulators.child import NAME, UNGUARDED, Child, ProcessDied, StartError
 
 _P = ParamSpec("_P")
@@ -40,8 +40,7 @@ class SimulationPool(Executor):
     def __init__(self, workers: int, *, timeout: float | None = None, context: str = "spawn") -> None:
         self.workers = whole("workers", workers, at_least=1)
         limit = None if timeout is None else finite("timeout", timeout, above=0.0)
-        if context not in multiprocessing.get_all_start_methods():
-            raise unknown_name("start method", context, multiprocessing.get_all_start_methods())
+        one_of("start method", context, multiprocessing.get_all_start_methods())
         check_guarded()
         self._shared = _Shared(partial(Child, multiprocessing.get_context(context)), limit)
         self._slots: list[threading.Thread] = []

@@ -88,7 +88,7 @@ def named(kind: Kind, frame: pd.DataFrame, given: str | Sequence[str]) -> Names:
 
 def check_name(what: str, frame: pd.DataFrame, name: str) -> None:
     """Raise an InputError unless exactly one column of the frame is called so."""
-    times = list(frame.columns).count(name)
+    times = list(frame.columns).count(name) if isinstance(name, str) else 0
     if times > 1:
         raise InputError(f"the column {name!r} comes {times} times. Rename or remove the others.")
     if not times:

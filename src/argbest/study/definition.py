@@ -43,8 +43,14 @@ def of_study(
         "refit_every": refit_every,
         "common_random_numbers": common_random_numbers,
         "cost": plain.encode(_cost(cost, problem.shape)),
-        "plan": dict(plan or {}),
+        "plan": _plan(plan),
     }
+
+
+def _plan(given: object) -> Plain:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"plan={given!r}; expected options of `run` by name, such as {{'budget': 200}}.")
+    return dict(given or {})
 
 
 def restored(

@@ -3,8 +3,8 @@
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from argbest.checks import finite, not_negative, whole
-from argbest.errors import InputError, unknown_name
+from argbest.checks import finite, not_negative, one_of, whole
+from argbest.errors import InputError
 from argbest.study.stopping import Stop
 
 
@@ -53,8 +53,7 @@ class Means:
         whole("batch", self.batch, at_least=1)
         if self.timeout is not None:
             finite("timeout", self.timeout, above=0)
-        if self.on_failure not in ("raise", "record"):
-            raise unknown_name("on_failure", self.on_failure, ("raise", "record"))
+        one_of("on_failure", self.on_failure, ("raise", "record"))
 
     @property
     def whole_timeout(self) -> float | None:

@@ -97,6 +97,7 @@ def observe(
         raise InputError(f"got {got}; expected a pandas DataFrame with a row for every run.")
     flag("dropna", dropna)
     names = columns.named("alternative", frame, alternative), columns.named("context", frame, context)
+    columns.check_name("value column", frame, value)
     extra = [column for column in ("n", "variance") if _is_extra(frame, column, names, value)]
     used = _used(frame, names, value, weights, extra)
     optional = "variance" if "variance" in extra else None  # only summaries have one
@@ -130,7 +131,6 @@ def _used(
     frame: pd.DataFrame, names: tuple[Names, Names], value: str, weights: object, extra: list[str]
 ) -> list[str]:
     """Return all columns that mean something, each once and for one purpose."""
-    columns.check_name("value column", frame, value)
     weighing = [weights] if isinstance(weights, str) else []
     for each in weighing:
         columns.check_name("weights column", frame, each)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest.errors import ArgbestError, InputError, unknown_name
+from argbest.checks import one_of
+from argbest.errors import ArgbestError, InputError
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 50  # lines from which the delimiter is guessed
@@ -30,8 +31,7 @@ def read_table(path: str | os.PathLike[str], *, decimal: str = ".", sheet: str |
     ``decimal`` is the decimal point. ``sheet`` is the name or the position of a sheet of an Excel file.
     """
     file = Path(path)
-    if decimal not in (".", ","):
-        raise unknown_name("decimal point", decimal, (".", ","))
+    one_of("decimal point", decimal, (".", ","))
     if not file.is_file():
         wrong = "is a folder; name a file in it" if file.is_dir() else "is not there: no such file"
         raise InputError(f"{str(file)!r} {wrong}.")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry, streams
-from argbest.checks import flag, indifference_zone, not_negative, whole
+from argbest.checks import flag, indifference_zone, not_negative, path_of, whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
@@ -312,7 +312,7 @@ class Study:
         """
         from argbest.report.page import write_report  # the one look upwards: readers expect it here
 
-        return write_report(self, Path(path), command=concealed(command))
+        return write_report(self, path_of("path", path), command=concealed(command))
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""

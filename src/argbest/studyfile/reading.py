@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from argbest import registry
-from argbest.errors import InputError, unknown_name
+from argbest.checks import one_of
+from argbest.errors import InputError
 from argbest.problems.base import Problem
 from argbest.studyfile import axes, shipped
 from argbest.studyfile import options as file_options
@@ -93,9 +94,7 @@ def _problem(
     for key in ("name", "description", "reward"):
         if key in content and not isinstance(content[key], str):
             raise InputError(f"{key} must be text, got {content[key]!r}.")
-    goal = content.get("goal", "max")
-    if goal not in ("max", "min"):
-        raise unknown_name("goal", goal, ("max", "min"))
+    goal = one_of("goal", content.get("goal", "max"), ("max", "min"))
     alternatives = axes.axis("alternative", content.get("alternatives"), folder)
     contexts = axes.axis("context", content.get("contexts"), folder)
     simulate, limit = file_options.simulator(content.get("simulator"), folder)
