@@ -129,7 +129,7 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     assert "observations: 8 of 8" in shown
     assert "trials: 8 told, 0 under way, 0 waiting, 1 failed" in shown
     assert "PCS so far:" in shown
-    assert "failure: trial 8: no <licence> [bold]left[/bold]" in shown
+    assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "alive" in shown
 
 

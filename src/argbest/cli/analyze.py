@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import MOST_ROWS
-from argbest.cli.terminal import numbers, prepare, say, table
+from argbest.cli.terminal import list_written, note, numbers, prepare, say, show_json, table
 from argbest.errors import ArgbestError, InputError
 
 if TYPE_CHECKING:
@@ -117,13 +117,11 @@ def analyze(
         prepare(out)
     study = found.study(policy=policy, model=model, seed=seed)
     notes = [*found.notes, *posthoc.notes(study)]
-    for note in notes:
-        click.echo(f"argbest: {note}", err=True)
+    for each in notes:
+        note(each)
     answer = _answer(study, notes, delta=delta, n_next=n_next)
     if as_json:
-        import json
-
-        click.echo(json.dumps(answer, allow_nan=False))
+        show_json(answer)
     else:
         _show(study, answer, delta)
     if out is not None:
@@ -292,8 +290,6 @@ def _write(study: "Study", answer: dict[str, Any], out: Path, *, quiet: bool) ->
     try:
         written += figures.save(study, out)
     except ArgbestError as missing:
-        click.echo(f"argbest: {missing}", err=True)
+        note(str(missing))
     if not quiet:
-        click.echo("\nwritten:")
-        for path in written:
-            click.echo(f"  {path}")
+        list_written(written)

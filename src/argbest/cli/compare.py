@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argbest.cli.terminal import prepare, say, table
+from argbest.cli.terminal import list_written, note, prepare, say, show_json, table
 from argbest.errors import ArgbestError
 
 if TYPE_CHECKING:
@@ -96,9 +96,7 @@ def compare(
     results = run(experiment, jobs=jobs, out=out, progress=True, apart=True)
     summary = results.summary()
     if as_json:
-        import json
-
-        click.echo(json.dumps(results.plain(), allow_nan=False))
+        show_json(results.plain())
     else:
         _show(results, summary, samples=samples, delta=delta)
     if out is not None:
@@ -167,8 +165,6 @@ def _write(
     try:
         written.append(comparison.save(summary, out / "curves.png", title=results.problem))
     except ArgbestError as missing:
-        click.echo(f"argbest: {missing}", err=True)
+        note(str(missing))
     if not quiet:
-        click.echo("\nwritten:")
-        for path in written:
-            click.echo(f"  {path}")
+        list_written(written)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argbest.cli.terminal import prepare, say, table
+from argbest.cli.terminal import echo, list_written, note, prepare, say, table
 from argbest.errors import ArgbestError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def demo(out: Path, budget: int, seed: int) -> None:
 
     problem = registry.problem("branin")
     n_alternatives, n_contexts = problem.shape
-    click.echo(f"{problem.name}: {n_alternatives} alternatives x {n_contexts} contexts, {budget} simulations")
+    echo(f"{problem.name}: {n_alternatives} alternatives x {n_contexts} contexts, {budget} simulations")
     study = Study(problem, seed=seed).run(budget, progress=True)
     _show_selection(study)
     _write(study, out)
@@ -80,7 +80,5 @@ def _write(study: "Study", out: Path) -> None:
     try:
         written += figures.save(study, out)
     except ArgbestError as missing:
-        click.echo(f"argbest: {missing}", err=True)
-    click.echo("\nwritten:")
-    for path in written:
-        click.echo(f"  {path}")
+        note(str(missing))
+    list_written(written)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import load, of_stored_study
+from argbest.cli.terminal import note, show_json
 from argbest.errors import ArgbestError, InputError, StorageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def ask(storage: str, name: str, number: int, context: str | None) -> None:
             "replication": trial.replication,
             "seed": trial.seed,
         }
-        click.echo(json.dumps(row))
+        show_json(row)
 
 
 @click.command()
@@ -53,12 +54,12 @@ def tell(storage: str, name: str) -> None:
         if not line.strip():
             continue
         try:
-            click.echo(json.dumps(_tell(study, line)))
+            show_json(_tell(study, line))
         except StorageError:
             raise
         except ArgbestError as error:
             refused += 1
-            click.echo(f"argbest: line {number}: {error}", err=True)
+            note(f"line {number}: {error}")
     if refused:
         raise SystemExit(1)
 

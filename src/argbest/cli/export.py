@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import load, of_stored_study
+from argbest.cli.terminal import echo
 from argbest.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def export(storage: str, name: str, table: str, out: Path | None) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot write {str(path)!r} ({reason}); name another file.") from error
-    click.echo(f"written: {path} ({len(frame)} rows)")
+    echo(f"written: {path} ({len(frame)} rows)")
 
 
 def _rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """The command `argbest`: its errors, notices and interruptions are lines of text on standard error."""
 
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +8,10 @@ from typing import Any, TextIO
 import click
 
 from argbest import __version__
+from argbest.cli.terminal import note
 from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, unknown_name
 from argbest.storage.address import concealed
+from argbest.texts import harmless
 
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
@@ -27,20 +28,16 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Return what the command returns."""
         try:
-            with _plain_notices():
+            with _plain_notices(), _harmless_errors():
                 return super().invoke(ctx)
-        except InputError as error:
-            raise _Misuse(concealed(str(error))) from error
-        except ArgbestError as error:
-            raise click.ClickException(concealed(str(error))) from error
-        except click.UsageError as error:  # an argument in a wrong place may be an address
-            plain = concealed(error.format_message())
-            if plain == error.format_message():
-                raise
-            raise click.UsageError(plain, error.ctx) from None
         except KeyboardInterrupt as interruption:
-            click.echo(f"argbest: {str(interruption) or 'interrupted.'}", err=True)
+            note(str(interruption) or "interrupted.")
             ctx.exit(_INTERRUPTED)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Return the context of a command line."""
+        with _harmless_errors():
+            return super().make_context(*args, **extra)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -61,6 +58,24 @@ def main() -> None:
 
 
 @contextmanager
+def _harmless_errors() -> Iterator[None]:
+    """Turn errors into lines of text; what they quote holds no password, and no command to the terminal."""
+    try:
+        yield
+    except InputError as error:
+        raise _Misuse(_shown(str(error))) from error
+    except ArgbestError as error:
+        raise click.ClickException(_shown(str(error))) from error
+    except click.ClickException as error:
+        error.__dict__["message"] = _shown(error.message)  # an argument in a wrong place may be an address
+        raise
+
+
+def _shown(text: str) -> str:
+    return harmless(concealed(text))
+
+
+@contextmanager
 def _plain_notices() -> Iterator[None]:
     """Show our own notices as one line each; other warnings as usual."""
     with warnings.catch_warnings():
@@ -77,7 +92,7 @@ def _plain_notices() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if issubclass(category, CompilationNotice | DataNotice):
-                print(f"argbest: {message}", file=sys.stderr)  # a progress bar under way lets it pass above
+                note(str(message))
             else:
                 usual(message, category, filename, lineno, file, line)
 

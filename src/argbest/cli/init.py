@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from argbest.cli.terminal import echo
+
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path("study.toml"))
@@ -14,5 +16,5 @@ def init(path: Path, force: bool) -> None:
     from argbest.studyfile import example
 
     file, program = example.write(path, force=force)
-    click.echo(f"written: {file} (the study) and {program} (its simulator)")
-    click.echo(f"next: argbest run {shlex.quote(str(file))}")
+    echo(f"written: {file} (the study) and {program} (its simulator)")
+    echo(f"next: argbest run {shlex.quote(str(file))}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.terminal import numbers, say, table
+from argbest.cli.terminal import numbers, say, show_json, table
 
 if TYPE_CHECKING:
     from argbest.core.arrays import Array
@@ -26,9 +26,7 @@ def problems(name: str | None, as_json: bool) -> None:
     if name is None:
         _show_problems(registry.problem(each) for each in registry.PROBLEMS)
     elif as_json:
-        import json
-
-        click.echo(json.dumps(registry.problem(name).summary(), indent=2, allow_nan=False))
+        show_json(registry.problem(name).summary(), indent=2)
     else:
         _show_problem(registry.problem(name))
 

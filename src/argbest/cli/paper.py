@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argbest.cli.terminal import prepare, say, table
+from argbest.cli.terminal import echo, list_written, note, prepare, say, table
 
 if TYPE_CHECKING:
     from argbest.paper.plan import Outcome, Plan
@@ -95,10 +95,10 @@ def paper(
         progress=True,
     )
     for name in PARTS if part == ALL else (part,):
-        click.echo(f"argbest: {name}", err=True)
+        note(name)
         _show(PARTS[name](plan), out / f"{name}.html", how=_how(name, plan))
     if docs is not None:
-        click.echo(f"page: {write_page(out, docs)}")
+        echo(f"page: {write_page(out, docs)}")
 
 
 def _how(part: str, plan: "Plan") -> dict[str, object]:
@@ -126,7 +126,6 @@ def _show(outcome: "Outcome", page: Path, *, how: dict[str, object]) -> None:
     rows = outcome.table.itertuples(index=False, name=None)
     table(outcome.table.columns, rows, justify="right")
     say(*outcome.notes)
-    click.echo("written:")
     written = write_outcome(
         page,
         title=outcome.title,
@@ -135,6 +134,5 @@ def _show(outcome: "Outcome", page: Path, *, how: dict[str, object]) -> None:
         written=outcome.written,
         how=how,
     )
-    for path in (*outcome.written, written):
-        click.echo(f"  {path}")
-    click.echo()
+    list_written((*outcome.written, written))
+    echo()

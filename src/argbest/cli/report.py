@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from argbest.cli.stored import load, of_stored_study
+from argbest.cli.terminal import echo
 
 
 @click.command()
@@ -22,4 +23,4 @@ def report(storage: str, name: str, out: Path) -> None:
     from argbest.storage.address import shown
 
     path = load(storage, name).report(out, command=shlex.join(["argbest", "report", shown(storage)]))
-    click.echo(f"written: {path}")
+    echo(f"written: {path}")

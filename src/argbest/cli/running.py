@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import load, of_stored_study, resume_command, show_answer, show_troubles
-from argbest.cli.terminal import say
+from argbest.cli.terminal import echo, note, say
 from argbest.errors import InputError, StorageError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
 
     described = studyfile.read(file)
     for remark in described.remarks:
-        click.echo(f"argbest: {remark}", err=True)
+        note(remark)
     if described.problem.simulate is None:
         raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
     _need_a_program(described.problem)
@@ -122,7 +122,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
     from argbest.storage.address import shown
 
     problem = study.problem
-    click.echo(
+    echo(
         f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
         f"kept in {shown(where)}"
     )

@@ -5,6 +5,7 @@ from contextlib import suppress
 import click
 
 from argbest.cli.stored import of_stored_study
+from argbest.cli.terminal import echo
 
 
 @click.command()
@@ -21,7 +22,7 @@ def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> 
     from argbest.serve.server import LiveView
 
     view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)
-    click.echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends it; the study goes on.")
+    echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends it; the study goes on.")
     with suppress(KeyboardInterrupt):  # how it is meant to end; there is none where a shell ignores Ctrl-C
         view.serve()
-    click.echo("the live view has ended.")
+    echo("the live view has ended.")

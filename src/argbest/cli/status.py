@@ -1,13 +1,12 @@
 """`argbest status`: how a stored study stands, once or live."""
 
-import json
 import time
 from typing import Any
 
 import click
 
-from argbest.cli.stored import load, of_stored_study
-from argbest.cli.terminal import say, table
+from argbest.cli.stored import load, of_stored_study, show_failures
+from argbest.cli.terminal import say, show_json, table
 
 
 @click.command()
@@ -26,7 +25,7 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
         now = overview(study.refresh())
         if watch and not as_json:
             click.clear()
-        click.echo(json.dumps(now, allow_nan=False)) if as_json else _show(now)
+        show_json(now) if as_json else _show(now)
         if not watch or _finished(now):
             return
         time.sleep(every)
@@ -60,8 +59,7 @@ def _show(now: dict[str, Any]) -> None:
             f"worst, {certainty['p_all']:.3f} in all at once",
             f"undecided: {certainty['undecided']} of {now['n_contexts']} contexts",
         )
-    for failure in now["failures"]:
-        say(f"failure: trial {failure['trial']}: {failure['reason']}")
+    show_failures(now, trials["failed"], sum(trials.values()))
     for alternative, context in now["set_aside"]:
         say(f"set aside: alternative {alternative!r} in context {context!r}")
     _show_workers(now["workers"])

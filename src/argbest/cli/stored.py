@@ -1,7 +1,7 @@
 """What the commands for stored studies share: which study is meant, and how its answer is shown."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 MOST_ROWS = 40  # contexts shown in the terminal; `argbest export` has them all
+LONGEST_REASON = 1000  # characters of a failure's reason shown in the terminal
 
 
 def of_stored_study(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,11 +78,25 @@ def show_answer(study: "Study") -> None:
 
 
 def show_troubles(study: "Study") -> None:
-    """Print how many trials failed, the last reasons, and the pairs set aside."""
-    trials = study.trials()
-    failed = trials[trials["status"] == "failed"]
-    if len(failed):
-        trial, reason = failed["trial"].iloc[-1], failed["reason"].iloc[-1]
-        say(f"failures: {len(failed)} of {len(trials)} trials; the last, trial {trial}: {reason}")
+    """Print how many trials failed and why, and the pairs set aside."""
+    from argbest.study.overview import failures
+
+    status = study.trials()["status"]
+    show_failures(failures(study), int((status == "failed").sum()), len(status))
     for alternative, context in study.set_aside:
         say(f"set aside after repeated failures: alternative {alternative!r} in context {context!r}")
+
+
+def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:
+    """Print the causes of failures that `overview` tells, the most frequent first."""
+    from argbest.report.curves import middle_cut
+
+    if not failed:
+        return
+    say(f"failures: {failed} of {trials} trials")
+    for cause in told["failures"]:
+        often = "once," if cause["count"] == 1 else f"{cause['count']} times, last"
+        reason = middle_cut(cause["reason"], LONGEST_REASON).replace("\n", "\n    ")
+        say(f"  {often} in trial {cause['trial']}: {reason}")
+    if told["other_causes"]:
+        say(f"  and {told['other_causes']} other causes; `argbest export --table trials` has every reason.")

@@ -1,5 +1,7 @@
-"""What commands share: tables and lines for the terminal, and folders to write into."""
+"""The way to the terminal: lines, tables and notes, with nothing in them that commands it."""
 
+import json
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from argbest.texts import harmless
+
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod
+    from rich.console import Console, JustifyMethod
 
 _NARROWEST = 80  # columns of text; numbers folded to fit less could not be read
 
@@ -25,26 +29,45 @@ def table(
 ) -> None:
     """Print a table; labels are the user's, so nothing in them is taken as markup."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for header in headers:
-        grid.add_column(header, justify=justify, overflow="fold")
+        grid.add_column(harmless(header), justify=justify, overflow="fold")
     for row in rows:
-        grid.add_row(*row)
-    console = Console(markup=False, highlight=False, emoji=False)
+        grid.add_row(*map(harmless, row))
+    console = _console()
     console.width = max(console.width, _NARROWEST)
     console.print(grid)
 
 
 def say(*lines: str) -> None:
     """Print lines of text, wrapped to the width of the terminal."""
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = _console()
     for line in lines:
-        console.print(line)
+        console.print(harmless(line))
+
+
+def echo(line: str = "") -> None:
+    """Print a line as it is, however long: a path to copy, say."""
+    print(harmless(line), flush=True)
+
+
+def show_json(value: object, *, indent: int | None = None) -> None:
+    """Print JSON, in ASCII without its one control character."""
+    print(json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f"), flush=True)
+
+
+def note(line: str) -> None:
+    """Print a line beside the answer, on standard error; a progress bar under way lets it pass above."""
+    print(f"argbest: {harmless(line)}", file=sys.stderr, flush=True)
+
+
+def list_written(paths: Iterable[Path]) -> None:
+    """Print where files were written."""
+    echo("\nwritten:")
+    for path in paths:
+        echo(f"  {path}")
 
 
 def prepare(folder: Path) -> None:
@@ -58,3 +81,9 @@ def prepare(folder: Path) -> None:
         raise click.BadParameter(
             f"cannot write into {str(folder)!r} ({reason}); name another folder.", param_hint="'--out'"
         ) from error
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False)

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from argbest.report.page.document import script, styles
 from argbest.serve.watch import Watch
+from argbest.texts import harmless
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -34,7 +35,7 @@ def application(watch: Watch, allowed: Callable[[str], bool]) -> ASGIApp:
     A page elsewhere can have its own name point at this machine and then read from it as if from itself;
     but such requests carry that name.
     """
-    page = _read("live.html").replace("{{title}}", html.escape(watch.title)).encode()
+    page = _read("live.html").replace("{{title}}", html.escape(harmless(watch.title))).encode()
     code = "\n".join((script(), _read("standing.js"), _read("live.js"))).encode()
     look = f"{styles()}\n{_read('live.css')}".encode()
 

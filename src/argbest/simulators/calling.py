@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from argbest.checks import real, shown
 from argbest.errors import InputError, SimulationError
+from argbest.texts import capped
 
 LARGEST = 1e150  # so that squares of rewards and their sums stay finite
 
@@ -82,9 +83,9 @@ def reason(error: BaseException) -> str:
     except Exception:
         text = ""
     kind = type(error).__name__
-    if isinstance(error, SimulationError) and text:
-        return text
-    return f"{kind}: {text}" if text else kind
+    if not isinstance(error, SimulationError) or not text:
+        text = f"{kind}: {text}" if text else kind
+    return capped(text)
 
 
 def _run(call: Callable[[], Values], n: int) -> list[Outcome]:

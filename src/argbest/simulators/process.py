@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from argbest import texts
 from argbest.simulators import guard
 from argbest.simulators.interruption import postponed
 
 _CHUNK = 2**16
 _STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
-_STDERR = 2**14
 _TICK = 0.2  # seconds; on Windows a longer wait would not notice Ctrl-C
 _DRAIN = 5.0  # seconds for what is left in the pipes once all writers are dead
 
@@ -59,7 +59,7 @@ def run(
         with postponed():  # an interruption in the midst of starting would leave a program nobody knows of
             process = _started(arguments, folder, environment)
             _RUNNING[me] = process
-            out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, _STDERR)
+            out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, texts.LONGEST)
         guard.watch(process.pid)
         _refuse_if_abandoned(me)  # whoever abandons this thread from now on finds the program
         in_time = _wait(process, timeout)

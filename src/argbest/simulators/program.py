@@ -14,7 +14,9 @@ from typing import Any
 from argbest.checks import finite, whole
 from argbest.errors import InputError, SimulationError, unknown_name
 from argbest.simulators import output, process, template
+from argbest.texts import harmless
 
+COMMAND = "command: "  # begins the line of an error that tells what was run
 _LINES = 20  # of standard error in an error
 _LONGEST = 4000  # characters of a command in an error
 _FOR_GOOD = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC, errno.E2BIG, errno.EINVAL)
@@ -85,7 +87,7 @@ class Program:
             except SimulationError as error:
                 if attempt == self.retries or isinstance(error, _CannotStartError):
                     tries = f" (attempt {attempt + 1} of {attempt + 1})" if attempt else ""
-                    text = f"{_printable(str(error.args[0]))}{tries}.\ncommand: {_shown(arguments)}"
+                    text = f"{harmless(str(error.args[0]))}{tries}.\n{COMMAND}{_shown(arguments)}"
                     raise SimulationError(text + _quoted(error)) from None
                 time.sleep(self.backoff * 2**attempt)
         raise RuntimeError("unreachable: the last attempt returns or raises")
@@ -234,15 +236,10 @@ def _quoted(error: SimulationError) -> str:
     lines = [line for note in getattr(error, "__notes__", ()) for line in note.splitlines() if line.strip()]
     if not lines:
         return "" if isinstance(error, _CannotStartError) else "\nnothing on standard error."
-    shown = "".join(f"\n  {_printable(line)}" for line in lines[-_LINES:])
+    shown = "".join(f"\n  {harmless(line)}" for line in lines[-_LINES:])
     return f"\nlast lines on standard error:{shown}"
 
 
 def _shown(arguments: Sequence[str]) -> str:
     command = shlex.join(arguments)
-    return _printable(command if len(command) <= _LONGEST else f"{command[:_LONGEST]}... (shortened)")
-
-
-def _printable(text: str) -> str:
-    """Return the text without characters that command a terminal or that a database refuses."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    return harmless(command if len(command) <= _LONGEST else f"{command[:_LONGEST]}... (shortened)")

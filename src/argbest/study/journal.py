@@ -25,6 +25,7 @@ from argbest.study.definition import params_type
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import PENDING, WAITING, Ledger
 from argbest.study.trial import Record, Trial
+from argbest.texts import capped
 
 Room = Callable[[Ledger], int]
 BY_HAND = "by hand"  # the worker of trials asked for outside `run`
@@ -109,7 +110,7 @@ class Journal:
 
     def fail(self, trial: Trial, reason: str, *, again: bool, seconds: float | None) -> None:
         """Keep that a trial gave no value; ``again``: its pair goes back to the initial design."""
-        self._close(Failed(trial.id, reason, again, seconds, time.time()))
+        self._close(Failed(trial.id, capped(reason), again, seconds, time.time()))
 
     def give_back(self, trials: Sequence[int], *, of: Collection[str] | None = None) -> None:
         """Let trials that are under way be asked for again; ``of``: only what these workers still have."""

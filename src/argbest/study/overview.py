@@ -1,21 +1,22 @@
 """How a study stands: progress, certainty, workers and failures, as plain values."""
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from argbest.study.causes import causes
 from argbest.study.presence import alive
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 DECIDED = 0.95  # P(best) from which a context counts as decided
-_LAST = 5  # failures told in detail
+_MOST = 5  # causes of failures told
 
 
 def overview(study: "Study") -> dict[str, Any]:
     """Return how a study stands, as JSON-ready values; certainty is None while nothing is known."""
     ledger, now = study._journal.ledger, time.time()
-    failed = [i for i, status in enumerate(ledger.status) if status == "failed"]
     return {
         "problem": study.problem.name,
         "n_alternatives": study.problem.n_alternatives,
@@ -27,9 +28,15 @@ def overview(study: "Study") -> dict[str, Any]:
         "trials": {name: ledger.status.count(name) for name in ("told", "pending", "waiting", "failed")},
         "certainty": _certainty(study) if study.n_observations else None,
         "workers": _workers(study, now),
-        "failures": [{"trial": i, "reason": ledger.reasons[i]} for i in failed[-_LAST:]],
+        **failures(study),
         "set_aside": [list(pair) for pair in study.set_aside],
     }
+
+
+def failures(study: "Study") -> dict[str, Any]:
+    """Return the most frequent causes of failures, how often and where last, and the number of others."""
+    found = causes(study._journal.ledger.reasons)
+    return {"failures": [asdict(each) for each in found[:_MOST]], "other_causes": len(found[_MOST:])}
 
 
 def _certainty(study: "Study") -> dict[str, Any]:

@@ -29,6 +29,7 @@ from argbest.study.limits import Limits, Means
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import Progress, reporter
 from argbest.study.trial import Trial, record
+from argbest.texts import harmless
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -202,7 +203,7 @@ class _Run:
         self.failed = 0 if journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
-                f"the first {self.failed} simulations all failed, the last one so: {reason.rstrip('.')}. "
+                f"the first {self.failed} simulations all failed, the last one so: {_quoted(reason)}. "
                 "Fix the simulator and run again."
             )
 
@@ -266,10 +267,14 @@ def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequen
 
 def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
     return SimulationError(
-        f"the simulator failed on {trial} with seed {trial.seed}: {str(outcome.reason).rstrip('.')}. "
+        f"the simulator failed on {trial} with seed {trial.seed}: {_quoted(str(outcome.reason))}. "
         "The observations so far are kept; fix the simulator and call `run` again. "
         "To skip this trial: study.fail(study.ask()[0], reason)."
     )
+
+
+def _quoted(reason: str) -> str:
+    return harmless(reason).rstrip(".")
 
 
 def _patiently(action: Callable[[], None]) -> None:

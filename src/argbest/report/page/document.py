@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from argbest.errors import InputError
+from argbest.texts import harmless
 
 Plain: TypeAlias = dict[str, Any]
 
@@ -43,8 +44,8 @@ def document(payload: Plain) -> str:
     """Return the page of a payload, which has at least ``kind``, ``title`` and ``answer`` (sentences)."""
     code = script()
     parts = {
-        "title": html.escape(payload["title"]),
-        "answer": html.escape(" ".join(payload["answer"])),
+        "title": html.escape(harmless(payload["title"])),
+        "answer": html.escape(harmless(" ".join(payload["answer"]))),
         "version": html.escape(version("argbest")),
         "policy": html.escape(content_policy(code)),
         "styles": styles(),

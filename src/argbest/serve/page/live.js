@@ -2,7 +2,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element, number, count } = argbest.text;
+  const { element, harmless, number, count } = argbest.text;
   const { section, folded } = argbest.sections;
   const { progress, workers, failures } = argbest.standing;
   const EVERY = 2000, // milliseconds between two questions
@@ -115,8 +115,8 @@
   // What is shown once something is known: the parts of the report, and the course of certainty -----------
 
   function show(data) {
-    document.getElementById("title").textContent = data.title;
-    document.getElementById("answer").textContent = data.answer.join(" ");
+    document.getElementById("title").textContent = harmless(data.title);
+    document.getElementById("answer").textContent = harmless(data.answer.join(" "));
     restsOn = data.allocation.total;
     if (parts !== null) {
       parts.forEach((update) => update(data));

@@ -2,10 +2,12 @@
 (function (argbest) {
   "use strict";
 
+  const { harmless } = argbest.text;
+
   argbest.render = function (data) {
-    document.getElementById("title").textContent = data.title;
-    document.title = data.title;
-    document.getElementById("answer").textContent = data.answer.join(" ");
+    document.getElementById("title").textContent = harmless(data.title);
+    document.title = harmless(data.title);
+    document.getElementById("answer").textContent = harmless(data.answer.join(" "));
     argbest.chart.forget();
     document.getElementById("main").replaceChildren();
     document.getElementById("contents").replaceChildren();

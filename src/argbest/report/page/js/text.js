@@ -2,6 +2,17 @@
 (function (argbest) {
   "use strict";
 
+  // Controls but for line feed and tab, and marks that turn the direction of writing: they mislead readers.
+  const COMMANDS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+  /** A value as text to look at, with such characters written as escapes: \x1b. */
+  function harmless(value) {
+    return String(value).replace(COMMANDS, (found) => {
+      const code = found.charCodeAt(0).toString(16);
+      return found === "\r" ? "\\r" : code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+    });
+  }
+
   /** An element with properties, attributes (by `attributes`) and children: nodes or texts. */
   function element(tag, properties = {}, ...children) {
     const { attributes = {}, ...own } = properties;
@@ -10,7 +21,7 @@
     made.append(
       ...children
         .filter((child) => child !== null && child !== undefined)
-        .map((child) => (child instanceof Node ? child : String(child))),
+        .map((child) => (child instanceof Node ? child : harmless(child))),
     );
     return made;
   }
@@ -48,5 +59,5 @@
     return `${number(n)} ${noun}${n === 1 ? "" : "s"}`;
   }
 
-  argbest.text = { element, number, probability, show, count };
+  argbest.text = { element, harmless, number, probability, show, count };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -1,0 +1,25 @@
+"""Texts of strangers, such as labels and what simulators say: shown and kept so that they do no harm."""
+
+import re
+
+LONGEST = 2**14  # bytes kept of what is said about a failure
+_CUT = "\n[... {} bytes are cut here ...]\n"
+
+# Controls but for line feed and tab, marks that turn the direction of writing, halves of surrogate pairs.
+_COMMANDS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    r"""Return the text with what commands a terminal, or misleads its reader, written as an escape: \x1b."""
+    return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def capped(text: str) -> str:
+    """Return the text; of a very long one its beginning and end, with a mark that says how much is cut."""
+    content = text.encode("utf-8", "surrogatepass")
+    if len(content) <= LONGEST:
+        return text
+    half = (LONGEST - len(_CUT) - len(str(len(content)))) // 2
+    start, end = (part.decode("utf-8", "ignore") for part in (content[:half], content[-half:]))
+    missing = len(content) - len(start.encode()) - len(end.encode())
+    return start + _CUT.format(missing) + end
