@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import MOST_ROWS
-from argbest.cli.terminal import list_written, note, numbers, prepare, say, show_json, table
-from argbest.errors import ArgbestError, InputError
+from argbest.cli.terminal import drawn, list_written, note, numbers, prepare, say, show_json, table
+from argbest.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -277,6 +277,7 @@ def _write(study: "Study", answer: dict[str, Any], out: Path, *, quiet: bool) ->
     """Write the frames and, where matplotlib is there, the pictures; say where they are."""
     import pandas as pd
 
+    from argbest.csv_files import write_csv
     from argbest.report import figures
 
     frames = {
@@ -284,12 +285,7 @@ def _write(study: "Study", answer: dict[str, Any], out: Path, *, quiet: bool) ->
         "allocation": study.allocation(),
         "next": _next(study),
     }
-    written = [out / f"{name}.csv" for name in frames]
-    for path, frame in zip(written, frames.values(), strict=True):
-        frame.to_csv(path, index=False)
-    try:
-        written += figures.save(study, out)
-    except ArgbestError as missing:
-        note(str(missing))
+    written = [write_csv(out / f"{name}.csv", frame) for name, frame in frames.items()]
+    written += figures.write(drawn(lambda: figures.draw(study)) or {}, out)
     if not quiet:
         list_written(written)

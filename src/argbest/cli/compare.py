@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argbest.cli.terminal import list_written, note, prepare, say, show_json, table
-from argbest.errors import ArgbestError
+from argbest.cli.terminal import drawn, list_written, prepare, say, show_json, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,15 +155,14 @@ def _write(
     results: "Results", summary: "pd.DataFrame", out: Path, *, how: dict[str, object], quiet: bool
 ) -> None:
     """Write the summary, a page and, where matplotlib is there, the curves; say where they are."""
-    from argbest.report import comparison
+    from argbest.csv_files import write_csv
+    from argbest.report import comparison, style
     from argbest.report.page import write_comparison
 
-    summary.to_csv(out / "summary.csv", index=False)
-    page = write_comparison(summary, out / "index.html", title=results.problem, how=how)
-    written = [out / "summary.csv", page]
-    try:
-        written.append(comparison.save(summary, out / "curves.png", title=results.problem))
-    except ArgbestError as missing:
-        note(str(missing))
+    written = [write_csv(out / "summary.csv", summary)]
+    written.append(write_comparison(summary, out / "index.html", title=results.problem, how=how))
+    figure = drawn(lambda: comparison.plot(summary, title=results.problem))
+    if figure is not None:
+        written.append(style.save(figure, out / "curves.png"))
     if not quiet:
         list_written(written)

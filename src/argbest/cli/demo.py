@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argbest.cli.terminal import echo, list_written, note, prepare, say, table
-from argbest.errors import ArgbestError
+from argbest.cli.terminal import drawn, echo, list_written, prepare, say, table
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -71,14 +70,11 @@ def _show_selection(study: "Study") -> None:
 
 def _write(study: "Study", out: Path) -> None:
     """Write the frames, the page and, where matplotlib is there, the pictures; say where they are."""
+    from argbest.csv_files import write_csv
     from argbest.report import figures
 
-    study.observations().to_csv(out / "observations.csv", index=False)
-    study.selection().to_csv(out / "selection.csv", index=False)
-    written = [out / "observations.csv", out / "selection.csv"]
+    frames = {"observations": study.observations(), "selection": study.selection()}
+    written = [write_csv(out / f"{name}.csv", frame) for name, frame in frames.items()]
     written.append(study.report(out / "report.html", command="argbest demo"))
-    try:
-        written += figures.save(study, out)
-    except ArgbestError as missing:
-        note(str(missing))
+    written += figures.write(drawn(lambda: figures.draw(study)) or {}, out)
     list_written(written)

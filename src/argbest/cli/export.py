@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from argbest import files
 from argbest.cli.stored import load, of_stored_study
 from argbest.cli.terminal import echo
 from argbest.errors import InputError
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TABLES = ("observations", "trials", "selection", "allocation")
-_FORMATS = (".csv", ".parquet", ".json")
 
 
 @click.command()
@@ -34,19 +34,25 @@ def export(storage: str, name: str, table: str, out: Path | None) -> None:
         raise InputError(f"cannot write {path.name!r}; give a name that ends in {', '.join(_FORMATS)}.")
     study = load(storage, name)
     frame = study.trials(details=True) if table == "trials" else getattr(study, table)()
+    files.write(path, _FORMATS[path.suffix](frame))
+    echo(f"written: {path} ({len(frame)} rows)")
+
+
+def _csv(frame: "pd.DataFrame") -> str:
+    from argbest.csv_files import to_csv
+
+    return to_csv(frame)
+
+
+def _json(frame: "pd.DataFrame") -> str:
+    return json.dumps(_rows(frame), indent=1, allow_nan=False) + "\n"
+
+
+def _parquet(frame: "pd.DataFrame") -> bytes:
     try:
-        if path.suffix == ".csv":
-            frame.to_csv(path, index=False)
-        elif path.suffix == ".json":
-            path.write_text(json.dumps(_rows(frame), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        else:
-            frame.to_parquet(path, index=False)
+        return frame.to_parquet(index=False)
     except ImportError as error:
         raise InputError("Parquet files need pyarrow: pip install 'argbest[parquet]'") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot write {str(path)!r} ({reason}); name another file.") from error
-    echo(f"written: {path} ({len(frame)} rows)")
 
 
 def _rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -59,3 +65,6 @@ def _rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+_FORMATS = {".csv": _csv, ".parquet": _parquet, ".json": _json}

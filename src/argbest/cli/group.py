@@ -10,7 +10,9 @@ import click
 from argbest import __version__
 from argbest.cli.terminal import note
 from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, unknown_name
+from argbest.outlets import lasting_streams
 from argbest.storage.address import concealed
+from argbest.texts import harmless
 from argbest.texts import harmless
 
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
@@ -24,6 +26,11 @@ class _Misuse(click.ClickException):
 
 class _Group(click.Group):
     """Commands whose errors, notices and interruptions end in a line of text, never in a traceback."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Return what the command returns; a reader of its output who leaves early does not end it."""
+        with lasting_streams():
+            return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Return what the command returns."""

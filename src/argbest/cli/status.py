@@ -18,6 +18,7 @@ from argbest.cli.terminal import say, show_json, table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
     """Show how the study in STORAGE stands: progress, certainty, workers, failures."""
+    from argbest.outlets import unheard
     from argbest.study.overview import overview
 
     study = load(storage, name)
@@ -26,7 +27,7 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
         if watch and not as_json:
             click.clear()
         show_json(now) if as_json else _show(now)
-        if not watch or _finished(now):
+        if not watch or _finished(now) or unheard():
             return
         time.sleep(every)
 

@@ -3,17 +3,19 @@
 import json
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from argbest.errors import ArgbestError
 from argbest.texts import harmless
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
 
+_Drawing = TypeVar("_Drawing")
 _NARROWEST = 80  # columns of text; numbers folded to fit less could not be read
 
 
@@ -61,6 +63,15 @@ def show_json(value: object, *, indent: int | None = None) -> None:
 def note(line: str) -> None:
     """Print a line beside the answer, on standard error; a progress bar under way lets it pass above."""
     print(f"argbest: {harmless(line)}", file=sys.stderr, flush=True)
+
+
+def drawn(draw: Callable[[], _Drawing]) -> _Drawing | None:
+    """Return what is drawn; None where matplotlib is missing, with a note that says so."""
+    try:
+        return draw()
+    except ArgbestError as missing:
+        note(str(missing))
+        return None
 
 
 def list_written(paths: Iterable[Path]) -> None:

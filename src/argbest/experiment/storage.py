@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from argbest import files
 from argbest.core.arrays import IntArray
+from argbest.csv_files import write_csv
 from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.spec import Experiment
@@ -85,7 +86,7 @@ class Folder:
             },
             "sessions": [*header["sessions"], session],
         }
-        _replace(self.path / HEADER, json.dumps(whole, indent=2) + "\n")
+        files.write(self.path / HEADER, json.dumps(whole, indent=2) + "\n")
 
     def _earlier(self) -> dict[str, Any]:
         """Return the header of earlier sessions; an empty one for a folder that holds no runs."""
@@ -122,7 +123,7 @@ class Folder:
 
     def write(self, label: str, part: range, runs: pd.DataFrame) -> None:
         """Keep a part: the file is there in full or not at all."""
-        _replace(self._file(label, part), runs.to_csv(index=False, lineterminator="\n"))
+        write_csv(self._file(label, part), runs)
 
     def read(self, label: str, part: range, checkpoints: IntArray) -> pd.DataFrame:
         """Return a part as it was written, to the last bit."""
@@ -236,19 +237,3 @@ def _lock(file: int) -> bool:
     except OSError:  # a file system without locks
         return True
     return True
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file in one step, seen from outside."""
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=".", suffix=".part", delete=False, encoding="utf-8", newline=""
-    ) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)

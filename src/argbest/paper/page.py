@@ -1,12 +1,12 @@
 """The page `reproduction.md`: our numbers beside the published ones, and what explains their differences."""
 
 import shlex
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
+from argbest import files
 from argbest.errors import InputError
 from argbest.experiment.storage import Folder
 from argbest.paper import published
@@ -38,10 +38,8 @@ def write_page(results: str | Path, docs: str | Path) -> Path:
     (docs / _IMAGES).mkdir(parents=True, exist_ok=True)
     for name in _PICTURES:
         if (picture := results / f"{name}.png").exists():
-            shutil.copyfile(picture, docs / _IMAGES / picture.name)
-    page = docs / "reproduction.md"
-    page.write_text("\n\n".join(_blocks(frames, results)) + "\n", encoding="utf-8")
-    return page
+            files.write(docs / _IMAGES / picture.name, picture.read_bytes())
+    return files.write(docs / "reproduction.md", "\n\n".join(_blocks(frames, results)) + "\n")
 
 
 def markdown(frame: pd.DataFrame) -> str:

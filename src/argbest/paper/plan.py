@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from argbest.checks import whole
+from argbest.csv_files import write_csv
 from argbest.errors import ArgbestError
 from argbest.experiment import Experiment, Results, run
+from argbest.report import style
 from argbest.study.progress import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MACROREPS, SAMPLES = 100, 2_000  # the paper's
-_DPI = 150
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,7 @@ Part = Callable[[Plan], Outcome]
 def write(plan: Plan, frames: dict[str, pd.DataFrame]) -> tuple[Path, ...]:
     """Return the paths of the frames, written as CSV files of these names."""
     plan.out.mkdir(parents=True, exist_ok=True)
-    paths = tuple(plan.out / f"{name}.csv" for name in frames)
-    for path, frame in zip(paths, frames.values(), strict=True):
-        frame.to_csv(path, index=False, lineterminator="\n")
-    return paths
+    return tuple(write_csv(plan.out / f"{name}.csv", frame) for name, frame in frames.items())
 
 
 def picture(plan: Plan, name: str, draw: Callable[[], "Figure"]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
@@ -83,10 +81,7 @@ def picture(plan: Plan, name: str, draw: Callable[[], "Figure"]) -> tuple[tuple[
         figure = draw()
     except ArgbestError as missing:
         return (), (str(missing),)
-    paths = tuple(plan.out / f"{name}.{kind}" for kind in ("png", "svg"))
-    for path in paths:
-        figure.canvas.print_figure(path, dpi=_DPI)
-    return paths, ()
+    return tuple(style.save(figure, plan.out / f"{name}.{kind}") for kind in ("png", "svg")), ()
 
 
 def texts(frame: pd.DataFrame, forms: dict[str, str]) -> pd.DataFrame:

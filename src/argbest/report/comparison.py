@@ -129,7 +129,6 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     ax.margins(x=0.02)
 
 
-def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = 150) -> Path:
+def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = style.DPI) -> Path:
     """Return the path of the picture, written."""
-    plot(summary, title=title).canvas.print_figure(path, dpi=dpi)
-    return Path(path)
+    return style.save(plot(summary, title=title), path, dpi=dpi)

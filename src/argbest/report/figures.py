@@ -1,19 +1,28 @@
 """The pictures of a study, written into a folder."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from argbest.report import style
 from argbest.report.allocation import plot_allocation
 from argbest.report.policy_map import plot_policy_map
 from argbest.study.study import Study
 
 
-def save(study: Study, folder: str | Path, *, dpi: int = 150, theme: str | None = None) -> list[Path]:
+def save(study: Study, folder: str | Path, *, dpi: int = style.DPI, theme: str | None = None) -> list[Path]:
     """Return the paths of `policy_map.png` and `allocation.png`, written into an existing folder."""
-    drawn = {
-        "policy_map.png": plot_policy_map(study, theme=theme),
-        "allocation.png": plot_allocation(study, theme=theme),
+    return write(draw(study, theme=theme), folder, dpi=dpi)
+
+
+def draw(study: Study, *, theme: str | None = None) -> dict[str, Any]:
+    """Return the figures by the names of their files."""
+    return {
+        "policy_map.png": plot_policy_map(study, theme=theme).figure,
+        "allocation.png": plot_allocation(study, theme=theme).figure,
     }
-    paths = [Path(folder) / name for name in drawn]
-    for path, ax in zip(paths, drawn.values(), strict=True):
-        ax.figure.canvas.print_figure(path, dpi=dpi)
-    return paths
+
+
+def write(drawn: Mapping[str, Any], folder: str | Path, *, dpi: int = style.DPI) -> list[Path]:
+    """Return the paths of figures, written into an existing folder."""
+    return [style.save(figure, Path(folder) / name, dpi=dpi) for name, figure in drawn.items()]

@@ -3,11 +3,14 @@
 Nothing global of matplotlib is touched, and it is imported only when something is drawn.
 """
 
+import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from argbest import files
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report.curves import middle_cut
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAND = 1.96  # standard errors: 95 %
+DPI = 150  # of pictures as files
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (4, 1.8)),
@@ -112,6 +116,13 @@ def canvas(width: float, height: float) -> "Figure":
     except ImportError as missing:
         raise ArgbestError("pictures need matplotlib: pip install 'argbest[plot]'") from missing
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, path: str | Path, *, dpi: int = DPI) -> Path:
+    """Return the path of a picture, written; the end of its name tells the format."""
+    picture = io.BytesIO()
+    figure.canvas.print_figure(picture, dpi=dpi, format=Path(path).suffix[1:] or None)
+    return files.write(path, picture.getvalue())
 
 
 def finish(made: Sheet) -> "Axes":

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 import traceback
@@ -15,6 +14,7 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from argbest.errors import InputError, SimulationError
+from argbest.outlets import lasting_streams
 from argbest.simulators.function import Function
 
 NAME = "argbest-simulator"
@@ -161,9 +161,6 @@ def _live(pipe: "Connection[Any, Any]") -> None:
             return
         answer = _answer(payload, lambda: pipe.send_bytes(_LOADED))
         del payload
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                stream.flush()  # or a later kill would swallow it
         try:
             pipe.send_bytes(answer)
         except OSError:
@@ -183,7 +180,8 @@ def _answer(payload: bytes, loaded: Callable[[], None]) -> bytes:
         return pickle.dumps((False, InputError(f"{text}{hint}.")))
     loaded()
     try:
-        return pickle.dumps((True, fn(*args, **kwargs)), protocol=pickle.HIGHEST_PROTOCOL)
+        with lasting_streams():  # what simulators print is out before a kill could swallow it
+            return pickle.dumps((True, fn(*args, **kwargs)), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         error.add_note("in a process for simulations:\n" + traceback.format_exc())
         with contextlib.suppress(Exception):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from argbest.checks import one_of
+from argbest.csv_files import unguarded
 from argbest.errors import ArgbestError, InputError
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -90,7 +91,7 @@ def _delimited(file: Path, decimal: str) -> pd.DataFrame:
         raise InputError(f"{str(file)!r} is not a table of text: {error}.") from error
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
     frame = pd.DataFrame({i: _typed(column, decimal) for i, column in enumerate(columns)})
-    frame.columns = pd.Index(names, dtype=object)
+    frame.columns = pd.Index([unguarded(name) for name in names], dtype=object)
     return frame
 
 
@@ -142,7 +143,7 @@ def _typed(texts: Sequence[str], decimal: str) -> "pd.Series[Any]":
     except ValueError:
         values = []
     if not values:
-        return pd.Series([text or None for text in texts], dtype=object)
+        return pd.Series([unguarded(text) or None for text in texts], dtype=object)
     short = max(map(abs, values)) < np.inf  # endless digits are no number
     if len(numbers) == len(texts) and short and not _BROKEN.search(everything):
         return pd.Series([int(text) for text in numbers])

@@ -12,6 +12,7 @@ import pandas as pd
 
 from argbest.checks import finite
 from argbest.core.arrays import Array
+from argbest.csv_files import unguarded
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Kind
 from argbest.studyfile.sections import table, text, within
@@ -122,6 +123,7 @@ def _csv(path: Path) -> pd.DataFrame:
     if not lines:
         raise InputError(f"the file {str(path)!r} is empty; expected names of columns and rows below them.")
     header, *rows = [[cell.strip() for cell in line] for line in lines]
+    header = [unguarded(name) for name in header]
     for number, row in enumerate(rows, 1):
         if len(row) != len(header) or not all(row):
             raise InputError(
@@ -143,7 +145,11 @@ def _typed(cells: tuple[str, ...]) -> list[Any]:
         if all(map(math.isfinite, numbers)):
             return numbers
     known = {"true": True, "false": False}
-    return [known[cell.lower()] for cell in cells] if all(c.lower() in known for c in cells) else list(cells)
+    return (
+        [known[cell.lower()] for cell in cells]
+        if all(c.lower() in known for c in cells)
+        else [*map(unguarded, cells)]
+    )
 
 
 def _selected(frame: pd.DataFrame, options: Mapping[str, Any]) -> tuple[object, object]:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from argbest import files
 from argbest.errors import InputError
 
 SIMULATOR = "simulate.py"
@@ -149,12 +150,9 @@ def write(path: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
         raise InputError(f"{names} exists already and is left alone. Name another file, or use --force.")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        for each, content in texts.items():
-            with each.open("w" if force else "x", encoding="utf-8", newline="\n") as target:
-                target.write(content)
     except OSError as error:
         raise InputError(f"cannot write {error.filename!r}: {error.strerror or error}.") from error
-    return list(texts)
+    return [files.write(each, content) for each, content in texts.items()]
 
 
 def _escaped(name: str) -> str:

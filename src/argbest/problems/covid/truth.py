@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from argbest import files
 from argbest.checks import whole
 from argbest.core.arrays import Array
 from argbest.problems.base import Problem
@@ -158,10 +159,9 @@ def main(arguments: list[str] | None = None) -> None:
         command += f" --runs {options.runs}"
         kind = "People ever infected in one population: mean, standard deviation, standard error of the mean"
         table = moments_table(runs, options.runs, quiet=False)
-    target = options.out / f"{options.edition}.csv"
     text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    target.write_text(f"# {kind}.\n# Made by: {command}\n{text}", encoding="utf-8")
-    print(target)
+    target = options.out / f"{options.edition}.csv"
+    print(files.write(target, f"# {kind}.\n# Made by: {command}\n{text}"))
 
 
 if __name__ == "__main__":

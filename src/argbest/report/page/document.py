@@ -6,11 +6,12 @@ import html
 import json
 import platform
 import re
+from importlib import resources
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from argbest import files
 from argbest.errors import InputError
 from argbest.texts import harmless
 
@@ -68,8 +69,7 @@ def destination(path: str | Path) -> Path:
 
 def write(payload: Plain, path: Path) -> Path:
     """Return the path of the page, written."""
-    path.write_text(document(payload), encoding="utf-8", errors="replace", newline="\n")
-    return path
+    return files.write(path, document(payload))
 
 
 def embedded(payload: Plain) -> str:
@@ -100,4 +100,4 @@ def styles() -> str:
 
 
 def _read(name: str) -> str:
-    return files("argbest.report.page").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("argbest.report.page").joinpath(name).read_text(encoding="utf-8")

@@ -163,7 +163,7 @@
   /** A field of a CSV line, in full precision; a text that a spreadsheet would work out is kept from it. */
   function field(value) {
     let text = value === null || value === undefined ? "" : String(value);
-    const formula = typeof value === "string" && /^[=+\-@\t\r]/.test(text);
+    const formula = typeof value === "string" && /^'*[-=+@\t\r\n\uff0d\uff1d\uff0b\uff20]/.test(text);
     if (formula && Number.isNaN(Number(text))) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
