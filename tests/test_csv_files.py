@@ -18,7 +18,19 @@ from argbest.csv_files import guarded, to_csv, unguarded, write_csv
 from argbest.study.reading import read_table
 from argbest.studyfile import read
 
-FORMULAS = ["=1+1", "+A1", "-rf", "@SUM(A1)", "\tx", "\rx", "'=1", "''-2", "\uff1d1", "-5", '=HYPERLINK("x","y")']
+FORMULAS = [
+    "=1+1",
+    "+A1",
+    "-rf",
+    "@SUM(A1)",
+    "\tx",
+    "\rx",
+    "'=1",
+    "''-2",
+    "\uff1d",
+    "-5",
+    '=HYPERLINK("x","y")',
+]
 HARMLESS = ["a=1", "'tis", "''", "x-1", "1-2", "(", "é"]
 LABELS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1) | st.sampled_from(FORMULAS), min_size=1)
 

@@ -13,7 +13,6 @@ from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputErr
 from argbest.outlets import lasting_streams
 from argbest.storage.address import concealed
 from argbest.texts import harmless
-from argbest.texts import harmless
 
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
