@@ -43,7 +43,9 @@ def _simulator(command: Callable[..., Any]) -> Callable[..., Any]:
             "--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one."
         ),
         click.option(
-            "--file", type=click.Path(path_type=Path), help="Study file whose simulator is used, once mended."
+            "--file",
+            type=click.Path(path_type=Path),
+            help="Study file whose simulator is used; the rest of it must describe the stored study.",
         ),
     ):
         command = option(command)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.terminal import say, table
+from argbest.errors import InputError
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -28,17 +29,28 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
     """Return the stored study; its simulator may be a Python function named, or that of a study file."""
     from argbest.simulators.function import Function
     from argbest.study.study import Study
+    from argbest.studyfile import read
 
-    simulate: Any = None
-    if python is not None:
-        simulate = Function(python, ".")
-    elif file is not None:
-        from argbest.studyfile import read
-
-        simulate = read(file).problem.simulate
-    study = Study.load(storage, name=name, simulate=simulate)
+    described = None if file is None else read(file)
+    simulate = None if described is None else described.problem.simulate
+    study = Study.load(storage, name=name, simulate=simulate if python is None else Function(python, "."))
     click.get_current_context().call_on_close(study.close)
+    if described is not None:
+        _need_the_same(study, Study(described.problem, **described.options), described.path)
     return study
+
+
+def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
+    """Refuse a study file that describes another study than the stored one."""
+    from argbest.study.differences import differences
+
+    found = differences(stored.definition, described.definition)
+    if found:
+        raise InputError(
+            f"{file.name} describes another study than the one stored. {'; '.join(found)}. Only the name, "
+            "the simulator and [run] may change. Correct the file, or begin a new study: argbest run "
+            f"{shlex.quote(str(file))} --storage NEW.db"
+        )
 
 
 def resume_command(storage: str, name: str, python: str | None = None) -> str:
