@@ -306,8 +306,8 @@ def test_export_refuses_what_it_cannot_write(file: Path, tmp_path: Path) -> None
     place = file.with_suffix(".db")
     for name, message in (
         ("out.xlsx", "cannot write 'out.xlsx'; give a name that ends in .csv, .parquet, .json"),
-        ("no/where.csv", "name another file"),
-        ("no/where.json", "name another file"),
+        ("no/where.csv", "Name another file"),
+        ("no/where.json", "Name another file"),
     ):
         result = call("export", place, "--out", tmp_path / name)
         assert result.exit_code == 2

@@ -85,7 +85,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("name", ["", "missing/page.html", "file/page.html", "x" * 300, "nul\0"])
 def test_a_place_that_is_none_is_refused_in_a_sentence(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot write .* Name a file in a folder that exists"):
+    with pytest.raises(InputError, match="cannot write .* Name another file, in a folder that exists"):
         files.write(tmp_path / name, "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 

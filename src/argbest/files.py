@@ -82,7 +82,9 @@ def _pour(place: Path | int, data: bytes) -> None:
 
 def _failure(place: Path, error: OSError | ValueError) -> ArgbestError:
     reason = getattr(error, "strerror", None) or str(error)
-    said = f"cannot write {str(place)!r}: {reason}. What was there before is as it was."
-    if getattr(error, "errno", None) in _FULL:
-        return ArgbestError(f"{said} Make room there or name another place, and try again.")
-    return InputError(f"{said} Name a file in a folder that exists and that you may write to.")
+    said = f"cannot write {str(place)!r}: {reason}."
+    if getattr(error, "errno", None) not in _FULL:
+        return InputError(f"{said} Name another file, in a folder that exists and that you may write to.")
+    return ArgbestError(
+        f"{said} What was there before is as it was. Make room there or name another place, and try again."
+    )

@@ -15,6 +15,7 @@ from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report.curves import middle_cut
 from argbest.study.study import Study
+from argbest.texts import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -280,8 +281,8 @@ def cut(labels: Sequence[str], room: float) -> tuple[str, ...]:
 
 
 def plain(text: str) -> str:
-    """Return text in which a dollar sign does not begin a formula."""
-    return text.replace("$", r"\$")
+    """Return text in which a dollar sign does not begin a formula, and controls are written as escapes."""
+    return harmless(text).replace("$", r"\$")
 
 
 def _theme_of(ax: "Axes") -> Theme:

@@ -114,15 +114,16 @@ def _server(watch: Watch, allowed: Callable[[str], bool]) -> "uvicorn.Server":
     import uvicorn
 
     from argbest.serve.application import application
+    from argbest.serve.connections import BriefProtocol
 
     return uvicorn.Server(
         uvicorn.Config(
             application(watch, allowed),
             loop="asyncio",
-            http="h11",
+            http=BriefProtocol,
             ws="none",
             lifespan="off",
-            log_level="warning",
+            log_level="error",  # a warning for every request that is none would be a flood
             access_log=False,
             server_header=False,
             proxy_headers=False,
