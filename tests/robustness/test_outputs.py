@@ -123,7 +123,7 @@ WRITERS = {
     "files.py",  # for all
     "outlets.py",  # to the null device
     "experiment/storage.py",  # a lock, which holds nothing
-    "report/style.py",  # a picture, in memory
+    "report/picture_files.py",  # in memory
     "storage/place.py",  # a database, new and empty
 }
 

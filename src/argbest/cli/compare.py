@@ -156,13 +156,13 @@ def _write(
 ) -> None:
     """Write the summary, a page and, where matplotlib is there, the curves; say where they are."""
     from argbest.csv_files import write_csv
-    from argbest.report import comparison, style
+    from argbest.report import comparison, picture_files
     from argbest.report.page import write_comparison
 
     written = [write_csv(out / "summary.csv", summary)]
     written.append(write_comparison(summary, out / "index.html", title=results.problem, how=how))
     figure = drawn(lambda: comparison.plot(summary, title=results.problem))
     if figure is not None:
-        written.append(style.save(figure, out / "curves.png"))
+        written.append(picture_files.save(figure, out / "curves.png"))
     if not quiet:
         list_written(written)

@@ -1,6 +1,7 @@
 """`argbest export`: the tables of a stored study as files."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,4 +68,8 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 
-_FORMATS = {".csv": _csv, ".parquet": _parquet, ".json": _json}
+_FORMATS: dict[str, Callable[["pd.DataFrame"], str | bytes]] = {
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".json": _json,
+}

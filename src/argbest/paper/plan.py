@@ -11,7 +11,7 @@ from argbest.checks import whole
 from argbest.csv_files import write_csv
 from argbest.errors import ArgbestError
 from argbest.experiment import Experiment, Results, run
-from argbest.report import style
+from argbest.report import picture_files
 from argbest.study.progress import Progress
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def picture(plan: Plan, name: str, draw: Callable[[], "Figure"]) -> tuple[tuple[
         figure = draw()
     except ArgbestError as missing:
         return (), (str(missing),)
-    return tuple(style.save(figure, plan.out / f"{name}.{kind}") for kind in ("png", "svg")), ()
+    return tuple(picture_files.save(figure, plan.out / f"{name}.{kind}") for kind in ("png", "svg")), ()
 
 
 def texts(frame: pd.DataFrame, forms: dict[str, str]) -> pd.DataFrame:

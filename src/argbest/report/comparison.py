@@ -14,7 +14,7 @@ from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.results import Results
-from argbest.report import style
+from argbest.report import picture_files, style
 from argbest.report.style import BAND, LABEL, LIGHT, THEMES, Theme
 
 if TYPE_CHECKING:
@@ -129,6 +129,6 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     ax.margins(x=0.02)
 
 
-def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = style.DPI) -> Path:
+def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = picture_files.DPI) -> Path:
     """Return the path of the picture, written."""
-    return style.save(plot(summary, title=title), path, dpi=dpi)
+    return picture_files.save(plot(summary, title=title), path, dpi=dpi)

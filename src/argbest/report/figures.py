@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from argbest.report import style
 from argbest.report.allocation import plot_allocation
+from argbest.report.picture_files import DPI
+from argbest.report.picture_files import save as save_figure
 from argbest.report.policy_map import plot_policy_map
 from argbest.study.study import Study
 
 
-def save(study: Study, folder: str | Path, *, dpi: int = style.DPI, theme: str | None = None) -> list[Path]:
+def save(study: Study, folder: str | Path, *, dpi: int = DPI, theme: str | None = None) -> list[Path]:
     """Return the paths of `policy_map.png` and `allocation.png`, written into an existing folder."""
     return write(draw(study, theme=theme), folder, dpi=dpi)
 
@@ -23,6 +24,6 @@ def draw(study: Study, *, theme: str | None = None) -> dict[str, Any]:
     }
 
 
-def write(drawn: Mapping[str, Any], folder: str | Path, *, dpi: int = style.DPI) -> list[Path]:
+def write(drawn: Mapping[str, Any], folder: str | Path, *, dpi: int = DPI) -> list[Path]:
     """Return the paths of figures, written into an existing folder."""
-    return [style.save(figure, Path(folder) / name, dpi=dpi) for name, figure in drawn.items()]
+    return [save_figure(figure, Path(folder) / name, dpi=dpi) for name, figure in drawn.items()]

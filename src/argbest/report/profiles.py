@@ -103,7 +103,7 @@ def plot_profiles(
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     (_lines if found.joined else _bars)(sheet, found)
     wanted = "larger" if study.problem.goal == "max" else "smaller"
-    sheet.ax.set_ylabel(f"mean {study.problem.reward}\n({wanted} is better)", fontsize=LABEL)
+    sheet.ax.set_ylabel(style.plain(f"mean {study.problem.reward}\n({wanted} is better)"), fontsize=LABEL)
     sheet.ax.set_xlabel(style.plain(found.coordinate), fontsize=LABEL)
     style.bare(sheet.ax)
     held = ", ".join(f"{n} = {curves.shorten([v])[0]}" for n, v in found.held.items())

@@ -3,14 +3,11 @@
 Nothing global of matplotlib is touched, and it is imported only when something is drawn.
 """
 
-import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from argbest import files
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report.curves import middle_cut
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAND = 1.96  # standard errors: 95 %
-DPI = 150  # of pictures as files
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (4, 1.8)),
@@ -119,13 +115,6 @@ def canvas(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Any, path: str | Path, *, dpi: int = DPI) -> Path:
-    """Return the path of a picture, written; the end of its name tells the format."""
-    picture = io.BytesIO()
-    figure.canvas.print_figure(picture, dpi=dpi, format=Path(path).suffix[1:] or None)
-    return files.write(path, picture.getvalue())
-
-
 def finish(made: Sheet) -> "Axes":
     """Return the axes after giving text and lines the colours of the theme, where that is ours to do."""
     if made.figure:
@@ -197,6 +186,7 @@ def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
+    text = harmless(text)
     room, font = _ACROSS * points(ax)[2], FontProperties(size=size)
     letters = max(int(room / (0.4 * size)), 12)
     lines = textwrap.wrap(text, letters)

@@ -1,0 +1,16 @@
+"""Figures of matplotlib as files."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from argbest import files
+
+DPI = 150
+
+
+def save(figure: Any, path: str | Path, *, dpi: int = DPI) -> Path:
+    """Return the path of a picture, written; the end of its name tells the format."""
+    picture = io.BytesIO()
+    figure.canvas.print_figure(picture, dpi=dpi, format=Path(path).suffix[1:] or None)
+    return files.write(path, picture.getvalue())
