@@ -7,16 +7,33 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow check format bench docs paper clean
+.PHONY: demo test test-slow test-lowest test-py311 test-py313 suite fuzz check format bench docs paper clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
 
-test: check
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+test: check suite
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# The tests with other versions, each in an environment of its own: the lowest ones that pyproject.toml
+# allows, and the newest ones with the oldest and the newest Python.
+test-lowest:
+	$(MAKE) suite VENV=.venv-lowest PYTHON=python3.11 LOWEST=yes
+
+test-py311 test-py313: test-py3%:
+	$(MAKE) suite VENV=.venv-py3$* PYTHON=python3.$*
+
+suite: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+# More bad inputs than `make test` tries, of one ROOM of tests/fuzz/rooms.py or of all.
+ROOM ?= all
+FIRST ?= 0
+CASES ?= 2000
+fuzz: $(VENV)/.test
+	PYTHONPATH=tests $(BIN)/python -m fuzz.rooms $(ROOM) $(FIRST) $(CASES)
 
 check: $(VENV)/.test
 	$(BIN)/ruff format --check .
@@ -53,7 +70,8 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.python
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	$(BIN)/python tests/lowest.py > $(VENV)/lowest.txt
+	$(BIN)/python -m pip install --quiet --editable ".[test]" $(if $(LOWEST),--constraint $(VENV)/lowest.txt)
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.python
@@ -62,4 +80,4 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.python
 
 clean:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -rf $(VENV) demo paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-* demo paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

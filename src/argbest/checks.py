@@ -79,6 +79,12 @@ def path_of(name: str, value: object) -> Path:
     return Path(value)
 
 
+def entries(value: object) -> list[Any] | None:
+    """Return what a list, an array or anything else holds, None for a text and what holds nothing."""
+    single = isinstance(value, str | bytes) or getattr(value, "shape", None) == ()
+    return list(value) if isinstance(value, Iterable) and not single else None
+
+
 def real(value: object) -> float | None:
     """Return the value as a float if it is one real number, None if it merely looks like one.
 

@@ -78,7 +78,9 @@ def optimal_allocation(truth: Array, noise: Array, *, cost: Array | None = None)
     largest = unit.max(axis=-1, keepdims=True)
     work = work * (unit / largest) ** 2
     total = work.sum(axis=(-2, -1), keepdims=True)
-    return work / total, ((1.0 / largest) ** 2 / total)[..., 0, 0]
+    with np.errstate(over="ignore"):  # beyond all floats: one sample says all
+        rate = (1.0 / largest) ** 2 / total
+    return work / total, rate[..., 0, 0]
 
 
 def separated(truth: Array, delta: float) -> Array:

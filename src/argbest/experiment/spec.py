@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from argbest import registry, streams
-from argbest.checks import indifference_zone, one_of, whole
+from argbest.checks import entries, indifference_zone, one_of, whole
 from argbest.core.arrays import IntArray
 from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
@@ -39,8 +39,8 @@ class Contender:
         registry.choose(self.policy, self.model)
         if self.initial is not None:
             design(self.initial)
-        label = self.label or _name(self.policy)
-        if not _LABEL.fullmatch(label):
+        label = _name(self.policy) if isinstance(self.label, str) and not self.label else self.label
+        if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise InputError(
                 f"label={label!r} names no contender: it is made of letters, digits and . _ : + -, and "
                 "begins with one of the first two. Give Contender(..., label=...)."
@@ -250,9 +250,9 @@ def _check_family(family: Any) -> None:
 
 
 def _contenders(given: object) -> tuple[Contender, ...]:
-    if not isinstance(given, str | Contender | Iterable):
+    listed = [given] if isinstance(given, str | Contender) else entries(given)
+    if listed is None:
         raise InputError(f"contenders={given!r} is no list of contenders. Name policies, as ['gp-c-ocba'].")
-    listed = [given] if isinstance(given, str | Contender) else list(given)
     contenders = tuple(each if isinstance(each, Contender) else Contender.named(each) for each in listed)
     if not contenders:
         raise InputError("got no contenders. Name at least one policy.")

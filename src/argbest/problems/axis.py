@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from argbest.checks import entries
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.errors import InputError, unknown_name
 
@@ -282,7 +283,7 @@ def _by_name(given: object, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the pairs of bounds by column."""
     if given is None or isinstance(given, Mapping):
         return dict(given or {})
-    pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else []
+    pairs = entries(given) or []
     if len(names) == 1 and len(pairs) == 2:
         pairs = [pairs]
     if len(pairs) != len(names):
@@ -295,7 +296,7 @@ def _interval(name: str, values: tuple[Label, ...], pair: Any) -> tuple[float, f
     least, most = float(min(values)), float(max(values))
     if pair is None:
         return least, most
-    ends = list(pair) if isinstance(pair, Iterable) else []
+    ends = entries(pair) or []
     if len(ends) != 2 or any(isinstance(end, str) for end in ends):
         raise InputError(f"got bounds {pair!r} for {name!r}; expected two numbers. Give (lo, hi).")
     lo, hi = (float(_plain(end, f"a bound of {name!r}")) for end in ends)

@@ -1,12 +1,11 @@
 """Initial designs: which pairs are simulated before a policy decides."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 import numpy as np
 
-from argbest.checks import is_whole, whole
+from argbest.checks import entries, is_whole, whole
 from argbest.core import two_stage
 from argbest.errors import InputError
 from argbest.problems.base import Problem
@@ -102,10 +101,9 @@ def design(given: object) -> Design:
         return EveryPair(int(given))
     if hasattr(given, "pairs") and not isinstance(given, type):
         return cast(Design, given)
-    if isinstance(given, Iterable) and not isinstance(given, str):
-        entries = list(given)
-        if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
-            return Pairs(tuple((k, c) for k, c in entries))
+    named = entries(given)
+    if named is not None and all(isinstance(each, list | tuple) and len(each) == 2 for each in named):
+        return Pairs(tuple((k, c) for k, c in named))
     raise InputError(_EXPECTED.format(given))
 
 

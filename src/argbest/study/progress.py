@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from argbest.checks import flag
+
 Progress = Callable[[int, int], None]
 
 
@@ -11,7 +13,7 @@ def reporter(progress: bool | Progress, budget: int, done: int = 0) -> Iterator[
     """Yield the function to call with (done, budget) as simulations are done."""
     if callable(progress):
         yield progress
-    elif progress:
+    elif flag("progress, where it is no function of (done, budget),", progress):
         with _bar(budget, done) as report:
             yield report
     else:
