@@ -105,3 +105,14 @@ def test_leading_axes_broadcast() -> None:
         one, one_cov = conditioning.posterior(scale[i] * prior, np.array(constant), noise, data.tally)
         np.testing.assert_allclose(mean[i], one, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(cov[i], one_cov, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_contexts", [10, 300])
+def test_exact_data_under_a_kernel_singular_to_rounding_are_met(n_contexts: int) -> None:
+    x = np.linspace(0.0, 1.0, n_contexts)[:, None]
+    prior = oracles.kernel("rbf", x, x, np.array([0.5]), 1.0)
+    truth = np.sin(3.0 * x[:, 0])
+    tally = Tally(np.ones(n_contexts, int), truth, np.zeros(n_contexts))
+    mean, cov = conditioning.posterior(prior, np.array(0.0), np.zeros(n_contexts), tally)
+    np.testing.assert_allclose(mean, truth, atol=1e-6)
+    assert np.all(np.diag(cov) > 0.0)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from argbest.core.arrays import Array
+from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
 
 
@@ -10,7 +11,8 @@ def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tupl
     """Return mean [..., C] and covariance [..., C, C] at the contexts.
 
     μ = m + K A (Ȳ − m), S = K − K A K with A = D½ (I + D½ K D½)⁻¹ D½, D = diag(N/σ²). All eigenvalues of the
-    bracket are at least 1: it never needs jitter, and contexts without observations need no special care.
+    bracket are at least 1: it needs no jitter, and contexts without observations need no special care; only
+    data more exact than the kernel in doubles (`argbest.core.kernels.NUGGET`) are taken as less exact.
     ``prior`` is K [..., C, C], ``constant`` m [...], ``noise`` σ² [..., C]; the tally's arrays are [..., C].
     """
     half, weighted = reduce(prior, constant, noise, tally)
@@ -34,9 +36,8 @@ def reduce(
     prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None
 ) -> tuple[Array, Array]:
     """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""
-    # Beyond 1e14 the identity would drown in rounding; so exact data (noise 0) are taken as almost exact.
     observed = tally.count > 0
-    floor = 1e-14 * tally.count * np.einsum("...cc->...c", prior)
+    floor = NUGGET * tally.shape[-1] * tally.count * np.einsum("...cc->...c", prior)
     root = np.sqrt(np.where(observed, tally.count / np.maximum(noise, np.where(observed, floor, 1.0)), 0.0))
     bracket = root[..., :, None] * prior * root[..., None, :]
     np.einsum("...cc->...c", bracket)[...] += 1.0

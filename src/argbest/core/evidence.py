@@ -1,13 +1,15 @@
 """The log evidence of one alternative's GP from its tally, with its gradient; compiled by Numba.
 
-For the m contexts with observations, D = diag(N_c/σ_c²), B = I + D½ K D½ and A = D½ B⁻¹ D½. Importing this
-module imports Numba, so only `argbest.core.fitting` does, and only when a fit is asked for.
+For the m contexts with observations, D = diag(N_c/σ_c²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part
+of K. Importing this module imports Numba, so only `argbest.core.fitting` does, and only when a fit is asked
+for.
 """
 
 import numpy as np
 from numba import njit
 
 from argbest.core import kernels
+from argbest.core.kernels import NUGGET
 from argbest.core.priors import FLAT, GAMMA
 
 # Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
@@ -18,6 +20,7 @@ _matern12, _matern12_slope = (compiled(f) for f in kernels.KERNELS["matern12"])
 _matern32, _matern32_slope = (compiled(f) for f in kernels.KERNELS["matern32"])
 _matern52, _matern52_slope = (compiled(f) for f in kernels.KERNELS["matern52"])
 _RBF, _MATERN12, _MATERN32, _ = range(4)
+_EPSILON = float(np.finfo(float).eps)
 
 
 @compiled
@@ -134,7 +137,7 @@ def inverse_squares(theta, d):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
-    """Fill B = I + D½ K D½ and the lower triangles of correlation and slope."""
+    """Fill B = I + D½ K D½ and the lower triangles of correlation, nugget included, and slope."""
     m, d = between.shape[0], between.shape[2]
     precision, scale = inverse_squares(theta, d), np.exp(theta[d])
     for i in range(m):
@@ -144,7 +147,8 @@ def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ig
                 r2 += between[i, j, g] * precision[g]
             correlation[i, j], slope[i, j] = correlate(code, r2)
             b[i, j] = root[i] * root[j] * scale * correlation[i, j]
-        b[i, i] += 1.0
+        correlation[i, i] += m * NUGGET
+        b[i, i] = 1.0 + root[i] * root[i] * scale * correlation[i, i]
 
 
 @compiled
@@ -164,7 +168,7 @@ def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gra
 
 @compiled
 def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-    """Return (log evidence + log prior, constant mean) and fill the gradient in the log parameters.
+    """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in the log parameters.
 
     −½ [n log 2πσ² + Σ N_c log noise_c + log|B| + W/σ² + rᵀA r], the mean profiled out: m = 1ᵀAȲ / 1ᵀA1.
     The noise variance of context c is exp(θ_last) · noise_c.
@@ -175,13 +179,14 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
         gradient[i] = 0.0
     prior = add_log_prior(theta, rules, gradient)
     if m == 0:
-        return prior, 0.0
+        return prior, 0.0, 0.0
     variance = np.exp(theta[d + 1])
     b, upper, inverse, correlation, slope, vectors = work
     root, alpha = vectors[0], vectors[1]
     for i in range(m):
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
     _fill_kernel(theta, code, between, root, b, correlation, slope)
+    largest = greatest_diagonal(b)
     log_determinant = factorise(b, upper, inverse, 1.0)
     constant = profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
@@ -197,7 +202,26 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     within = totals[1] / variance
     gradient[d + 1] -= 0.5 * (n - m + trace - within - squared)
     total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
-    return prior - 0.5 * total, constant
+    return prior - 0.5 * total, constant, doubt_of(m, largest, trace + squared)
+
+
+@compiled
+def greatest_diagonal(b):  # type: ignore[no-untyped-def]
+    """Return the largest entry of a covariance matrix, which stands on its diagonal."""
+    largest = 0.0
+    for i in range(b.shape[0]):
+        largest = max(largest, b[i, i])
+    return largest
+
+
+@compiled
+def doubt_of(m, largest, weight):  # type: ignore[no-untyped-def]
+    """Return how much rounding may change a log evidence, in nats.
+
+    Rounding perturbs B by E, whose entries are about ε times the largest of B and whose norm is then about
+    2√m of that. log|B| changes by tr(B⁻¹E), rᵀA r by uᵀE u, u = B⁻¹D½r; ``weight`` is tr B⁻¹ + |u|².
+    """
+    return np.sqrt(m) * _EPSILON * largest * weight
 
 
 @compiled

@@ -87,7 +87,7 @@ def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta,
 def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value, gradient, constant):  # type: ignore[no-untyped-def]
     """Fill the log posterior and its gradient at one point."""
     data = observed(separation, count, mean, m2, noise)
-    value[0], constant[0] = log_posterior(theta, code, data, rules, gradient)
+    value[0], constant[0], _ = log_posterior(theta, code, data, rules, gradient)
 
 
 @functools.cache

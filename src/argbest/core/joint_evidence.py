@@ -1,14 +1,23 @@
 """The log evidence of one GP over alternatives × contexts from a study's tally, with its gradient.
 
 Cov(f_k(c), f_k′(c′)) = scale · κ_A(k, k′) · κ_C(c, c′). For the m observed cells, D = diag(N/σ²),
-B = I + D½ K D½ and A = D½ B⁻¹ D½. θ = (embeddings, log lengths of alternatives, log lengths of contexts,
-log scale, log noise). Alternatives have given coordinates and no embeddings, or learned ones: then
-κ_A depends on |e_k − e_k′|/l. Compiled by Numba, which importing this module imports.
+B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (embeddings, log lengths of
+alternatives, log lengths of contexts, log scale, log noise). Alternatives have given coordinates and no
+embeddings, or learned ones: then κ_A depends on |e_k − e_k′|/l. Compiled by Numba, which importing this
+module imports.
 """
 
 import numpy as np
 
-from argbest.core.evidence import add_log_prior, compiled, factorise, profiled_mean
+from argbest.core.evidence import (
+    add_log_prior,
+    compiled,
+    doubt_of,
+    factorise,
+    greatest_diagonal,
+    profiled_mean,
+)
+from argbest.core.kernels import NUGGET
 from argbest.core.trend_evidence import correlations
 
 BLOCK = 48  # plain loops inside blocks of this many rows, matrix products between them
@@ -127,13 +136,13 @@ def _embed(theta, dimensions, alternatives):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fill(place, root, scale, relation, nearness, b):  # type: ignore[no-untyped-def]
-    """Fill the lower triangle of B = I + D½ K D½."""
+    """Fill the lower triangle of B = I + D½ K D½, nugget included."""
     for i in range(root.size):
         k, c = place[0, i], place[1, i]
         size = root[i] * scale
         for j in range(i + 1):
             b[i, j] = size * root[j] * relation[k, place[0, j]] * nearness[c, place[1, j]]
-        b[i, i] += 1.0
+        b[i, i] += 1.0 + root.size * NUGGET * size * root[i]
 
 
 @compiled
@@ -178,7 +187,7 @@ def _add_embeddings(theta, dimensions, pull, slope, gradient):  # type: ignore[n
 
 @compiled
 def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-    """Return (log evidence + log prior, constant mean) and fill the gradient in θ.
+    """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
 
     −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀA r], the mean profiled out: m = 1ᵀAȲ / 1ᵀA1.
     ``code`` is (kernel of alternatives, kernel of contexts, dimensions of the embeddings, 0 for none).
@@ -191,7 +200,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
         gradient[i] = 0.0
     prior = add_log_prior(theta, rules, gradient)
     if m == 0:
-        return prior, 0.0
+        return prior, 0.0, 0.0
     if dimensions > 0:
         _embed(theta, dimensions, alternatives)
     relation, relation_slope = correlations(theta[first:], code[0], alternatives)
@@ -199,6 +208,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     scale, variance, b, inverse = np.exp(theta[p - 2]), np.exp(theta[p - 1]), work[0], work[2]
     root = np.sqrt(cells[0] / (variance * cells[2]))
     _fill(place, root, scale, relation, nearness, b)
+    largest = greatest_diagonal(b)
     log_determinant = factorise_in_blocks(b, work[1], inverse, 1.0)
     constant = profiled_mean(root, inverse, cells[1])
     alpha, quadratic, squared, trace = _weights(root, inverse, cells[1], constant)
@@ -208,13 +218,15 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     for k in range(relation.shape[0]):
         for j in range(relation.shape[0]):
             gradient[p - 2] += on_relation[k, j] * relation[k, j]
+    for i in range(m):
+        gradient[p - 2] += 0.5 * m * NUGGET * scale * (alpha[i] ** 2 - root[i] ** 2 * inverse[i, i])
     _add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
     _add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
     _add_embeddings(theta, dimensions, on_relation, relation_slope, gradient)
     within, n = totals[1] / variance, totals[0]
     gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
     total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
-    return prior - 0.5 * total, constant
+    return prior - 0.5 * total, constant, doubt_of(m, largest, trace + squared)
 
 
 @compiled

@@ -12,6 +12,10 @@ import numpy as np
 
 from argbest.core.arrays import Array
 
+# Among m rewards none is known more exactly than to m times this share of its prior variance. Smooth kernels
+# are singular to rounding: what exact data could say beyond it, doubles do not hold.
+NUGGET = 1e-14
+
 
 def rbf(r2: Any) -> Any:
     """Return exp(-r²/2)."""

@@ -113,21 +113,22 @@ def _climb(
 
 @compiled
 def _log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-    """Return (Σ_k log evidence + log prior, 0), fill the gradient and note every alternative's mean."""
+    """Return (Σ_k log evidence + log prior, 0, doubt), fill the gradient and note the alternatives' means."""
     each, owner, free, constants = data
     p = owner.shape[1]
     for i in range(theta.size):
         gradient[i] = 0.0
-    value = add_log_prior(theta, rules, gradient)
+    value, doubt = add_log_prior(theta, rules, gradient), 0.0
     own, slope = np.empty(p), np.empty(p)
     for k in range(owner.shape[0]):
         for i in range(p):
             own[i] = theta[owner[k, i]]
-        part, constants[k] = evidence.log_posterior(own, code, each[k], free, slope)
+        part, constants[k], unsure = evidence.log_posterior(own, code, each[k], free, slope)
         value += part
+        doubt += unsure
         for i in range(p):
             gradient[owner[k, i]] += slope[i]
-    return value, 0.0
+    return value, 0.0, doubt
 
 
 _maximise = search_for(_log_posterior)

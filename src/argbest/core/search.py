@@ -10,7 +10,7 @@ import numpy as np
 
 from argbest.core.evidence import compiled, factorise
 
-CONVERGED, STEP_LIMIT, STALLED = 0, 1, 2
+CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
 MAX_STEPS = 200
 TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
@@ -19,7 +19,8 @@ LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor 
 def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
     """Return the compiled search for a maximum of ``log_posterior(theta, code, data, rules, gradient)``.
 
-    The objective returns (value, constant) and fills the gradient. The search
+    The objective returns (value, constant, doubt), doubt being what rounding may have added to or taken from
+    the value, and fills the gradient. The search
     ``(starts, code, data, rules, spare, steps, theta, gradient)`` climbs from every row of ``starts``, a row
     of NaN being none, fills ``theta`` with the best of the maxima inside the bounds of ``rules`` and
     ``gradient`` with the slopes there, and returns (value, constant, status). ``spare`` is the number of
@@ -27,8 +28,8 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @compiled
-    def line_search(theta, step, value, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
-        """Fill the first point along the step that improves enough; return (value, constant, found)."""
+    def line_search(theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
+        """Fill the first point along the step that is better; return (value, constant, doubt, outcome)."""
         longest = 0.0
         for i in range(step.size):
             longest = max(longest, abs(step[i]))
@@ -38,11 +39,13 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
             for i in range(step.size):
                 trial[i] = min(max(theta[i] + length * step[i], rules[i, 3]), rules[i, 4])
                 promise += gradient[i] * (trial[i] - theta[i])
-            reached, constant = log_posterior(trial, code, data, rules, trial_gradient)
+            reached, constant, new_doubt = log_posterior(trial, code, data, rules, trial_gradient)
             if reached >= value + 1e-4 * promise:
-                return reached, constant, True
+                return reached, constant, new_doubt, FOUND
+            if 0.0 <= promise <= doubt:  # no shorter step could be seen to improve
+                return value, 0.0, doubt, CONVERGED
             length *= 0.3
-        return value, 0.0, False
+        return value, 0.0, doubt, STALLED
 
     @compiled
     def maximise(theta, code, data, rules, spare, steps, gradient):  # type: ignore[no-untyped-def]
@@ -50,25 +53,30 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
         trial, trial_gradient, step = np.empty(p), np.empty(p), np.empty(p)
         for i in range(p):
             theta[i] = min(max(theta[i], low[i]), high[i])
-        value, constant = log_posterior(theta, code, data, rules, gradient)
-        hessian = np.eye(p)
-        hessian[p - 1, p - 1] += 0.5 * spare
+        value, constant, doubt = log_posterior(theta, code, data, rules, gradient)
+        hessian, fresh = np.empty((p, p)), True
+        _flatten(hessian, spare)
         for _ in range(steps):
             gain = _direction(hessian, gradient, low, high, theta, step)
             if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
                 return value, constant, CONVERGED
-            reached, new_constant, found = line_search(
-                theta, step, value, gradient, code, data, rules, trial, trial_gradient
+            reached, new_constant, new_doubt, outcome = line_search(
+                theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient
             )
-            if not found:
-                return value, constant, STALLED
+            if outcome != FOUND:
+                if fresh or gain <= doubt:
+                    return value, constant, outcome
+                _flatten(hessian, spare)  # what was learned may mislead: try the slope alone
+                fresh = True
+                continue
+            fresh = False
             for i in range(p):
                 step[i] = trial[i] - theta[i]
                 theta[i] = trial[i]
                 trial[i] = gradient[i] - trial_gradient[i]
                 gradient[i] = trial_gradient[i]
             _bend(hessian, step, trial)
-            value, constant = reached, new_constant
+            value, constant, doubt = reached, new_constant, new_doubt
         return value, constant, STEP_LIMIT
 
     @compiled
@@ -90,6 +98,16 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
 
     compiled_search: Callable[..., Any] = best_of
     return compiled_search
+
+
+@compiled
+def _flatten(hessian, spare):  # type: ignore[no-untyped-def]
+    """Fill the Hessian of −f that is assumed before any is learned."""
+    p = hessian.shape[0]
+    for i in range(p):
+        for j in range(p):
+            hessian[i, j] = 1.0 if i == j else 0.0
+    hessian[p - 1, p - 1] += 0.5 * spare
 
 
 @compiled

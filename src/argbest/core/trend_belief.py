@@ -13,6 +13,7 @@ from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.belief import of_selected
 from argbest.core.correlated import CorrelatedAlternatives, weight_of
 from argbest.core.decision import Decision, at, leading, of_each_context
+from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
 
 
@@ -179,8 +180,8 @@ def _absorb(
     Both brackets have no eigenvalue below 1, so that nothing has to be added to them.
     """
     observed = tally.count > 0
-    # Beyond 1e14 the identity would drown in rounding; so exact data are taken as almost exact.
-    floor = 1e-14 * tally.count * np.einsum("...cc->...c", deviation)[..., None, :]
+    cells = tally.shape[-2] * tally.shape[-1]
+    floor = NUGGET * cells * tally.count * np.einsum("...cc->...c", trend + deviation)[..., None, :]
     variance = np.where(observed, np.maximum(noise, floor), 1.0)
     root = np.sqrt(tally.count / variance)
     residual = np.where(observed, tally.mean - constant[..., None, None], 0.0)

@@ -1,7 +1,7 @@
 """The log evidence of the shared-trend GP from a study's tally, with its gradient; compiled by Numba.
 
-f_k = g + δ_k with K_g and K_d = scale · correlation + offset the C×C prior covariances of g and of every δ_k.
-With D_k = diag(N_k/σ²): B_k = I + D_k½ K_d D_k½, A_k = D_k½ B_k⁻¹ D_k½, Λ = Σ A_k, and
+f_k = g + δ_k with K_g and K_d = scale · correlation + offset + nugget the C×C prior covariances of g and of
+every δ_k. With D_k = diag(N_k/σ²): B_k = I + D_k½ K_d D_k½, A_k = D_k½ B_k⁻¹ D_k½, Λ = Σ A_k, and
 −½ [n log 2πσ² + Σ log|B_k| + log|M| + W/σ² + Σ r_kᵀA_k r_k − hᵀS_g h], h = Σ A_k r_k, is the log evidence.
 Where the noise of the cells is σ² v, N/v takes the place of N, W/v that of W, and Σ N log v is added inside.
 K_g = F Fᵀ by Cholesky with complete pivoting, cut where nothing is left: smooth kernels are singular to
@@ -12,7 +12,16 @@ rounding, and so M = I + Fᵀ Λ F, whose eigenvalues are at least 1, needs no j
 
 import numpy as np
 
-from argbest.core.evidence import add_log_prior, compiled, correlate, factorise, inverse_squares
+from argbest.core.evidence import (
+    add_log_prior,
+    compiled,
+    correlate,
+    doubt_of,
+    factorise,
+    greatest_diagonal,
+    inverse_squares,
+)
+from argbest.core.kernels import NUGGET
 
 
 @compiled
@@ -110,25 +119,27 @@ def _pivoted_root(correlation):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _precisions(count, variance, scale, correlation, offset):  # type: ignore[no-untyped-def]
-    """Return all A_k, their sum Λ, and Σ log|B_k|."""
+def _precisions(count, variance, scale, correlation, offset, nugget):  # type: ignore[no-untyped-def]
+    """Return all A_k, their sum Λ, Σ log|B_k|, the largest entry of any B_k, and Σ tr B_k⁻¹."""
     k, c = count.shape
     each, total = np.empty((k, c, c)), np.zeros((c, c))
     b, upper, inverse = np.empty((c, c)), np.empty((c, c)), np.empty((c, c))
     root = np.empty(c)
-    log_determinant = 0.0
+    log_determinant, largest, trace = 0.0, 0.0, 0.0
     for a in range(k):
         for i in range(c):
             root[i] = np.sqrt(count[a, i] / variance)
             for j in range(i + 1):
                 b[i, j] = root[i] * root[j] * (scale * correlation[i, j] + offset)
-            b[i, i] += 1.0
+            b[i, i] += 1.0 + root[i] * root[i] * nugget
+        largest = max(largest, greatest_diagonal(b))
         log_determinant += factorise(b, upper, inverse, 1.0)
         for i in range(c):
+            trace += inverse[i, i]
             for j in range(c):
                 each[a, i, j] = root[i] * inverse[i, j] * root[j]
                 total[i, j] += each[a, i, j]
-    return each, total, log_determinant
+    return each, total, log_determinant, largest, trace
 
 
 @compiled
@@ -229,7 +240,7 @@ def _pulls(count, mean, constant, variance, each, total, half, trend):  # type: 
 
 @compiled
 def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-    """Return (log evidence + log prior, constant mean) and fill the gradient in the log parameters.
+    """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in the log parameters.
 
     −½ [n log 2πσ² + Σ log|B_k| + log|M| + W/σ² + Σ r_kᵀA_k r_k − hᵀS_g h], the mean profiled out.
     In log σ²: ½ [W/σ² + Σ (α² − A_cc)/D], + ½ (cells − n), as tr(D S) = Σ (1 − A_cc/D).
@@ -241,12 +252,15 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
         gradient[i] = 0.0
     prior = add_log_prior(theta, rules, gradient)
     if n == 0:
-        return prior, 0.0
+        return prior, 0.0, 0.0
     variance, offset = np.exp(theta[p - 1]), np.exp(theta[p - 2])
     near, near_slope = correlations(theta[d + 1 :], code, separation)
     far, far_slope = correlations(theta, code, separation)
-    each, total, log_b = _precisions(count, variance, np.exp(theta[p - 3]), near, offset)
-    half, log_m = _trend_half(total, far, np.exp(theta[d]))
+    scale, trend_scale = np.exp(theta[p - 3]), np.exp(theta[d])
+    share = NUGGET * count.size
+    nugget = share * (trend_scale + scale + offset)
+    each, total, log_b, largest, trace = _precisions(count, variance, scale, near, offset, nugget)
+    half, log_m = _trend_half(total, far, trend_scale)
     constant, trend = _profiled_mean(each, total, half, mean)
     on_deviation, on_trend, quadratic, excess = _pulls(
         count, mean, constant, variance, each, total, half, trend
@@ -254,6 +268,11 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     _add_slopes(theta, separation, on_trend, far, far_slope, gradient)
     rest = _add_slopes(theta[d + 1 :], separation, on_deviation, near, near_slope, gradient[d + 1 :])
     gradient[p - 2] += offset * rest
+    for i in range(near.shape[0]):
+        by_nugget = 0.5 * share * on_deviation[i, i]
+        gradient[d] += trend_scale * by_nugget
+        gradient[p - 3] += scale * by_nugget
+        gradient[p - 2] += offset * by_nugget
     gradient[p - 1] += 0.5 * (within / variance + excess + cells - n)
     value = n * np.log(2.0 * np.pi * variance) + sums[3] + log_b + log_m + within / variance + quadratic
-    return prior - 0.5 * value, constant
+    return prior - 0.5 * value, constant, doubt_of(cells, largest, max(excess, 0.0) + 2.0 * trace)
