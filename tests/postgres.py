@@ -4,10 +4,11 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ _GUARD = """
     >"$2/log" 2>&1 </dev/null &
 server=$!
 read -r _
-kill -QUIT $server
+kill -QUIT $server 2>/dev/null
 wait $server
 rm -rf "$2"
 """
@@ -34,6 +35,8 @@ class Server:
     """A running server; whoever reaches its socket is let in."""
 
     folder: Path
+    programs: Path
+    account: Mapping[str, Any]  # whom its processes belong to
 
     def url(self, database: str = "postgres") -> str:
         """Return the URL of a database, as a user would write it."""
@@ -44,6 +47,28 @@ class Server:
         name = f"test_{os.getpid()}_{next(_numbers)}"
         self.run(f"CREATE DATABASE {name}")
         return self.url(name)
+
+    def stop(self, mode: str) -> None:
+        """Stop the server: "fast", "immediate" (without a word to anybody), or "kill" all of a sudden."""
+        if mode != "kill":
+            self._control("stop", "-m", mode)
+            return
+        process = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        os.kill(process, signal.SIGKILL)
+
+    def start(self) -> None:
+        """Start it again; what its last life left behind may have to vanish first."""
+        options = f"-k {self.folder} -c listen_addresses= -c fsync=off"
+        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+        deadline = time.monotonic() + 60
+        while self._control("start", "-l", str(self.folder / "log"), "-o", options, "-w") != 0:
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            time.sleep(0.1)
+
+    def _control(self, *words: str) -> int:
+        command = [str(self.programs / "pg_ctl"), "-D", str(self.folder / "data"), *words]
+        quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+        return subprocess.run(command, check=False, timeout=60, **quiet, **self.account).returncode
 
     def run(self, statement: str, url: str | None = None) -> list[tuple[object, ...]]:
         """Run one statement behind argbest's back, and return its rows."""
@@ -88,11 +113,12 @@ def running(folder_of_programs: Path, *, fsync: str = "off") -> Iterator[Server]
         **account,
     )
     try:
-        server = Server(folder)
+        server = Server(folder, folder_of_programs, account)
         _wait_for(server, guard)
         yield server
     finally:
         assert guard.stdin is not None
+        server.stop("immediate")  # one that was started again is not the guard's
         guard.stdin.close()
         guard.wait(timeout=60)
         shutil.rmtree(folder, ignore_errors=True)

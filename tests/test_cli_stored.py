@@ -130,7 +130,7 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     assert "trials: 8 told, 0 under way, 0 waiting, 1 failed" in shown
     assert "PCS so far:" in shown
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
-    assert "alive" in shown
+    assert "gone" in shown  # its command has ended
 
 
 def test_status_as_json_is_one_object_per_look(place: Path) -> None:

@@ -28,10 +28,15 @@ class StorageError(ArgbestError, RuntimeError):
     """A study cannot be kept or read; what was acknowledged before is still there."""
 
     transient = False  # whether it may help to try again
+    brief = ""  # what is wrong, in a few words
 
 
 class CompilationNotice(UserWarning):
     """Something is being compiled, or the result of compiling cannot be kept."""
+
+
+class OutageNotice(UserWarning):
+    """A storage is out of reach and waited for, or in reach again."""
 
 
 class DataNotice(UserWarning):

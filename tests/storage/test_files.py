@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -205,7 +206,47 @@ def test_a_file_that_is_removed_while_in_use_is_noticed(
         lambda: storage.greet(ROW),
         lambda: storage.exclusive().__enter__(),
     ):
-        with pytest.raises(StorageError, match="was removed or replaced while it was in use. Put it back"):
+        with pytest.raises(StorageError, match="was removed, replaced or cut short while it was in use. Put"):
             action()
     os.replace(tmp_path / "moved.db", path)
     assert len(storage.since(0)) == 6
+
+
+def permissions(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+@pytest.fixture
+def generous() -> Iterator[None]:
+    """A process whose new files are everybody's."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("generous")
+def test_a_new_file_is_its_owners_alone_from_the_first_moment_on(
+    tmp_path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, int]] = []
+    really = os.open
+
+    def looked_at(*arguments: Any, **options: Any) -> int:
+        number = really(*arguments, **options)
+        seen.append(permissions(tmp_path))
+        return number
+
+    monkeypatch.setattr(os, "open", looked_at)
+    storage = filled(opened(tmp_path / "study.db"))
+    assert seen[0] == {"study.db": 0o600}
+    assert permissions(tmp_path) == dict.fromkeys(["study.db", "study.db-wal", "study.db-shm"], 0o600)
+    assert len(storage.since(0)) == 6
+
+
+@pytest.mark.usefixtures("generous")
+def test_a_file_that_exists_keeps_its_permissions_so_that_a_group_can_share_it(
+    tmp_path: Path, opened: Opened
+) -> None:
+    (tmp_path / "study.db").touch(0o660)
+    filled(opened(tmp_path / "study.db"))
+    assert permissions(tmp_path) == dict.fromkeys(["study.db", "study.db-wal", "study.db-shm"], 0o660)

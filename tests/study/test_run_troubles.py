@@ -1,6 +1,5 @@
 """Runs in trouble: pairs that never work, slots that hang, storages out of reach, clocks that differ."""
 
-import os
 import sys
 import threading
 import time
@@ -14,9 +13,8 @@ import pytest
 from study.conftest import assert_same_frames, problem, simulate
 from watching import PATIENCE, eventually, is_running
 
-from argbest import GP, InputError, Program, SimulationError, StorageError, Study, registry
+from argbest import GP, InputError, Program, SimulationError, Study, registry
 from argbest.storage.base import Worker
-from argbest.storage.memory import MemoryStorage
 from argbest.study import presence
 from argbest.study.overview import overview
 
@@ -98,25 +96,6 @@ def test_every_trial_of_a_batch_has_the_whole_time_limit() -> None:
     assert study.n_observations == 16
 
 
-def test_a_value_waits_for_a_storage_that_is_out_of_reach_for_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    storage, troubles = MemoryStorage(), iter([True, True, False])
-    pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-    usual = storage.exclusive
-
-    def exclusive() -> Any:
-        if len(study.trials()) == 5 and study.n_observations == 4 and next(troubles, False):
-            error = StorageError("held by another process")
-            error.transient = True
-            raise error
-        return usual()
-
-    study = Study(problem(), initial=1, storage=storage)
-    monkeypatch.setattr(storage, "exclusive", exclusive)
-    assert_same_frames(study.run(30), Study(problem(), initial=1).run(30))
-    assert pauses == [1, 2]
-
-
 def test_costs_may_come_as_an_array() -> None:
     cost = np.ones((3, 4))
     assert Study(problem(), cost=cost)._journal.costs() is not None
@@ -152,8 +131,9 @@ def test_workers_are_judged_by_the_watcher_s_clock(monkeypatch: pytest.MonkeyPat
     assert not watch.dead(replace(far, seen=2.0))
     now[0] = 119.0
     assert watch.dead(replace(far, seen=2.0))
-    here = replace(far, host=presence.place(), process=os.getpid())
-    assert not presence.Watch().dead(here)
+    assert not watch.dead(replace(far, seen=2.0), deaf=100.0)  # we could not have heard it
+    now[0] = 160.0
+    assert watch.dead(replace(far, seen=2.0), deaf=100.0)
 
 
 def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -38,7 +38,12 @@ def ask(storage: str, name: str, number: int, context: str | None) -> None:
 
 @click.command()
 @of_stored_study
-def tell(storage: str, name: str) -> None:
+@click.option(
+    "--file",
+    type=click.File("rb"),
+    help="Read from FILE, for example one that a worker left; trials already told are skipped.",
+)
+def tell(storage: str, name: str, file: IO[bytes] | None) -> None:
     """Tell the study in STORAGE what trials gave: one JSON object per line on standard input.
 
     {"trial": 7, "value": 1.5}, {"trial": 7, "values": [1.5, 1.4]}, {"trial": 7, "summary": {"mean": 1.5,
@@ -49,12 +54,14 @@ def tell(storage: str, name: str) -> None:
     """
     study = load(storage, name)
     refused = 0
-    for number, content in enumerate(sys.stdin.buffer, start=1):
+    for number, content in enumerate(file or sys.stdin.buffer, start=1):
         line = content.decode("utf-8", "replace")  # a foreign encoding in a reason is no reason to stop
         if not line.strip():
             continue
         try:
-            show_json(_tell(study, line))
+            said = _read(line)
+            known = file is not None and _told(study, said["trial"])
+            show_json(_tell(study, said) if not known else _ack(said, "told already, skipped"))
         except StorageError:
             raise
         except ArgbestError as error:
@@ -64,21 +71,30 @@ def tell(storage: str, name: str) -> None:
         raise SystemExit(1)
 
 
-def _tell(study: "Study", line: str) -> dict[str, Any]:
-    """Return the acknowledgement of one line."""
-    said = _read(line)
+def _tell(study: "Study", said: dict[str, Any]) -> dict[str, Any]:
+    """Return the acknowledgement of what one line said."""
     trial, seconds = said["trial"], said.get("seconds")
     if "failed" in said:
         study.fail(trial, str(said["failed"]), seconds=seconds)
-        return {"trial": trial, "status": "failed"}
+        return _ack(said, "failed")
     if "given_back" in said:
         study.give_back(trial)
-        return {"trial": trial, "status": "waiting"}
+        return _ack(said, "waiting")
     if "summary" in said:
         study.tell(trial, **_summary(said["summary"]), seconds=seconds)
     else:
         study.tell(trial, said.get("value", said.get("values")), seconds=seconds)
-    return {"trial": trial, "status": "told"}
+    return _ack(said, "told")
+
+
+def _ack(said: dict[str, Any], status: str) -> dict[str, Any]:
+    return {"trial": said["trial"], "status": status}
+
+
+def _told(study: "Study", trial: object) -> bool:
+    """Return whether a trial has its value already: from this file, or from another worker meanwhile."""
+    status = study.refresh()._journal.ledger.status
+    return isinstance(trial, int) and 0 <= trial < len(status) and status[trial] == "told"
 
 
 def _summary(given: object) -> dict[str, Any]:

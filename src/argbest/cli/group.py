@@ -9,11 +9,12 @@ import click
 
 from argbest import __version__
 from argbest.cli.terminal import note
-from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, unknown_name
+from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, OutageNotice, unknown_name
 from argbest.outlets import lasting_streams
 from argbest.storage.address import concealed
 from argbest.texts import harmless
 
+_NOTICES = (CompilationNotice, DataNotice, OutageNotice)
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
 
@@ -85,8 +86,8 @@ def _shown(text: str) -> str:
 def _plain_notices() -> Iterator[None]:
     """Show our own notices as one line each; other warnings as usual."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", CompilationNotice)
-        warnings.simplefilter("always", DataNotice)
+        for notice in _NOTICES:
+            warnings.simplefilter("always", notice)
         usual = warnings.showwarning
 
         def show(
@@ -97,7 +98,7 @@ def _plain_notices() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, CompilationNotice | DataNotice):
+            if issubclass(category, _NOTICES):
                 note(str(message))
             else:
                 usual(message, category, filename, lineno, file, line)

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +132,9 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
     try:
         _go(study, options, quiet=quiet)
     except KeyboardInterrupt as error:
-        kept = study.refresh().n_observations
+        with suppress(StorageError):  # out of reach: then what was last known is said
+            study.refresh()
+        kept = study.n_observations
         raise KeyboardInterrupt(f"interrupted with {kept} observations kept; go on with: {again}") from error
     show_answer(study)
     show_troubles(study)

@@ -96,10 +96,12 @@ class Connections:
         if own.holder == me:
             raise StorageError("exclusive() was entered inside itself. Leave the first before the second.")
         if not own.lock.acquire(timeout=places.WAIT):
-            raise StorageError(
+            held = StorageError(
                 f"{self.place} is held by another thread of this process for more than {places.WAIT:g} "
                 "seconds. Try again; if it lasts, look for what that thread waits for."
             )
+            held.transient, held.brief = True, f"{self.place} is held by another thread of this process"
+            raise held
         own.holder = me
         try:
             yield
@@ -123,7 +125,7 @@ class _Link:
         self.lock = threading.Lock()
         self.holder: int | None = None  # the thread that has the lock
         self.ready = False  # the tables are known to be there, in our version, ...
-        self.identity: tuple[int, int] | None = None  # ... in this file
+        self.seen: tuple[int, int, int] | None = None  # ... in this file
 
 
 def _roll_back(connection: sa.Connection) -> None:

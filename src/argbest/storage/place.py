@@ -1,6 +1,7 @@
 """Where a database is, and how connections to it are set up."""
 
 import os
+import sqlite3
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,13 +9,20 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import OperationalError
 
 from argbest.errors import InputError, StorageError
 from argbest.storage.address import meant, shown, understood
 
 WAIT = 60.0  # seconds that somebody waits for a lock: others may be fitting models while they hold it
-_CONNECT = "10"  # seconds to reach a server
+_LOOK = 0.25  # seconds between looks at whether SQLite's lock is free; Ctrl-C is heeded in between
+_CONNECT = {
+    "connect_timeout": "10",  # seconds to reach a server
+    # A server that vanishes is missed after a minute, not after hours.
+    "keepalives_idle": "20",
+    "keepalives_interval": "10",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "60000",
+}
 _SERVER = ("postgresql", "postgres", "postgresql+psycopg")
 _FORMS = "a file name, sqlite:///study.db, or postgresql://user:password@host/database"
 _SESSION = {
@@ -44,19 +52,22 @@ class Place:
         """Return whether this is a file that does not exist; merely looking shall not make one."""
         return self.path is not None and not self.path.exists()
 
-    def identity(self) -> tuple[int, int] | None:
-        """Return what tells a file from another that takes its place; None without a file."""
+    def look(self) -> tuple[int, int, int] | None:
+        """Return what tells a file from another that takes its place, and its size; None without a file.
+
+        It is not opened: to close it again would undo SQLite's locks.
+        """
         try:
             found = None if self.path is None else os.stat(self.path)
         except OSError:
             return None
-        return None if found is None else (found.st_dev, found.st_ino)
+        return None if found is None else (found.st_dev, found.st_ino, found.st_size)
 
     def engine(self) -> sa.Engine:
         """Return a new engine; transactions are begun and ended in so many words, so it commits nothing."""
         if self.path is not None:
             return self._file_engine(self.path)
-        defaults = {"connect_timeout": _CONNECT, "client_encoding": "utf8", "application_name": "argbest"}
+        defaults = _CONNECT | {"client_encoding": "utf8", "application_name": "argbest"}
         try:
             engine = sa.create_engine(
                 self.url.set(query=defaults | dict(self.url.query)),
@@ -77,7 +88,7 @@ class Place:
         engine = sa.create_engine(
             URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": "rw"}),
             isolation_level="AUTOCOMMIT",
-            connect_args={"timeout": WAIT},
+            connect_args={"timeout": _LOOK, "factory": _Connection},
             max_overflow=-1,
             hide_parameters=True,
         )
@@ -85,27 +96,22 @@ class Place:
         return engine
 
     def prepare(self, engine: sa.Engine) -> None:
-        """Make the file, in the mode in which readers and the writer do not wait for each other."""
+        """Make the file, in the mode in which readers and the writer do not wait for each other.
+
+        A new file is its owner's alone, from the first moment on. One that exists keeps its permissions, and
+        SQLite gives the files beside it the same.
+        """
         if self.path is None:
             return
         try:
-            self.path.open("ab").close()
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT, mode=0o600))
         except OSError as error:
             raise StorageError(
                 f"{self} cannot be written ({error.strerror or error}). Name a file in a folder that exists "
                 "and that you may write to."
             ) from error
-        deadline = time.monotonic() + WAIT
-        while True:  # SQLite does not wait by itself when the mode changes
-            try:
-                with engine.connect() as connection:
-                    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-                return
-            except OperationalError as error:
-                name = getattr(error.orig, "sqlite_errorname", "")
-                if not name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
 
 def place(where: object) -> Place:
@@ -154,6 +160,27 @@ def _file_url(text: str) -> Place:
             f"{shown(text)!r} names no file. Write sqlite:///study.db without options, or its path."
         )
     return _file(path)
+
+
+class _Cursor(sqlite3.Cursor):
+    """Waits for whoever holds the lock. SQLite itself would wait deaf to Ctrl-C, and not for every lock."""
+
+    def execute(self, *arguments: Any) -> "_Cursor":
+        deadline = time.monotonic() + WAIT
+        while True:
+            try:
+                super().execute(*arguments)
+                return self
+            except sqlite3.OperationalError as error:
+                busy = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+                if not busy or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+
+class _Connection(sqlite3.Connection):
+    def cursor(self, *arguments: Any) -> Any:
+        return super().cursor(*(arguments or (_Cursor,)))
 
 
 def _set_up_file(connection: Any, _: object) -> None:

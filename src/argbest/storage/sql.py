@@ -5,12 +5,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from argbest.errors import InputError, StorageError
+from argbest.storage.address import shown
 from argbest.storage.base import Event, Plain, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
@@ -41,6 +43,16 @@ class SQLStorage:
         self.name = name
         self._place = place(url)
         self._way = Connections(self._place)
+
+    @property
+    def path(self) -> Path | None:
+        """The file, None for a database on a server."""
+        return self._place.path
+
+    @property
+    def address(self) -> str:
+        """The path or URL, without a password."""
+        return shown(self._place.path or self._place.url.render_as_string(hide_password=False))
 
     def __repr__(self) -> str:
         return f"<SQLStorage of {self.name!r} in {self._place}>"
@@ -124,12 +136,14 @@ class SQLStorage:
 
     def _ready(self) -> bool:
         """Return whether there are studies here, in tables of our version: older ones are migrated first."""
-        own, identity = self._way.own, self._place.identity()
+        own, seen = self._way.own, self._place.look()
         if own.ready:
-            if identity != own.identity:  # what we write would go to a file without a name, and be lost
+            if _another(seen, own.seen):  # what we write would go to a file without a name, and be lost
                 raise StorageError(
-                    f"{self._place} was removed or replaced while it was in use. Put it back, or start anew."
+                    f"{self._place} was removed, replaced or cut short while it was in use. Put it back, or "
+                    "start anew."
                 )
+            own.seen = seen
             return True
         if self._place.missing():
             return False
@@ -140,7 +154,7 @@ class SQLStorage:
         if found != version():
             with self._way.changing_tables() as connection, self._way.explained():
                 self._bring_up_to_date(connection)
-        own.ready, own.identity = True, identity
+        own.ready, own.seen = True, seen
         return True
 
     def _bring_up_to_date(self, connection: sa.Connection) -> None:
@@ -174,6 +188,13 @@ class SQLStorage:
             f"{self._place} was written by a newer argbest: its tables have version {found}, this argbest "
             f"knows version {version()}. Upgrade with: pip install --upgrade argbest. Nothing was changed."
         )
+
+
+def _another(now: tuple[int, int, int] | None, before: tuple[int, int, int] | None) -> bool:
+    """Return whether a file is not the one that it was: files of studies only ever grow."""
+    if now is None or before is None:
+        return now is not before
+    return now[:2] != before[:2] or now[2] < before[2]
 
 
 def _names(connection: sa.Connection) -> list[str]:

@@ -48,7 +48,8 @@ _KNOWN = {
     "53300": _CROWDED,
     "25006": ("is read-only", "Use the primary server."),
     "55P03": _LOCKED,
-    "40P01": _LOCKED,
+    "40": _LOCKED,
+    "25P03": _UNREACHABLE,
     "28": _REFUSED,
     "3D000": _REFUSED,
     "42501": _REFUSED,
@@ -66,7 +67,7 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
     what, do = _sort(origin)
     detail = without_secrets(" ".join(str(origin).split()), place.url)
     found = StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
-    found.transient = what in _PASSING
+    found.transient, found.brief = what in _PASSING, f"{place} {what}"
     return found
 
 

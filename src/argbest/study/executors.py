@@ -1,12 +1,18 @@
-"""Executors of this process: the caller's own thread, and threads that wait for programs."""
+"""Executors: the caller's own thread, threads that wait for programs, and which of them a run uses."""
 
 import threading
 from concurrent.futures import Executor, Future
+from contextlib import ExitStack
+from dataclasses import replace
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
+from argbest.errors import InputError
+from argbest.problems.base import Simulate
 from argbest.simulators import process
+from argbest.simulators.program import Program
+from argbest.study.limits import Means
 
 _Job: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
@@ -60,3 +66,28 @@ class Threads(Executor):
                 future.set_result(fn(*args, **kwargs))
             except BaseException as error:
                 future.set_exception(error)
+
+
+def chosen(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Executor, int]:
+    """Return what simulates, and how many trials it is given at once."""
+    if means.executor is not None:
+        slots = means.workers or getattr(means.executor, "_max_workers", None)
+        if not slots:
+            raise InputError("this executor does not say how many run at once; give workers=... beside it.")
+        return means.executor, int(slots)
+    if means.workers is None and means.timeout is None:
+        return Here(), 1
+    slots = means.workers or 1
+    if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
+        return stack.enter_context(Threads(slots)), slots
+    from argbest.simulators.pool import SimulationPool, check_portable
+
+    check_portable(simulate)
+    return stack.enter_context(SimulationPool(slots, timeout=means.whole_timeout)), slots
+
+
+def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
+    """Return the simulator; a program keeps its time itself, so it is told the limit."""
+    if timeout is None or not isinstance(simulate, Program):
+        return simulate
+    return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))

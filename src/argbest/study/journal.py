@@ -18,12 +18,25 @@ from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage import plain
-from argbest.storage.base import Begun, Event, Failed, Passed, Plain, Readmitted, Refit, Storage, Told
+from argbest.storage.base import (
+    Asked,
+    Begun,
+    Event,
+    Failed,
+    Passed,
+    Plain,
+    Readmitted,
+    Refit,
+    Storage,
+    Told,
+    Worker,
+)
 from argbest.storage.memory import MemoryStorage
 from argbest.study import asking, costs
 from argbest.study.definition import params_type
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import PENDING, WAITING, Ledger
+from argbest.study.patience import Tries, at_once
 from argbest.study.trial import Record, Trial
 from argbest.texts import capped
 
@@ -54,6 +67,7 @@ class Journal:
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
         self.storage = storage
+        self.patience: Tries = at_once
         self.problem, self.policy, self.model = problem, policy, model
         self._stored, self._first_policy = stored, policy
         self.refit_every = stored["refit_every"]
@@ -63,8 +77,20 @@ class Journal:
 
     def catch_up(self) -> None:
         """Take in what others have added to the storage."""
-        with self._in_one_piece():
-            self._take_in(self.storage.since(self._revision))
+        self.patience(self._catch_up)
+
+    @contextmanager
+    def patient(self, patience: Tries) -> Iterator[None]:
+        """Reach the storage with patience meanwhile."""
+        self.patience, before = patience, self.patience
+        try:
+            yield
+        finally:
+            self.patience = before
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker said last."""
+        return self.patience(self.storage.workers)
 
     def ask(
         self,
@@ -79,29 +105,32 @@ class Journal:
 
         ``policy`` may name another one to decide in the place of the study's own.
         """
-        self._learn_ahead(n)
-        with self._in_one_piece():
-            with self.storage.exclusive() as log:
-                self._take_in(log.since(self._revision))
-                n = n if room is None else min(n, room(self.ledger))
-                if n < 1:
-                    return []
-                again = asking.given_back(self.ledger, n, only)
-                designed = asking.of_design(self.ledger, n - len(again), only)
-                due = designed + [self.ledger.trials[i].pair for i in again]
-                decided = _Decided(self.knowledge, None, [], [])
-                if len(due) < n:
-                    decided = self._decide(due, n - len(due), only, policy, patient=room is not None)
-                issued = asking.issued(
-                    self.ledger, self.seeds, worker, again=again, designed=designed, chosen=decided.pairs
-                )
-                log.append(decided.events + issued)
+        decided = _Decided(None, None, [], [])
+
+        def decide() -> list[Event]:
+            nonlocal decided
+            some = n if room is None else min(n, room(self.ledger))
+            decided = _Decided(self.knowledge, None, [], [])
+            if some < 1:
+                return []
+            again = asking.given_back(self.ledger, some, only)
+            designed = asking.of_design(self.ledger, some - len(again), only)
+            due = designed + [self.ledger.trials[i].pair for i in again]
+            if len(due) < some:
+                decided = self._decide(due, some - len(due), only, policy, patient=room is not None)
+            issued = asking.issued(
+                self.ledger, self.seeds, worker, again=again, designed=designed, chosen=decided.pairs
+            )
+            return decided.events + issued
+
+        def know() -> None:
             self.knowledge = decided.knowledge
             if decided.policy is not None:
                 self.policy, self._begun = decided.policy, True
-            self._add(decided.events + issued)
-        first = len(self.ledger.trials) - len(designed) - len(decided.pairs)
-        return [self.ledger.trials[i] for i in again] + self.ledger.trials[first:]
+
+        self._learn_ahead(n)
+        events = self._write(decide, know)
+        return [self.ledger.trials[event.trial] for event in events if isinstance(event, Asked | Passed)]
 
     def tell(self, entry: Record, *, seconds: float | None) -> None:
         """Keep what was told about a trial."""
@@ -114,23 +143,16 @@ class Journal:
 
     def give_back(self, trials: Sequence[int], *, of: Collection[str] | None = None) -> None:
         """Let trials that are under way be asked for again; ``of``: only what these workers still have."""
-        with self._in_one_piece():
-            with self.storage.exclusive() as log:
-                self._take_in(log.since(self._revision))
-                now, held = time.time(), self.ledger.held
-                mine = [i for i in trials if i in held and (of is None or held[i] in of)]
-                events: list[Event] = [Passed(i, "", now) for i in mine]
-                log.append(events)
-            self._add(events)
+
+        def decide() -> list[Event]:
+            now, held = time.time(), self.ledger.held
+            return [Passed(i, "", now) for i in trials if i in held and (of is None or held[i] in of)]
+
+        self._write(decide)
 
     def readmit(self) -> None:
         """Try the pairs set aside once more."""
-        with self._in_one_piece():
-            with self.storage.exclusive() as log:
-                self._take_in(log.since(self._revision))
-                events: list[Event] = [Readmitted(time.time())]
-                log.append(events)
-            self._add(events)
+        self._write(lambda: [Readmitted(time.time())])
 
     def open(self, trial: Trial | int) -> Trial:
         """Return the open trial meant, or say why there is none."""
@@ -255,12 +277,40 @@ class Journal:
         return plain.Later(params) if is_dataclass(params) else None
 
     def _close(self, event: Told | Failed) -> None:
+        def decide() -> list[Event]:
+            self.open(event.trial)  # somebody may have told it in the meantime
+            return [event]
+
+        self._write(decide)
+
+    def _write(
+        self, decide: Callable[[], list[Event]], then: Callable[[], None] | None = None
+    ) -> list[Event]:
+        """Return the events that were decided on, given all that is known, once they are safe."""
+        sent: list[Event] = []
+        landed = False
+
+        def attempt() -> list[Event]:
+            nonlocal sent, landed
+            with self._in_one_piece():
+                with self.storage.exclusive() as log:
+                    news = log.since(self._revision)
+                    self._take_in(news)
+                    landed = landed or _among(sent, news)
+                    if landed:  # the last time already; only the acknowledgement was lost
+                        return sent
+                    sent = decide()
+                    log.append(sent)
+                if then is not None:
+                    then()
+                self._add(sent)
+            return sent
+
+        return self.patience(attempt)
+
+    def _catch_up(self) -> None:
         with self._in_one_piece():
-            with self.storage.exclusive() as log:
-                self._take_in(log.since(self._revision))
-                self.open(event.trial)  # somebody may have told it in the meantime
-                log.append([event])
-            self._add([event])
+            self._take_in(self.storage.since(self._revision))
 
     @contextmanager
     def _in_one_piece(self) -> Iterator[None]:
@@ -312,3 +362,15 @@ class Journal:
         belief = self.model.posterior(self.ledger.tally, self._open_setting(), params)
         self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
         self._view = None
+
+
+def _among(sent: Sequence[Event], found: Sequence[Event]) -> bool:
+    """Return whether what was sent, all or nothing, has arrived: its last event is among those found."""
+    mark = _mark(sent[-1]) if sent else None
+    return mark is not None and any(_mark(event) == mark for event in reversed(found))
+
+
+def _mark(event: Event) -> tuple[object, ...] | None:
+    """Return what tells an event from all others: its kind, its moment, its trial."""
+    moment = getattr(event, "time", None)
+    return None if moment is None else (type(event), moment, getattr(event, "trial", None))

@@ -1,19 +1,28 @@
 """Presence: how workers of a stored study know which of them are alive."""
 
+import math
 import os
+import secrets
 import socket
 import threading
 import time
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from argbest.errors import StorageError
 from argbest.storage.base import Storage, Worker
+from argbest.study.lifeline import Lifeline, ended
+from argbest.study.patience import Patience
 
 BEAT = 5.0  # seconds between signs of life
+_FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
 SILENCE = 60.0  # seconds without one after which a worker counts as dead
+
+
+def _name() -> str:
+    """Return a name that nobody else has: other machines may share our host name and process number."""
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(6)}"
 
 
 @dataclass
@@ -21,34 +30,42 @@ class Presence:
     """What a worker says of itself; ``busy`` grows as simulations end."""
 
     slots: int = 1
-    name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}")
+    name: str = field(default_factory=_name)
     started: float = field(default_factory=time.time)
     busy: float = 0.0
 
     def greeting(self) -> Worker:
         """Return the sign of life of this moment."""
-        return Worker(self.name, place(), os.getpid(), self.started, time.time(), self.slots, self.busy)
+        host = socket.gethostname()
+        return Worker(self.name, host, os.getpid(), self.started, time.time(), self.slots, self.busy)
 
     @contextmanager
-    def shown(self, storage: Storage) -> Iterator[None]:
+    def shown(self, storage: Storage, patience: Patience) -> Iterator[None]:
         """Give a sign of life now, every BEAT seconds, and at the end."""
-        storage.greet(self.greeting())
-        over = threading.Event()
+        lifeline, over = Lifeline(self.name), threading.Event()
+
+        def greet() -> None:
+            try:
+                storage.greet(self.greeting())
+            except StorageError as error:  # the next one may get through
+                patience.note(error)
 
         def go_on() -> None:
             while not over.wait(BEAT):
-                with suppress(StorageError):  # the next one may get through
-                    storage.greet(self.greeting())
+                greet()
 
         thread = threading.Thread(target=go_on, name="argbest presence", daemon=True)
-        thread.start()
         try:
+            patience(lambda: storage.greet(self.greeting()))
+            thread.start()
             yield
         finally:
             over.set()
-            thread.join()
-            with suppress(StorageError):
-                storage.greet(self.greeting())
+            if thread.ident is not None:
+                thread.join(_FAREWELL)
+            if not patience.in_vain:
+                greet()
+            lifeline.let_go()
 
 
 class Watch:
@@ -57,40 +74,21 @@ class Watch:
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
 
-    def dead(self, worker: Worker) -> bool:
-        """Return whether a worker is gone: its process ended here, or it has been silent since we look."""
-        if worker.host == place() and not _running(worker.process):
+    def dead(self, worker: Worker, *, deaf: float = -math.inf) -> bool:
+        """Return whether a worker is gone: its process has ended, or it has been silent since we look.
+
+        What was silent while we were ``deaf``, up to that moment, may have called in vain.
+        """
+        if ended(worker.name):
             return True
         now = time.monotonic()
         seen, since = self._last.get(worker.name, (worker.seen, now))
         if seen != worker.seen:
             seen, since = worker.seen, now
-        self._last[worker.name] = seen, since
-        return now - since >= SILENCE
-
-
-def place() -> str:
-    """Return where process numbers mean what they mean here: the host, and on Linux its namespace."""
-    try:
-        return f"{socket.gethostname()}/{os.stat('/proc/self/ns/pid').st_ino}"
-    except OSError:
-        return socket.gethostname()
+        self._last[worker.name] = seen, max(since, deaf)
+        return now - max(since, deaf) >= SILENCE
 
 
 def alive(worker: Worker, now: float | None = None) -> bool:
     """Return whether a worker seems to be there, as far as clocks agree."""
-    if worker.host == place() and not _running(worker.process):
-        return False
-    return (time.time() if now is None else now) - worker.seen < SILENCE
-
-
-def _running(process: int) -> bool:
-    if os.name != "posix":  # there, asking would end it
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return not ended(worker.name) and (time.time() if now is None else now) - worker.seen < SILENCE

@@ -7,25 +7,24 @@ asked for, so workers do not wait for each other.
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from argbest import registry
-from argbest.errors import DataNotice, InputError, SimulationError, StorageError, TrialError
+from argbest.errors import DataNotice, InputError, OutageNotice, SimulationError, StorageError, TrialError
 from argbest.policies.base import Policy
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate
-from argbest.simulators.program import Program
 from argbest.storage.memory import MemoryStorage
-from argbest.study import normality
-from argbest.study.executors import Here, Threads
+from argbest.study import executors, normality, undelivered
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Means
+from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import Progress, reporter
 from argbest.study.trial import Trial, record
@@ -36,21 +35,21 @@ if TYPE_CHECKING:
 
 HOPELESS = 20  # failures without a single value after which a run gives up
 _POLL = 0.2  # seconds between looks at what other processes do
-_PAUSES = (1, 2, 5, 10, 20, 30, 60, 60)  # seconds between attempts to reach a storage that is out of reach
 
 
 def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress) -> None:
     """Simulate until the study holds the budget or the stop rule, asked at every refit, is met."""
-    simulate = _in_time(_ready(study, limits), means.timeout)
+    simulate = executors.in_time(_ready(study, limits), means.timeout)
     journal = study._journal
     with ExitStack() as stack:
-        executor, slots = _executor(stack, simulate, means)
-        presence = Presence(slots=slots)
+        executor, slots = executors.chosen(stack, simulate, means)
+        presence, patience = Presence(slots=slots), Patience()
         shared = not isinstance(journal.storage, MemoryStorage)
-        stack.enter_context(presence.shown(journal.storage) if shared else nullcontext())
+        stack.enter_context(presence.shown(journal.storage, patience) if shared else nullcontext())
+        stack.enter_context(journal.patient(patience))
         total = limits.budget or math.ceil(limits.seconds or 0)
         report = stack.enter_context(reporter(progress, total, _done(study, limits)))
-        _Run(study, limits, means, simulate, executor, slots, presence, report, total).go()
+        _Run(study, limits, means, simulate, executor, slots, presence, patience, report, total).go()
     remark = normality.departure(study._journal.ledger.replicates())
     if remark:
         warnings.warn(remark, DataNotice, stacklevel=3)
@@ -67,36 +66,79 @@ class _Run:
     executor: Executor
     slots: int
     presence: Presence
+    patience: Patience
     report: Progress
     total: int
     in_flight: dict["Future[list[Outcome]]", tuple[list[Trial], float]] = field(default_factory=dict)
     finished: "SimpleQueue[Future[list[Outcome]]]" = field(default_factory=SimpleQueue)
     lost: list["Future[list[Outcome]]"] = field(default_factory=list)  # out of time, and still running
     watch: Watch = field(default_factory=Watch)
+    in_hand: list[tuple[Trial, Outcome]] = field(default_factory=list)  # simulated, and not told yet
     checked: int | None = None
     failed: int = 0  # without a single value
 
     def go(self) -> None:
-        """Run to the end; whatever happens, trials without a value are given back."""
+        """Run to the end; whatever happens, no value is lost, and trials without one are given back."""
         try:
-            if not isinstance(self.study._journal.storage, MemoryStorage):
-                self.study.refresh()
-                self._take_over()
-            while not self._enough():
-                self._fill()
-                if self.in_flight:
-                    self._collect(self._first_finished())
-                elif self._nobody_else():
-                    break
-                else:
-                    time.sleep(_POLL)
-                    self.study.refresh()
-            while self.in_flight:
+            try:
+                self._go()
+            except StorageError:
+                self._outlast()
+                raise
+        except BaseException as error:
+            kept = self._leave()
+            if kept and isinstance(error, StorageError):
+                raise StorageError(f"{error} {kept}") from error
+            if kept:
+                warnings.warn(kept, OutageNotice, stacklevel=5)
+            raise
+
+    def _go(self) -> None:
+        if not isinstance(self.study._journal.storage, MemoryStorage):
+            self.study.refresh()
+            self._take_over()
+        while not self._enough():
+            self._fill()
+            if self.in_flight:
                 self._collect(self._first_finished())
-        finally:
-            left = [trial.id for trials, _ in self.in_flight.values() for trial in trials]
-            if left:
-                self.study._journal.give_back(left, of=[self.presence.name])
+            elif self._nobody_else():
+                break
+            else:
+                time.sleep(_POLL)
+                self.study.refresh()
+        while self.in_flight:
+            self._collect(self._first_finished())
+
+    def _outlast(self) -> None:
+        """Wait for the simulations under way: the storage is lost, what they cost need not be."""
+        if self.in_flight:
+            words = (
+                f"the storage is lost; waiting for {len(self.in_flight)} simulations under way to keep them."
+            )
+            warnings.warn(words, OutageNotice, stacklevel=6)
+        while self.in_flight:
+            with suppress(StorageError):
+                self._collect(self._first_finished())
+
+    def _leave(self) -> str:
+        """Return where values are kept that could not be told even now, "" if there are none."""
+        self.patience.end()
+        journal, values = self.study._journal, [each for each in self.in_hand if each[1].value is not None]
+        try:
+            while values and not self.patience.in_vain:
+                self._tell(*values[0])
+                del values[0]
+            trials = [
+                *(trials for trials, _ in self.in_flight.values()),
+                [trial for trial, _ in self.in_hand],
+            ]
+            if not self.patience.in_vain:
+                left = [trial.id for each in trials for trial in each]
+                journal.give_back(left, of=[self.presence.name])
+        except (StorageError, KeyboardInterrupt):  # then others take them over, once this worker is silent
+            self.patience.give_up()
+        lost = [(record(trial, outcome.value), outcome.seconds) for trial, outcome in values]
+        return undelivered.keep(journal.storage, self.presence.name, lost) if lost else ""
 
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
@@ -183,29 +225,34 @@ class _Run:
             if not future.cancel():
                 self.lost.append(future)
             outcomes = [Outcome(None, f"no value after {self.means.timeout:g} s", took)] * len(trials)
-        for trial, outcome in zip(trials, outcomes, strict=True):
-            self._settle(trial, outcome)
+        self.in_hand += zip(trials, outcomes, strict=True)
         del self.in_flight[future]
+        while self.in_hand:
+            self._settle(*self.in_hand[0])
+            del self.in_hand[0]
         self.report(_done(self.study, self.limits), self.total)
 
     def _settle(self, trial: Trial, outcome: Outcome) -> None:
         journal = self.study._journal
         self.presence.busy += outcome.seconds
-        value, reason, seconds = outcome.value, str(outcome.reason), outcome.seconds
-        if value is None and self.means.on_failure == "raise":
+        if outcome.value is None and self.means.on_failure == "raise":
             raise _failure(trial, outcome) from outcome.error
-        with suppress(TrialError):  # another worker, who took this one for dead, was quicker
-            if value is not None:
-                entry = record(trial, value)
-                _patiently(lambda: journal.tell(entry, seconds=seconds))
-            else:
-                _patiently(lambda: journal.fail(trial, reason, again=True, seconds=seconds))
+        self._tell(trial, outcome)
         self.failed = 0 if journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
-                f"the first {self.failed} simulations all failed, the last one so: {_quoted(reason)}. "
+                f"the first {self.failed} simulations all failed, the last one so: "
+                f"{_quoted(str(outcome.reason))}. "
                 "Fix the simulator and run again."
             )
+
+    def _tell(self, trial: Trial, outcome: Outcome) -> None:
+        journal, seconds = self.study._journal, outcome.seconds
+        with suppress(TrialError):  # another worker, who took this one for dead, was quicker
+            if outcome.value is not None:
+                journal.tell(record(trial, outcome.value), seconds=seconds)
+            else:
+                journal.fail(trial, str(outcome.reason), again=True, seconds=seconds)
 
     def _nobody_else(self) -> bool:
         """Return whether no other worker has trials under way; those of the dead are given back."""
@@ -219,36 +266,11 @@ class _Run:
         held = {i: who for i, who in journal.ledger.held.items() if who != BY_HAND}
         if not held:
             return False
-        known = {worker.name: worker for worker in journal.storage.workers()}
-        dead = {who for who in held.values() if who not in known or self.watch.dead(known[who])}
+        known, deaf = {worker.name: worker for worker in journal.workers()}, self.patience.deaf
+        dead = {who for who in held.values() if who not in known or self.watch.dead(known[who], deaf=deaf)}
         if dead:
             journal.give_back([i for i, who in held.items() if who in dead], of=dead)
         return bool(dead)
-
-
-def _executor(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Executor, int]:
-    """Return what simulates, and how many trials it is given at once."""
-    if means.executor is not None:
-        slots = means.workers or getattr(means.executor, "_max_workers", None)
-        if not slots:
-            raise InputError("this executor does not say how many run at once; give workers=... beside it.")
-        return means.executor, int(slots)
-    if means.workers is None and means.timeout is None:
-        return Here(), 1
-    slots = means.workers or 1
-    if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
-        return stack.enter_context(Threads(slots)), slots
-    from argbest.simulators.pool import SimulationPool, check_portable
-
-    check_portable(simulate)
-    return stack.enter_context(SimulationPool(slots, timeout=means.whole_timeout)), slots
-
-
-def _in_time(simulate: Simulate, timeout: float | None) -> Simulate:
-    """Return the simulator; a program keeps its time itself, so it is told the limit."""
-    if timeout is None or not isinstance(simulate, Program):
-        return simulate
-    return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
 
 
 def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequence[Outcome]:
@@ -275,19 +297,6 @@ def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
 
 def _quoted(reason: str) -> str:
     return harmless(reason).rstrip(".")
-
-
-def _patiently(action: Callable[[], None]) -> None:
-    """Do it, again and again while the storage is out of reach for a time: a value has cost a simulation."""
-    pauses = iter(_PAUSES)
-    while True:
-        try:
-            return action()
-        except StorageError as error:
-            pause = next(pauses, None) if error.transient else None
-            if pause is None:
-                raise
-            time.sleep(pause)
 
 
 def _done(study: "Study", limits: Limits) -> int:
