@@ -1,54 +1,92 @@
-"""Compiled generalized ufuncs, kept between processes where a folder is writable."""
+"""Compiled generalized ufuncs, kept between processes where a folder is writable by the user alone."""
 
 import functools
 import hashlib
+import json
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import config, guvectorize
 from numba.core import event
 from numba.core.caching import FunctionCache
+from numba.core.registry import cpu_target
 
 from argbest.errors import CompilationNotice
+from argbest.trusted import distrust
+
+CONTENTS = "argbest-contents.json"  # the digest of every file of compiled code beside it
 
 
 def compile_ufunc(body: Callable[..., None], signature: str, layout: str) -> Callable[..., Any]:
     """Return the generalized ufunc of ``body``, loaded if it was compiled before from the same sources.
 
     Numba keeps a ufunc in several files that must stem from one process, and looks only at the file of
-    ``body`` to see whether they are stale. So every version of our sources has a folder of its own, which
-    appears all at once: processes that compile at the same time cannot mix their files.
+    ``body`` to see whether they are stale. So every version of our sources has a folder of its own for every
+    kind of processor, which appears all at once: processes that compile at the same time cannot mix their
+    files. To load compiled code is to run it, so it must come from a folder that nobody else can write to.
     """
     build = functools.partial(_build, body, signature, layout)
     try:
-        root = Path(FunctionCache(body).cache_path)
+        root = Path(FunctionCache(body).cache_path).resolve()
         root.mkdir(parents=True, exist_ok=True)
-        kept = (
-            root
-            / f"argbest-{_digest(Path(body.__code__.co_filename).parent)}-{body.__module__}.{body.__name__}"
-        )
-        if kept.is_dir():
-            with _cache_folder(kept):
-                return build(cache=True)
-        scratch = Path(tempfile.mkdtemp(prefix=kept.name, dir=root))
-    except (RuntimeError, OSError):  # Numba knows no folder, or it cannot be written
-        notice = (
-            "no folder for compiled code is writable, so every process compiles anew; set NUMBA_CACHE_DIR."
-        )
-        warnings.warn(notice, CompilationNotice, stacklevel=3)
-        return build(cache=False)
+        reason = distrust(root)
+    except (RuntimeError, OSError):  # Numba knows no folder, or it cannot be reached
+        return _build_uncached(build, "no folder for compiled code is writable")
+    if reason:
+        return _build_uncached(build, f"compiled code in {root} is not used, because {reason}")
+    kept = (
+        root / f"argbest-{_digest(Path(body.__code__.co_filename).parent)}-{body.__module__}.{body.__name__}"
+    )
+    if _is_whole(kept):
+        with suppress(Exception), _cache_folder(kept):  # a process may be replacing the files just now
+            return build(cache=True)
+    return _build_kept(build, kept)
+
+
+def _build_kept(build: Callable[..., Any], kept: Path) -> Callable[..., Any]:
+    """Return the ufunc, compiled anew, and keep it in the folder ``kept`` if that is possible."""
+    scratch = None
     try:
+        scratch = Path(tempfile.mkdtemp(prefix=kept.name, dir=kept.parent))
         with _cache_folder(scratch):
-            ufunc = build(cache=True)
+            ufunc: Callable[..., Any] = build(cache=True)
+    except OSError as error:  # the disk is full, or the folder has become read-only
+        return _build_uncached(
+            build, f"compiled code cannot be kept in {kept.parent} ({error.strerror or error})"
+        )
+    else:
+        _put_in_place(scratch, kept)
+        return ufunc
+    finally:
+        if scratch is not None:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _put_in_place(scratch: Path, kept: Path) -> None:
+    """Give the folder just filled its name, unless another process was first."""
+    with suppress(OSError):  # a full disk, too: this process has its ufunc all the same
+        (scratch / CONTENTS).write_text(json.dumps(_contents(scratch)))
+        if kept.exists() and not _is_whole(kept):
+            with tempfile.TemporaryDirectory(dir=kept.parent, ignore_cleanup_errors=True) as aside:
+                kept.rename(Path(aside) / "broken")
         scratch.rename(kept)
-    except OSError:  # another process was first
-        shutil.rmtree(scratch, ignore_errors=True)
-    return ufunc
+
+
+def _build_uncached(build: Callable[..., Any], reason: str) -> Callable[..., Any]:
+    """Return the ufunc, compiled for this process alone, and say why."""
+    notice = (
+        f"{reason}, so every process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write "
+        "to: what lies there is run as your program."
+    )
+    warnings.warn(notice, CompilationNotice, stacklevel=4)
+    return build(cache=False)  # type: ignore[no-any-return]
 
 
 def _build(body: Callable[..., None], signature: str, layout: str, *, cache: bool) -> Callable[..., Any]:
@@ -57,11 +95,41 @@ def _build(body: Callable[..., None], signature: str, layout: str, *, cache: boo
     return ufunc
 
 
+def _is_whole(kept: Path) -> bool:
+    """Return whether the folder belongs to the user and holds just the files that were put there."""
+    try:
+        listed = json.loads((kept / CONTENTS).read_text())
+        return not distrust(kept) and bool(listed) and _contents(kept) == listed
+    except (OSError, ValueError):
+        return False
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    """Return the digest of every file of compiled code below the folder, by its name there."""
+    files = (path for kind in ("nbi", "nbc") for path in folder.rglob(f"*.{kind}"))
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+
+
 @functools.cache
 def _digest(folder: Path) -> str:
-    """Return a name for the present state of all sources that may be compiled: the core, and this folder."""
+    """Return a name for all that compiled code depends on: our sources, Python, Numba and the processor.
+
+    The sources are those that may be compiled: the core, and this folder. Machines with different processors
+    may share the folder above.
+    """
     sources = sorted({*(Path(__file__).parent / "core").glob("*.py"), *folder.glob("*.py")})
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    versions = sys.implementation.cache_tag, numba.__version__, _processor()
+    return hashlib.sha256(
+        repr(versions).encode() + b"".join(path.read_bytes() for path in sources)
+    ).hexdigest()[:16]
+
+
+def _processor() -> tuple[str, ...]:
+    """Return what Numba compiles for: system, processor and its features."""
+    described: tuple[str, ...] = cpu_target.target_context.codegen().magic_tuple()
+    return described
 
 
 @contextmanager

@@ -1,0 +1,261 @@
+"""Compiled code is run, so it is loaded only from the user's own folder, whole; else it is compiled anew."""
+
+import errno
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from numba import config, njit
+from numba.core.caching import IndexDataCacheFile
+
+from argbest import compilation
+from argbest.compilation import compile_ufunc
+from argbest.trusted import distrust
+
+COMPILED = "compiling numerical code"
+ANEW = "so every process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write to"
+
+
+def _twice(x: float) -> float:
+    return 2.0 * x
+
+
+twice = njit(_twice)
+
+
+def double(x, out):  # type: ignore[no-untyped-def]
+    out[0] = twice(x)
+
+
+def notices() -> list[str]:
+    """What is said while a process that has compiled nothing makes the ufunc; it must always be right."""
+    globals()["twice"] = njit(_twice)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ufunc = compile_ufunc(double, "void(float64, float64[:])", "()->()")
+    assert ufunc(21.0) == 42.0
+    return [str(warning.message).split(":")[0] if COMPILED in str(warning.message) else str(warning.message)
+            for warning in caught]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for compiled code, private to the user."""
+    place = tmp_path / "cache"
+    place.mkdir(mode=0o700)
+    monkeypatch.setattr(config, "CACHE_DIR", str(place))
+    return place
+
+
+def kept(folder: Path) -> Path:
+    [found] = folder.glob("*/argbest-*.double")
+    return found
+
+
+def test_compiled_code_is_loaded_the_second_time(folder: Path) -> None:
+    assert notices() == [COMPILED]
+    assert notices() == []
+    assert [path.name for path in kept(folder).parent.iterdir()] == [kept(folder).name]
+
+
+def assert_refused(folder: Path, reason: str) -> None:
+    [refusal, compiled] = notices()
+    assert refusal.startswith(f"compiled code in {folder.resolve()}")
+    assert reason in refusal
+    assert ANEW in refusal
+    assert compiled == COMPILED
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+class TestStrangers:
+    def test_a_folder_that_others_can_write_to_is_not_used(self, folder: Path) -> None:
+        assert notices() == [COMPILED]
+        kept(folder).parent.chmod(0o777)
+        assert_refused(folder, f"other users may write to {kept(folder).parent.resolve()}")
+
+    def test_nor_is_one_whose_parent_they_can_write_to(self, folder: Path) -> None:
+        folder.chmod(0o777)
+        assert_refused(folder, f"other users may write to {folder.resolve()}")
+
+    def test_but_a_sticky_parent_does_no_harm(self, folder: Path) -> None:
+        folder.chmod(0o1777)
+        assert notices() == [COMPILED]
+        assert notices() == []
+
+    def test_a_folder_of_another_user_is_not_used(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.geteuid() == 0:
+            os.chown(folder, 54321, -1)
+            owner = 54321
+        else:
+            owner = os.geteuid()
+            monkeypatch.setattr(os, "geteuid", lambda: 54321)
+        assert_refused(folder, f"belongs to another user (number {owner})")
+
+    def test_kept_code_of_another_user_is_compiled_anew(self, folder: Path) -> None:
+        assert notices() == [COMPILED]
+        kept(folder).chmod(0o777)
+        assert notices() == [COMPILED]
+        assert notices() == []
+
+    def test_a_group_of_others_counts_as_others(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        import grp
+        import pwd
+
+        folder.chmod(0o770)
+        me = pwd.getpwuid(os.geteuid()).pw_name
+        group = grp.struct_group((me, "x", os.getegid(), [me]))
+        monkeypatch.setattr(grp, "getgrgid", lambda _: group)
+        assert distrust(folder.resolve()) == ""
+        for other in ((me, "x", 7, [me, "eve"]), ("staff", "x", 7, [])):
+            monkeypatch.setattr(grp, "getgrgid", lambda _, other=other: grp.struct_group(other))
+            assert distrust(folder.resolve()) == f"other users may write to {folder.resolve()}"
+
+    def test_links_are_followed_before_the_folder_is_judged(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        link = tmp_path / "link"
+        link.symlink_to(folder)
+        monkeypatch.setattr(config, "CACHE_DIR", str(link))
+        assert notices() == [COMPILED]
+        assert notices() == []
+        folder.chmod(0o777)
+        assert_refused(folder, f"other users may write to {folder.resolve()}")
+
+
+def a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-7]),
+    "one bit": lambda path: path.write_bytes(path.read_bytes()[:-40] + b"!" + path.read_bytes()[-39:]),
+    "garbage": lambda path: path.write_bytes(b"\x00\xff garbage"),
+    "empty": lambda path: path.write_bytes(b""),
+    "a directory": a_directory,
+    "missing": Path.unlink,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", ["nbi", "nbc", "json"])
+def test_damaged_files_are_compiled_anew_and_healed(folder: Path, kind: str, damage: str) -> None:
+    assert notices() == [COMPILED]
+    files = list(kept(folder).rglob(f"*.{kind}"))
+    assert files
+    for path in files:
+        DAMAGES[damage](path)
+    assert notices() == [COMPILED]
+    assert notices() == []
+    assert [path.name for path in kept(folder).parent.iterdir()] == [kept(folder).name]
+
+
+def test_a_file_where_the_folder_should_be_is_replaced(folder: Path) -> None:
+    assert notices() == [COMPILED]
+    place = kept(folder)
+    shutil.rmtree(place)
+    place.write_text("not a folder")
+    assert notices() == [COMPILED]
+    assert notices() == []
+
+
+def test_no_foreign_file_is_unpickled(folder: Path, tmp_path: Path) -> None:
+    class Touch:
+        def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+            return os.mkdir, (str(tmp_path / "run"),)
+
+    assert notices() == [COMPILED]
+    for path in kept(folder).rglob("*.nb?"):
+        path.write_bytes(pickle.dumps(Touch()))
+    assert notices() == [COMPILED]
+    assert not (tmp_path / "run").exists()
+
+
+def test_files_that_vanish_while_they_are_loaded_are_compiled_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert notices() == [COMPILED]
+    monkeypatch.setattr(compilation, "_is_whole", lambda _: True)
+    for path in kept(folder).rglob("*.nbi"):
+        path.write_bytes(b"")
+    assert notices() == [COMPILED]
+
+
+def test_a_full_disk_is_told_and_does_no_harm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
+    compiled, refusal = notices()
+    assert compiled == COMPILED
+    assert refusal.startswith("compiled code cannot be kept in ")
+    assert os.strerror(errno.ENOSPC) in refusal
+    assert ANEW in refusal
+    assert not list(folder.glob("*/argbest-*"))
+
+
+def test_a_folder_that_turns_read_only_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(tempfile, "mkdtemp", closed)
+    refusal, compiled = notices()
+    assert os.strerror(errno.EROFS) in refusal
+    assert str(folder.resolve()) in refusal
+    assert compiled == COMPILED
+
+
+PROGRAM = """
+import warnings
+import numba
+from argbest.compilation import compile_ufunc
+@numba.njit
+def twice(x):
+    return 2.0 * x
+def double(x, out):
+    out[0] = twice(x)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert compile_ufunc(double, "void(float64, float64[:])", "()->()")(21.0) == 42.0
+print(*[str(warning.message)[:24] for warning in caught], sep="|")
+"""
+SMALL_FILES = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+"""
+
+
+def run(tmp_path: Path, folder: Path, program: str, **environment: str) -> list[str]:
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True, text=True, check=False, timeout=300,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().split("|")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_files_that_the_system_does_not_let_grow_do_no_harm(tmp_path: Path, folder: Path) -> None:
+    said = run(tmp_path, folder, SMALL_FILES + PROGRAM)
+    assert said == [COMPILED, "compiled code cannot be"]
+    assert not list(folder.glob("*/argbest-*"))
+
+
+def test_two_kinds_of_processors_share_a_folder(tmp_path: Path, folder: Path) -> None:
+    for name in ("", "generic"):
+        assert run(tmp_path, folder, PROGRAM, NUMBA_CPU_NAME=name) == [COMPILED]
+    for name in ("", "generic"):
+        assert run(tmp_path, folder, PROGRAM, NUMBA_CPU_NAME=name) == [""]
+    assert len(list(folder.glob("*/argbest-*"))) == 2
