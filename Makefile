@@ -50,7 +50,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/covid.py
 	$(BIN)/python benchmarks/storage.py
-	$(BIN)/python benchmarks/paper.py --macroreps 10 --samples 200
+	$(BIN)/python -m benchmarks.paper --macroreps 10 --samples 200
 
 # The pages in site/, every warning an error.
 docs: $(VENV)/.docs
@@ -58,7 +58,7 @@ docs: $(VENV)/.docs
 
 # Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.
 paper: $(VENV)/.demo
-	$(BIN)/argbest paper all --jobs 2 --out paper --docs docs $(if $(PUBLISHED),--published $(PUBLISHED))
+	$(BIN)/python -m experiments all --jobs 2 --out paper --docs docs $(if $(PUBLISHED),--published $(PUBLISHED))
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "argbest needs Python 3.11 or newer; install it or call 'make PYTHON=/path/to/python'." >&2; exit 1; }
@@ -79,5 +79,5 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/.python
 	@touch $@
 
 clean:
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf $(VENV) .venv-* demo paper site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,18 +2,17 @@
 
 Prints CPU seconds by part, those of the paper's 100 macro-replications of 2,000 samples at that pace, and the
 core-seconds that Table 1 of the paper comes to (wall clock times 4 cores). With --botorch GP-C-OCBA's
-decisions are timed beside a loop on plain BoTorch too; that needs the extra `bench`.
+decisions are timed beside a loop on plain BoTorch too; that needs the extra `bench`. It is called by
+`python -m benchmarks.paper`, in the folder above, for it times `experiments`.
 """
 
 import argparse
-import importlib
-import sys
 import tempfile
 from pathlib import Path
 
-from argbest.paper import published
-from argbest.paper.figure2 import experiment, runs, seconds
-from argbest.paper.plan import MACROREPS, SAMPLES, Plan
+from experiments import published
+from experiments.figure2 import experiment, runs, seconds
+from experiments.plan import MACROREPS, SAMPLES, Plan
 
 PARTS = ("decide", "refit", "certify", "simulate")
 
@@ -62,8 +61,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     measure(options.macroreps, options.samples, options.jobs)
     if options.botorch:
-        sys.path.append(str(Path(__file__).resolve().parent))
-        importlib.import_module("botorch_loop").main(["--macroreps", str(options.macroreps)])
+        from benchmarks import botorch_loop
+
+        botorch_loop.main(["--macroreps", str(options.macroreps)])
 
 
 if __name__ == "__main__":

@@ -74,9 +74,10 @@ def prose(page: Path) -> str:
 
 
 def commands(page: Path) -> list[str]:
-    """Return the argbest commands of a page: those in console blocks and those in indented lines."""
+    """Return our commands on a page: those in console blocks and those in indented lines."""
     console = [each for block in blocks(page) if block.kind == "console" for each in block.text.splitlines()]
-    indented = re.findall(r"^    (argbest (?:.*\\\n)*.*)", prose(page), re.MULTILINE)
+    ours = r"^    ((?:argbest|python -m experiments) (?:.*\\\n)*.*)"
+    indented = re.findall(ours, prose(page), re.MULTILINE)
     typed = [line[2:] for line in console if line.startswith("$ ")]
     return [each.replace("\\\n", " ") for each in (*indented, *typed)]
 

@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import shlex
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,11 @@ import pytest
 import argbest
 from argbest import registry
 from argbest.cli import main
+from argbest.cli.group import _MOVED
 from argbest.studyfile.options import _STOPS
 from argbest.studyfile.sections import KEYS
+from experiments.__main__ import main as reproduce
+from experiments.parts import ALL, PARTS
 
 DOCS = pages.ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -30,6 +34,11 @@ NAMES = [str(page.relative_to(pages.ROOT)) for page in EVERY]
 FOREIGN = {"dask-jobqueue", "lint-imports"}
 # Classes of others that pages call.
 OTHERS = {"Client", "ThreadPoolExecutor"}
+# What may follow a program of ours, with the command whose options may follow that.
+PROGRAMS: dict[str, Mapping[str, click.Command]] = {
+    "argbest": main.commands,
+    "python -m experiments": dict.fromkeys((*PARTS, ALL), reproduce),
+}
 SOURCES = sorted((pages.ROOT / "src").rglob("*.py"))
 
 
@@ -78,19 +87,21 @@ def headings(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", EVERY, ids=NAMES)
 def test_every_command_on_a_page_exists_with_its_options(page: Path) -> None:
-    spans = [each for each in spans_of(page) if each.startswith("argbest ")]
-    for typed in (*pages.commands(page), *spans):
+    for typed in (*pages.commands(page), *spans_of(page)):
         for part in typed.split(" | "):
-            if part.startswith("argbest "):
-                check_command(part, of(page))
+            for program in PROGRAMS:
+                if part.startswith(f"{program} "):
+                    check_command(program, part, of(page))
 
 
-def check_command(typed: str, where: str) -> None:
-    words = shlex.split(typed.replace("…", "").replace("[", "").replace("]", ""))[1:]
-    if not words or words[0].startswith("-") or words[0].isupper():
+def check_command(program: str, typed: str, where: str) -> None:
+    plain = typed.removeprefix(program).replace("…", "").replace("[", "").replace("]", "")
+    words = shlex.split(plain)
+    past = _MOVED if where == "CHANGELOG.md" else ()  # it may tell what was
+    if not words or words[0].startswith("-") or words[0].isupper() or words[0] in past:
         return
-    assert words[0] in main.commands, f"{where}: {typed}"
-    command = main.commands[words[0]]
+    assert words[0] in PROGRAMS[program], f"{where}: {typed}"
+    command = PROGRAMS[program][words[0]]
     known = {name for each in command.params if isinstance(each, click.Option) for name in each.opts} | {
         "--help"
     }

@@ -14,6 +14,7 @@ from fuzz.values import TEXTS, Draw, one, text
 
 from argbest import Problem, Study
 from argbest.cli import main
+from experiments.__main__ import main as reproduce
 
 WORDS = (
     *("0", "1", "2", "3", "-1", "0.5", "nan", "inf", "1e300", "x", "", " ", "study", "other", "equal", "gp"),
@@ -48,7 +49,7 @@ SIMPLE = {  # what is too dear to be tried with any number
 
 def any_command(draw: Draw, folder: Path, said: list[str]) -> None:
     """Call a command with a few options, and too many or too few arguments."""
-    names = [name for name in main.commands if name not in ("paper", "demo")]
+    names = [name for name in main.commands if name != "demo"]
     name = one(draw, names)
     words = _words(draw, main.commands[name], folder)
     if name == "status" and "--watch" in words:
@@ -63,13 +64,17 @@ def any_command(draw: Draw, folder: Path, said: list[str]) -> None:
 
 def dear_command(draw: Draw, folder: Path, said: list[str]) -> None:
     """Call a command that would work for minutes, with an option that it has to refuse."""
-    name = one(draw, ["paper", "demo"])
+    if one(draw, ["experiments", "demo"]) == "demo":
+        command(said, "demo", *_refused(draw, main.commands["demo"], folder))
+    else:
+        command(said, *_refused(draw, reproduce, folder), program=reproduce)
+
+
+def _refused(draw: Draw, known: click.Command, folder: Path) -> list[str]:
     bad = one(
         draw, [["--seed", "-1"], ["--seed", "x"], ["--budget", "3"], ["--nothing"], ["--macroreps", "0"]]
     )
-    command(
-        said, name, *_words(draw, main.commands[name], folder), *bad, text(draw).replace("\0", ""), "a", "b"
-    )
+    return [*_words(draw, known, folder), *bad, text(draw).replace("\0", ""), "a", "b"]
 
 
 def _words(draw: Draw, known: click.Command, folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from click.testing import CliRunner
 from fuzz.values import Draw
@@ -55,11 +56,13 @@ class TooLongError(BaseException):
     """A case took more than its time; not an Exception, so that nobody catches it on the way."""
 
 
-def command(said: list[str], *arguments: object, given: bytes = b"") -> None:
+def command(
+    said: list[str], *arguments: object, given: bytes = b"", program: click.Command | None = None
+) -> None:
     """Try a command in this process; it must end with code 0, 1 or 2, and say why if that is not 0."""
-    words = [str(each) for each in arguments]
-    said.append(f"argbest {' '.join(map(repr, words))}" + (f" < {given!r}" if given else ""))
-    result = CliRunner().invoke(main, words, input=given)
+    program, words = program or main, [str(each) for each in arguments]
+    said.append(f"{program.name} {' '.join(map(repr, words))}" + (f" < {given!r}" if given else ""))
+    result = CliRunner().invoke(program, words, input=given)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     if result.exit_code not in (0, 1, 2):

@@ -4,13 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import click
 from click.testing import CliRunner
 
 from argbest.cli import main
-from argbest.cli.paper import _USUAL
-from argbest.paper import covid_models, covid_runs, models, plan, table1
-from argbest.paper.parts import PARTS
 from argbest.report.page import versions
+from experiments.__main__ import main as reproduce
 
 
 def how(path: Path) -> dict[str, str]:
@@ -19,8 +18,8 @@ def how(path: Path) -> dict[str, str]:
     return dict(json.loads(found[1])["how"])
 
 
-def run(*arguments: str) -> None:
-    result = CliRunner().invoke(main, arguments)
+def run(command: click.Command, *arguments: str) -> None:
+    result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 0, result.output
 
 
@@ -36,7 +35,20 @@ def test_a_comparison_tells_all_that_is_needed_to_do_it_again(tmp_path: Path) ->
         "--macroreps",
         "2",
     ]
-    run("compare", "branin", *options, "--initial", "3", "--seed", "7", "--model", "gp", "--out", str(out))
+    run(
+        main,
+        "compare",
+        "branin",
+        *options,
+        "--initial",
+        "3",
+        "--seed",
+        "7",
+        "--model",
+        "gp",
+        "--out",
+        str(out),
+    )
     said = how(out / "index.html")
     assert said == {
         "problem": "branin",
@@ -55,26 +67,11 @@ def test_a_comparison_tells_all_that_is_needed_to_do_it_again(tmp_path: Path) ->
 
 
 def test_a_part_of_the_paper_tells_what_is_needed_to_do_it_again(tmp_path: Path) -> None:
-    run("paper", "covid-epidemic", "--macroreps", "2", "--seed", "3", "--out", str(tmp_path))
+    run(reproduce, "covid-epidemic", "--macroreps", "2", "--seed", "3", "--out", str(tmp_path))
     assert how(tmp_path / "covid-epidemic.html") == {
         "part": "covid-epidemic",
         "macro-replications": "2",
         "seed": "3",
         "versions": versions(),
-        "command": f"argbest paper covid-epidemic --macroreps 2 --seed 3 --out {tmp_path}",
+        "command": f"python -m experiments covid-epidemic --macroreps 2 --seed 3 --out {tmp_path}",
     }
-
-
-def test_the_usual_numbers_are_those_of_the_parts() -> None:
-    assert set(_USUAL) == set(PARTS)
-    usual = (plan.MACROREPS, plan.SAMPLES)
-    assert _USUAL["fig2"] == _USUAL["convergence"] == usual
-    assert _USUAL["models"] == (plan.MACROREPS, models.SAMPLES)
-    assert _USUAL["covid-models"] == (covid_runs.MACROREPS, covid_models.SAMPLES)
-    assert _USUAL["table1"] == (table1._TOGETHER, table1._ITERATIONS)
-    assert _USUAL["covid-epidemic"][0] == plan.MACROREPS
-    samples = {
-        covid_runs.experiment(plan.Plan(Path()), name, covid_runs.EVERYWHERE).samples
-        for name in covid_runs.PROBLEMS
-    }
-    assert _USUAL["fig3"] == _USUAL["fig4"] == (covid_runs.MACROREPS, *samples)

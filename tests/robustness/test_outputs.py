@@ -18,6 +18,7 @@ from conftest import ROOT
 from robustness.commands import ENVIRONMENT, argbest, study_file
 
 from argbest.cli import main
+from experiments.__main__ import main as reproduce
 
 Arguments = Callable[[Path], list[object]]
 RUNS = "alternative,context,value\n" + "".join(
@@ -44,15 +45,18 @@ WRITING: dict[str, tuple[Arguments, list[str]]] = {
         lambda out: [*COMPARE, "--out", out],
         ["summary.csv", "index.html", "curves.png", "header.json", "runs/equal.000000-000001.csv"],
     ),
-    "paper": (
-        lambda out: ["paper", "fig1", "--out", out, "--docs", out],
+    "experiments": (
+        lambda out: ["experiments", "fig1", "--out", out, "--docs", out],
         ["fig1.csv", "fig1.png", "fig1.svg", "fig1.html", "reproduction.md", "images/reproduction/fig1.png"],
     ),
 }
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(each) for each in arguments])
+    words = [str(each) for each in arguments]
+    if words[0] == "experiments":
+        return CliRunner().invoke(reproduce, words[1:])
+    return CliRunner().invoke(main, words)
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +143,10 @@ def writes(call: ast.Call) -> bool:
 
 
 def test_all_files_are_written_by_one_function() -> None:
-    package = ROOT / "src" / "argbest"
+    package, experiments = ROOT / "src" / "argbest", ROOT / "experiments"
     found = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
+        path.relative_to(package if path.is_relative_to(package) else ROOT).as_posix()
+        for path in (*package.rglob("*.py"), *experiments.rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and writes(node)
     }
@@ -152,6 +156,7 @@ def test_all_files_are_written_by_one_function() -> None:
 UNREAD = """
 import json, os, sys
 from argbest.cli import main
+from experiments.__main__ import main as reproduce
 codes = []
 for arguments in json.load(sys.stdin):
     heard, said = os.pipe()
@@ -159,7 +164,7 @@ for arguments in json.load(sys.stdin):
     os.dup2(said, 1)
     os.close(said)
     try:
-        main(arguments)
+        reproduce(arguments[1:]) if arguments[0] == "experiments" else main(arguments)
     except SystemExit as end:
         codes.append(end.code)
 print(json.dumps(codes), file=sys.stderr)
@@ -188,6 +193,7 @@ def test_commands_do_their_work_when_nobody_reads_what_they_say(studied: Path, t
     ]
     done = subprocess.run(
         [sys.executable, "-c", UNREAD],
+        cwd=ROOT,
         input=json.dumps([[str(word) for word in each] for each in calls]),
         capture_output=True,
         text=True,

@@ -98,8 +98,7 @@ def test_the_page_shows_its_title_and_answer_harmlessly(place: Path, tmp_path: P
 
 def test_only_one_room_speaks_to_the_terminal() -> None:
     """Whatever is printed elsewhere would pass by the escapes."""
-    rooms = ROOT / "src" / "argbest" / "cli"
-    for path in rooms.glob("*.py"):
+    for path in (*(ROOT / "src" / "argbest" / "cli").glob("*.py"), *(ROOT / "experiments").glob("*.py")):
         names = [
             ast.unparse(node.func)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -8,7 +8,6 @@ from argbest.cli.export import export
 from argbest.cli.group import main
 from argbest.cli.init import init
 from argbest.cli.lists import models, policies, problems
-from argbest.cli.paper import paper
 from argbest.cli.report import report
 from argbest.cli.running import resume, run, worker
 from argbest.cli.serve import serve
@@ -22,7 +21,6 @@ for command in (
     export,
     init,
     models,
-    paper,
     policies,
     problems,
     report,

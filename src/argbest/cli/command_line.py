@@ -8,7 +8,7 @@ import click
 def command_line() -> str:
     """Return the command under way as a line for a shell, options that have their default left out."""
     context = click.get_current_context()
-    words = ["argbest", str(context.info_name)]
+    words = context.command_path.split()
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
         if isinstance(parameter, click.Argument):

@@ -16,6 +16,7 @@ from argbest.texts import harmless
 
 _NOTICES = (CompilationNotice, DataNotice, OutageNotice)
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+_MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 
 
 class _Misuse(click.ClickException):
@@ -24,8 +25,8 @@ class _Misuse(click.ClickException):
     exit_code = 2
 
 
-class _Group(click.Group):
-    """Commands whose errors, notices and interruptions end in a line of text, never in a traceback."""
+class PlainCommand(click.Command):
+    """A command whose errors, notices and interruptions end in a line of text, never in a traceback."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Return what the command returns; a reader of its output who leaves early does not end it."""
@@ -46,16 +47,20 @@ class _Group(click.Group):
         with _harmless_errors():
             return super().make_context(*args, **extra)
 
+
+class _Group(PlainCommand, click.Group):
+    """Commands by name; for a name that is none, the nearest or what took its place."""
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command meant by the first argument, or name the nearest one."""
+        """Return the command meant by the first argument, or say which one may be."""
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            ctx.fail(str(unknown_name("command", args[0], self.list_commands(ctx))))
+            ctx.fail(_MOVED.get(args[0]) or str(unknown_name("command", args[0], self.list_commands(ctx))))
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("argbest", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="argbest", message="%(prog)s %(version)s")
 def main() -> None:
     """Find the best alternative for every context, from noisy simulations.

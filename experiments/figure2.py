@@ -5,8 +5,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from argbest.experiment import Contender, Experiment, Results
-from argbest.paper import drawing, published
-from argbest.paper.plan import Outcome, Plan, picture, texts, write
+from experiments import drawing, published
+from experiments.plan import Outcome, Plan, picture, texts, write
 
 LOOKAHEAD = ("ikg", "ikg-noise-free")  # the policies of the paper that use the weights
 WITH_GP = ("gp-c-ocba", *LOOKAHEAD)

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from argbest.paper import covid_drawing
-from argbest.paper.epidemic import SPLIT, epidemic, spread
-from argbest.paper.plan import Plan
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import infections
+from experiments import covid_drawing
+from experiments.epidemic import SPLIT, epidemic, spread
+from experiments.plan import Plan
 
 
 def test_groups_are_sums_of_compartments_and_bands_hold_the_middle_of_the_runs() -> None:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from argbest import InputError
-from argbest.paper.published import COLUMNS, Sample, compare, gap_in_errors, largest, read
+from experiments.published import COLUMNS, Sample, compare, gap_in_errors, largest, read
 
 ROW = ("branin", "mean", "IKG", 100, 0.9, 0.03, 100, 0.9)
 

@@ -1,4 +1,4 @@
-"""`argbest paper`: the experiments of the paper, regenerated."""
+"""`python -m experiments`: figures and tables of the paper, regenerated."""
 
 import math
 from pathlib import Path
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from argbest.cli.group import PlainCommand
 from argbest.cli.terminal import echo, list_written, note, prepare, say, table
 
 if TYPE_CHECKING:
-    from argbest.paper.plan import Outcome, Plan
+    from experiments.plan import Outcome, Plan
 
 # Macro-replications and samples of a part if nothing is asked for; None where it has no such number.
 _USUAL: dict[str, tuple[int | None, int | None]] = {
@@ -26,7 +27,9 @@ _USUAL: dict[str, tuple[int | None, int | None]] = {
 _AT_MOST = ("table1",)  # asking for more than usual changes nothing
 
 
-@click.command()
+@click.command(
+    "python -m experiments", cls=PlainCommand, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.argument(
     "part",
     default="all",
@@ -57,7 +60,7 @@ _AT_MOST = ("table1",)  # asking for more than usual changes nothing
 @click.option(
     "--docs", type=click.Path(path_type=Path), help="Folder to write reproduction.md and its pictures into."
 )
-def paper(
+def main(
     part: str,
     macroreps: int | None,
     samples: int | None,
@@ -73,10 +76,10 @@ def paper(
     --macroreps grows.
     """
     from argbest.errors import unknown_name
-    from argbest.paper.page import write_page
-    from argbest.paper.parts import ALL, PARTS
-    from argbest.paper.plan import Plan
-    from argbest.paper.published import read
+    from experiments.page import write_page
+    from experiments.parts import ALL, PARTS
+    from experiments.plan import Plan
+    from experiments.published import read
 
     if part not in (*PARTS, ALL):
         raise unknown_name("part of the paper", part, (*PARTS, ALL))
@@ -136,3 +139,7 @@ def _show(outcome: "Outcome", page: Path, *, how: dict[str, object]) -> None:
     )
     list_written((*outcome.written, written))
     echo()
+
+
+if __name__ == "__main__":
+    main()

@@ -7,9 +7,9 @@ import pandas as pd
 
 from argbest import registry
 from argbest.experiment import Contender, Experiment, Results
-from argbest.paper.plan import Plan
 from argbest.problems.base import Problem
 from argbest.problems.design import ExtremeContexts
+from experiments.plan import Plan
 
 MACROREPS, TOTAL = 50, 5_000  # the authors'; samples include the initial design
 REPLICATIONS = 2  # of every pair at the start, or of every alternative at the corners

@@ -6,8 +6,8 @@ import pytest
 
 from argbest import registry
 from argbest.experiment import Experiment, run
-from argbest.paper import models as part
-from argbest.paper.plan import Plan
+from experiments import models as part
+from experiments.plan import Plan
 
 
 def curve(model: str, costs: list[float]) -> pd.DataFrame:

@@ -7,10 +7,10 @@ import pandas as pd
 
 from argbest import registry
 from argbest.errors import InputError
-from argbest.paper import covid_drawing, covid_runs
-from argbest.paper.models import first_below
-from argbest.paper.plan import Outcome, Plan, picture, write
 from argbest.study.study import Study
+from experiments import covid_drawing, covid_runs
+from experiments.models import first_below
+from experiments.plan import Outcome, Plan, picture, write
 
 SIMULATIONS = (1.0, 10.0)  # seconds
 GOALS = (0.5, 0.6, 0.7)

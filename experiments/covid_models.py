@@ -8,9 +8,9 @@ import pandas as pd
 from argbest.core.arrays import Array
 from argbest.experiment import Contender, Experiment
 from argbest.experiment.measures import mean_and_error
-from argbest.paper import drawing
-from argbest.paper.covid_runs import usual
-from argbest.paper.plan import Outcome, Plan, picture, write
+from experiments import drawing
+from experiments.covid_runs import usual
+from experiments.plan import Outcome, Plan, picture, write
 
 PROBLEMS = ("covid", "covid-regional")
 POLICIES = ("gp-c-ocba", "dvr")

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from argbest.experiment import Experiment, run
-from argbest.paper import covid_models as part
-from argbest.paper.plan import Plan
+from experiments import covid_models as part
+from experiments.plan import Plan
 
 
 def made_up(cost: dict[str, list[float]]) -> pd.DataFrame:

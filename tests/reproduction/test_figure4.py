@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from argbest.errors import InputError
-from argbest.paper import covid_runs
-from argbest.paper.figure4 import GOALS, by_time, decision_seconds, figure4, hours, verdict
-from argbest.paper.plan import Plan
+from experiments import covid_runs
+from experiments.figure4 import GOALS, by_time, decision_seconds, figure4, hours, verdict
+from experiments.plan import Plan
 
 
 def curve(pcs: list[float], *, n_initial: int = 100, contender: str = "dsco") -> pd.DataFrame:

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from argbest.paper import drawing
-from argbest.paper.plan import Outcome, Plan, picture, texts, write
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
 from argbest.study.study import Study
+from experiments import drawing
+from experiments.plan import Outcome, Plan, picture, texts, write
 
 REPLICATIONS = 10
 MODELS = {"gp": "gp-c-ocba", "independent": "c-ocba"}  # each model, and a policy that goes with it

@@ -9,11 +9,11 @@ import pandas as pd
 from argbest import files
 from argbest.errors import InputError
 from argbest.experiment.storage import Folder
-from argbest.paper import published
-from argbest.paper.convergence import verdict
-from argbest.paper.corrections import Frames, corrections
-from argbest.paper.figure2 import PANELS
-from argbest.paper.plan import texts
+from experiments import published
+from experiments.convergence import verdict
+from experiments.corrections import Frames, corrections
+from experiments.figure2 import PANELS
+from experiments.plan import texts
 
 _IMAGES = Path("images") / "reproduction"
 _FRAMES = (
@@ -32,9 +32,8 @@ def write_page(results: str | Path, docs: str | Path) -> Path:
     results, docs = Path(results), Path(docs)
     frames = {name: pd.read_csv(path) for name in _FRAMES if (path := results / f"{name}.csv").exists()}
     if not frames:
-        raise InputError(
-            f"the folder {str(results)!r} holds no results. Run `argbest paper all --out` there."
-        )
+        make = f"python -m experiments all --out {shlex.quote(str(results))}"
+        raise InputError(f"the folder {str(results)!r} holds no results. Make them first: {make}")
     (docs / _IMAGES).mkdir(parents=True, exist_ok=True)
     for name in _PICTURES:
         if (picture := results / f"{name}.png").exists():
@@ -83,8 +82,8 @@ def _blocks(frames: Frames, results: Path) -> Iterator[str]:
     yield "# The paper's synthetic study, reproduced"
     yield (
         "Cakmak, Gao and Zhou, *Contextual Ranking and Selection with Gaussian Processes*: the synthetic "
-        "experiments, run again with `argbest`. This page is made by the command below; the numbers behind "
-        "every picture are in the folder that it writes."
+        "experiments, run again with `argbest`. This page is made by the commands below, in a clone of the "
+        "repository; the numbers behind every picture are in the folder that they write."
     )
     yield from _origin(results)
     for name, section in (("fig1", _figure1), ("fig2", _figure2), ("table1", _table1)):
@@ -117,11 +116,17 @@ def _command(given: str) -> str:
     The program and paths outside of that folder are shown by their last names.
     """
     program, *words = shlex.split(given)
-    shown = []
+    name = Path(program).name
+    if name == "__main__.py":
+        shown = ["python", "-m", Path(program).parent.name]
+    elif [name, *words[:1]] == ["argbest", "paper"]:  # what version 0.1 called it
+        shown, words = ["python", "-m", __package__], words[1:]
+    else:
+        shown = [name]
     for word in words:
         option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
         shown.append(option + equals + _portable(value))
-    return shlex.join([Path(program).name, *shown])
+    return shlex.join(shown)
 
 
 def _portable(value: str) -> str:

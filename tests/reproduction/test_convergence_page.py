@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from argbest import theory
-from argbest.paper.convergence import (
+from experiments.convergence import (
     INITIAL,
     TRUTH,
     adaptive,
@@ -16,7 +16,7 @@ from argbest.paper.convergence import (
     toy,
     verdict,
 )
-from argbest.paper.plan import Plan
+from experiments.plan import Plan
 
 
 def test_the_static_curves_are_what_simulation_gives() -> None:

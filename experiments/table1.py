@@ -6,10 +6,10 @@ import pandas as pd
 
 from argbest import registry
 from argbest.experiment import Contender, Experiment, run
-from argbest.paper import published
-from argbest.paper.figure2 import PROBLEMS
-from argbest.paper.plan import Outcome, Plan, texts, write
 from argbest.study.study import Study
+from experiments import published
+from experiments.figure2 import PROBLEMS
+from experiments.plan import Outcome, Plan, texts, write
 
 POLICIES = ("ikg", "gp-c-ocba")
 _ITERATIONS = 1_000

@@ -15,9 +15,9 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
-from argbest.paper import drawing
-from argbest.paper.plan import Outcome, Plan, picture, texts, write
 from argbest.problems.base import Problem
+from experiments import drawing
+from experiments.plan import Outcome, Plan, picture, texts, write
 
 TRUTH = np.array([[1.0, 0.0], [0.3, 1.0], [0.0, 0.4]])
 INITIAL = 2  # replications of every pair

@@ -5,9 +5,9 @@ import pytest
 
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, run
-from argbest.paper.figure2 import LOOKAHEAD, PANELS, POLICIES, PROBLEMS, figure2, runs
-from argbest.paper.plan import Outcome, Plan
-from argbest.paper.published import COLUMNS
+from experiments.figure2 import LOOKAHEAD, PANELS, POLICIES, PROBLEMS, figure2, runs
+from experiments.plan import Outcome, Plan
+from experiments.published import COLUMNS
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ import pytest
 
 from argbest import InputError
 from argbest.experiment import Experiment
-from argbest.paper.figure1 import figure1
-from argbest.paper.figure2 import PANELS, PROBLEMS
-from argbest.paper.page import markdown, side_by_side, write_page
-from argbest.paper.plan import Plan
-from argbest.paper.table1 import table1
+from experiments.figure1 import figure1
+from experiments.figure2 import PANELS, PROBLEMS
+from experiments.page import markdown, side_by_side, write_page
+from experiments.plan import Plan
+from experiments.table1 import table1
 
 
 def curves() -> pd.DataFrame:
@@ -97,24 +97,32 @@ def test_an_unknown_error_is_a_dash() -> None:
     assert set(table["± se"]) == {"-"}
 
 
+@pytest.mark.parametrize(
+    ("called", "shown"),
+    [
+        (["/some/clone/experiments/__main__.py"], "python -m experiments"),
+        (["/some/bin/argbest", "paper"], "python -m experiments"),  # kept by version 0.1
+        (["/some/script.py"], "script.py"),
+    ],
+)
 def test_a_command_is_shown_whole_but_for_where_it_was_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    called: list[str], shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Plan(tmp_path / "here" / "out", macroreps=1, samples=1)
     here = str(tmp_path / "here")
-    words = ["/some/bin/argbest", "paper", "fig2", "--out", f"{here}/a b/out", f"--docs={here}/docs"]
+    words = ["fig2", "--out", f"{here}/a b/out", f"--docs={here}/docs"]
     words += ["--published", "/elsewhere/curves.csv", "--policy", "dvr:gp", "rel/ative/x"]
-    monkeypatch.setattr("sys.argv", words)
+    monkeypatch.setattr("sys.argv", [*called, *words])
     plan.run("some", Experiment("branin", "equal:independent", samples=1, macroreps=1))
     curves().to_csv(plan.out / "fig2.csv", index=False)
     monkeypatch.chdir(here)
     text = write_page(plan.out, tmp_path / "docs").read_text(encoding="utf-8")
-    expected = (
-        "argbest paper fig2 --out 'a b/out' --docs=docs --published curves.csv --policy dvr:gp rel/ative/x"
-    )
-    assert f"    {expected}\n" in text
+    options = "--out 'a b/out' --docs=docs --published curves.csv --policy dvr:gp rel/ative/x"
+    assert f"\n    {shown} fig2 {options}\n" in text
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no results. Run `argbest paper all"):
+    with pytest.raises(
+        InputError, match="holds no results. Make them first: python -m experiments all --out"
+    ):
         write_page(tmp_path, tmp_path)

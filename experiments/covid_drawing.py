@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from argbest.paper.drawing import COLOURS
 from argbest.report.style import BAND, DASHES, canvas
+from experiments.drawing import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

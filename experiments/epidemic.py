@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import IntArray
-from argbest.paper import covid_drawing
-from argbest.paper.plan import Outcome, Plan, picture, texts, write
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import COMPARTMENTS, curves
+from experiments import covid_drawing
+from experiments.plan import Outcome, Plan, picture, texts, write
 
 SPLIT = (0.2, 0.3, 0.5)
 _MOST = (2.5, 97.5)  # percent of the runs between which 95 % lie

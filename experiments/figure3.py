@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from argbest.paper import covid_drawing, covid_runs
-from argbest.paper.plan import Outcome, Plan, picture, texts, write
+from experiments import covid_drawing, covid_runs
+from experiments.plan import Outcome, Plan, picture, texts, write
 
 SUBTITLES = {
     "covid-paper": "30 stored runs of each pair are the truth: its context dependence is sampling error",

@@ -3,8 +3,8 @@ from pathlib import Path
 import numpy as np
 
 from argbest import streams
-from argbest.paper.figure1 import REPLICATIONS, example, figure1, predictions
-from argbest.paper.plan import Plan
+from experiments.figure1 import REPLICATIONS, example, figure1, predictions
+from experiments.plan import Plan
 
 
 def test_the_independent_predictions_are_sample_means_of_ten_replications() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from argbest import registry
 from argbest.experiment import Contender, Experiment, run
-from argbest.paper import covid_runs
-from argbest.paper.figure3 import SUBTITLES, figure3
-from argbest.paper.plan import Outcome, Plan
 from argbest.problems.design import ExtremeContexts
+from experiments import covid_runs
+from experiments.figure3 import SUBTITLES, figure3
+from experiments.plan import Outcome, Plan
 
 
 @pytest.fixture(scope="module")

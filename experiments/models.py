@@ -8,8 +8,8 @@ from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, Results
 from argbest.experiment.loop import rehearse
-from argbest.paper import drawing
-from argbest.paper.plan import Outcome, Plan, picture, write
+from experiments import drawing
+from experiments.plan import Outcome, Plan, picture, write
 
 PAPERS = "gp"  # one GP per alternative, the paper's model
 MODELS = (PAPERS, "pooled-gp", "shared-gp", "joint-gp", "gp-pair-noise")
