@@ -4,6 +4,7 @@ import os
 import sqlite3
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from argbest.errors import InputError, StorageError
+from argbest.storage import read_only
 from argbest.storage.address import meant, shown, understood
 
 WAIT = 60.0  # seconds that somebody waits for a lock: others may be fitting models while they hold it
@@ -85,12 +87,19 @@ class Place:
         return engine
 
     def _file_engine(self, path: Path) -> sa.Engine:
+        options: dict[str, Any] = {"timeout": _LOOK, "factory": _Connection, "check_same_thread": False}
+        if read_only.is_read_only(path):  # every connection looks anew how the file can be read
+            means: dict[str, Any] = {
+                "creator": partial(read_only.connect, path, **options),
+                "poolclass": sa.NullPool,
+            }
+        else:
+            means = {"connect_args": options, "max_overflow": -1}
         engine = sa.create_engine(
             URL.create("sqlite", database=path.as_uri(), query={"uri": "true", "mode": "rw"}),
             isolation_level="AUTOCOMMIT",
-            connect_args={"timeout": _LOOK, "factory": _Connection},
-            max_overflow=-1,
             hide_parameters=True,
+            **means,
         )
         sa.event.listen(engine, "connect", _set_up_file)
         return engine
