@@ -18,12 +18,13 @@ test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # The tests with other versions, each in an environment of its own: the lowest ones that pyproject.toml
-# allows, and the newest ones with the oldest and the newest Python.
+# allows, and the newest ones with the oldest and the newest Python. PYTHON313=/path/to/python3.13 names one
+# that is not on the path.
 test-lowest:
-	$(MAKE) suite VENV=.venv-lowest PYTHON=python3.11 LOWEST=yes
+	$(MAKE) suite VENV=.venv-lowest PYTHON=$(or $(PYTHON311),python3.11) LOWEST=yes
 
 test-py311 test-py313: test-py3%:
-	$(MAKE) suite VENV=.venv-py3$* PYTHON=python3.$*
+	$(MAKE) suite VENV=.venv-py3$* PYTHON=$(or $(PYTHON3$*),python3.$*)
 
 suite: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m "not slow"
