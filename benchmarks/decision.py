@@ -34,7 +34,7 @@ def prefilled(problem: Problem, truth: np.ndarray, n: int) -> Study:
             study.fail(trial, "left empty")
         else:
             mean = truth[trial.pair] + 0.5 * rng.standard_normal() / np.sqrt(count)
-            study.tell(trial, (mean, 0.25 if count > 1 else 0.0, count))
+            study.tell(trial, mean=mean, variance=0.25 if count > 1 else 0.0, n=count)
     return study
 
 
