@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from argbest.errors import StorageError
+from argbest.storage import damage
 from argbest.storage import place as places
 from argbest.storage.address import without_secrets
 from argbest.storage.trouble import trouble
@@ -46,7 +47,8 @@ class Connections:
     def explained(self) -> Iterator[None]:
         """Turn what the database or its driver raises into a StorageError."""
         try:
-            yield
+            with damage.explained(str(self.place)):
+                yield
         except SQLAlchemyError as error:
             plain = without_secrets(str(error), self.place.url) == str(error)
             raise trouble(error, self.place) from (error if plain else None)

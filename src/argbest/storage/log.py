@@ -7,11 +7,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from argbest.errors import InputError, StorageError
+from argbest.storage import damage
 from argbest.storage.base import Event, Refit
 from argbest.storage.connections import Connections
 from argbest.storage.schema import TABLES, studies
 
-_BACKUP = "Another program changed the database, or it is damaged: put a backup back."
 _COUNT_ON = (
     studies.update().where(studies.c.id == sa.bindparam("study")).values(revision=sa.bindparam("reached"))
 )
@@ -49,16 +49,15 @@ def read(connection: sa.Connection, study: int, after: int, upto: int) -> list[E
         return []
     between = {"study": study, "after": after, "upto": upto}
     found: dict[int, Event] = {}
-    try:
+    with damage.explained("a row"):
         for kind, news in zip(TABLES, connection.execute(_NEWS, between).one(), strict=True):
             if news:
                 found.update((row[0], kind(*row[1:])) for row in connection.execute(_READ[kind], between))
-    except (TypeError, ValueError, OverflowError) as error:  # what SQLite finds in a damaged file
-        raise StorageError(f"a row holds what was never written ({error}). {_BACKUP}") from error
-    expected = range(max(after, 0) + 1, upto + 1)
-    if len(found) != len(expected):
-        lost = sorted(set(expected) - set(found))
-        raise StorageError(f"{len(lost)} of {upto} events are gone, the first is event {lost[0]}. {_BACKUP}")
+    expected = range(max(after, 0) + 1, upto + 1)  # never all at once: a damaged number may be huge
+    if upto - max(after, 0) != len(found):
+        lost = next((each for each in expected if each not in found), upto)
+        gone = upto - max(after, 0) - len(found)
+        raise StorageError(f"{gone} of {upto} events are gone, the first is event {lost}. {damage.BACKUP}")
     return [found[revision] for revision in expected]
 
 

@@ -39,6 +39,9 @@ class _Whole(sa.TypeDecorator[int]):
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> int | None:  # noqa: ARG002
         return None if value is None else int(value)
 
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+        return _kept(value, int)
+
 
 class _Number(sa.TypeDecorator[float]):
     """Finite doubles, exact; only the sign of a zero may be lost (SQLite keeps none)."""
@@ -52,7 +55,10 @@ class _Number(sa.TypeDecorator[float]):
         return None if value is None else float(value)
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> float | None:  # noqa: ARG002
-        return None if value is None else float(value)
+        found: float | None = _kept(value, int | float)
+        if found is not None and not math.isfinite(found):
+            raise ValueError(f"{found} is not finite")
+        return None if found is None else float(found)
 
 
 class _Words(sa.TypeDecorator[str]):
@@ -63,6 +69,9 @@ class _Words(sa.TypeDecorator[str]):
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:  # noqa: ARG002
         return None if value is None else storable(str(value))
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+        return _kept(value, str)
 
 
 class _JSON(sa.TypeDecorator[Any]):
@@ -75,7 +84,7 @@ class _JSON(sa.TypeDecorator[Any]):
         return None if value is None else to_json(value)
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:  # noqa: ARG002
-        return None if value is None else from_json(value)
+        return None if value is None else from_json(_kept(value, str))
 
 
 class _Replications(_JSON):
@@ -86,6 +95,13 @@ class _Replications(_JSON):
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         found = super().process_result_value(value, dialect)
         return None if found is None else tuple(float(each) for each in found)
+
+
+def _kept(value: Any, kind: Any) -> Any:
+    """Return a value of the kind that was written; SQLite keeps anything in any column."""
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"{str(value)[:40]!r} stands where something else was written")
+    return value
 
 
 def storable(text: str) -> str:

@@ -64,15 +64,17 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
     origin = getattr(error, "orig", None) or error
     if isinstance(origin, ArgbestError):  # a value that cannot be stored, or text that cannot be read
         return origin
-    what, do = _sort(origin)
+    what, do = _sort(origin, place)
     detail = without_secrets(" ".join(str(origin).split()), place.url)
     found = StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
     found.transient, found.brief = what in _PASSING, f"{place} {what}"
     return found
 
 
-def _sort(origin: BaseException) -> tuple[str, str]:
+def _sort(origin: BaseException, place: Place) -> tuple[str, str]:
     sign = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
+    if sign is None and place.path is not None:  # text that is no UTF-8, say
+        return _DAMAGED
     if sign is None:
         kinds = {
             "OperationalError": _UNREACHABLE,

@@ -17,7 +17,7 @@ from argbest.errors import InputError, SimulationError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
-from argbest.storage import plain
+from argbest.storage import damage, plain
 from argbest.storage.base import (
     Asked,
     Begun,
@@ -32,7 +32,7 @@ from argbest.storage.base import (
     Worker,
 )
 from argbest.storage.memory import MemoryStorage
-from argbest.study import asking, costs
+from argbest.study import asking, costs, soundness
 from argbest.study.definition import params_type
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import PENDING, WAITING, Ledger
@@ -347,15 +347,20 @@ class Journal:
     def _take_in(self, events: Sequence[Event]) -> None:
         """Take in events that others wrote, or that we wrote in an earlier life."""
         torn, self._torn = self._torn, True
-        for event in events:
-            if isinstance(event, Refit) and event.params is not None:
-                self._restore(event)
-            elif isinstance(event, Begun):
-                begin: Any = self.policy
-                self.policy, self._begun = begin.begin(self._open_setting(), self.ledger.tally), True
-            self.ledger.apply(event)
+        with damage.explained("an event"):
+            for event in events:
+                self._take(event)
         self._revision += len(events)
         self._torn = torn
+
+    def _take(self, event: Event) -> None:
+        soundness.check(event, self.ledger)
+        if isinstance(event, Refit) and event.params is not None:
+            self._restore(event)
+        elif isinstance(event, Begun):
+            begin: Any = self.policy
+            self.policy, self._begun = begin.begin(self._open_setting(), self.ledger.tally), True
+        self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
         params = plain.decode_fields(params_type(self.model), event.params or {})

@@ -22,6 +22,7 @@ from argbest.policies.base import Policy
 from argbest.problems.axis import Axis, Item
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import design
+from argbest.storage import damage
 from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import opened
@@ -110,8 +111,9 @@ class Study:
                 raise StorageError(
                     f"there is no study {name!r} in {shown(storage)}; make it with Study(..., storage=)."
                 )
-            problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
-            study._open(kept, stored, problem, chosen_policy, chosen_model)
+            with damage.explained("the definition of the study"):
+                problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
+                study._open(kept, stored, problem, chosen_policy, chosen_model)
         return study
 
     @classmethod

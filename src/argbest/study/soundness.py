@@ -1,0 +1,38 @@
+"""Whether events make sense in the study that they are read from."""
+
+from argbest.errors import StorageError
+from argbest.simulators.calling import LARGEST
+from argbest.storage.base import Asked, Begun, Event, Failed, Passed, Refit, Told
+from argbest.storage.damage import BACKUP
+from argbest.study.ledger import Ledger
+
+_LATEST = 9e9  # seconds since 1970: the year 2255
+
+
+def check(event: Event, ledger: Ledger) -> None:
+    """Refuse an event that this study can never have written: it would be taken for something else."""
+    if not _sound(event, ledger):
+        raise StorageError(f"what was never written stands among the events: {str(event)[:200]}. {BACKUP}")
+
+
+def _sound(event: Event, ledger: Ledger) -> bool:
+    if isinstance(event, Refit | Begun):
+        return 0 <= event.n_records <= len(ledger.records)
+    if not 0 <= event.time < _LATEST:
+        return False
+    if isinstance(event, Asked):
+        rows, columns = ledger.problem.shape
+        inside = 0 <= event.alternative < rows and 0 <= event.context < columns
+        return inside and event.seed >= 0 and event.replication >= 0
+    if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
+        return False
+    if isinstance(event, Told | Failed) and (event.trial in ledger.ended or (event.seconds or 0.0) < 0):
+        return False
+    return not isinstance(event, Told) or _value_is_sound(event)
+
+
+def _value_is_sound(told: Told) -> bool:
+    values = told.values
+    if values is not None and (len(values) != told.n or not all(abs(each) <= LARGEST for each in values)):
+        return False
+    return told.n >= 1 and abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2
