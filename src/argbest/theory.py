@@ -119,18 +119,22 @@ def convergence(problem: Problem, allocation: object, *, delta: float = 0.0) -> 
 def contention(study: Study, *, level: float = 0.95) -> pd.DataFrame:
     """Return one row per context: the fewest alternatives whose probabilities of being best reach ``level``.
 
-    ``contenders`` holds their labels, likeliest first, ``size`` their number, ``probability`` the sum.
+    ``contenders`` holds their labels, likeliest first, ``size`` their number, ``probability`` the sum. A
+    context without an answer has none.
     """
     level = finite("level", level, above=0, below=1)
     chance = study.certificate().best_probability
+    answered = ~np.isnan(chance).all(axis=0)
+    chance = np.where(answered, chance, 0.0)
     order = np.argsort(-chance, axis=0, kind="stable")
     reached = np.cumsum(np.take_along_axis(chance, order, axis=0), axis=0)
-    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=0), len(chance))
+    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=0), len(chance)) * answered
     labels = study.problem.alternatives.labels
     frame = study.problem.contexts.frame()
     frame["contenders"] = [tuple(labels[k] for k in order[:m, c]) for c, m in enumerate(size)]
     frame["size"] = size
-    frame["probability"] = np.minimum(reached[size - 1, np.arange(len(size))], 1.0)
+    together = np.minimum(reached[size - 1, np.arange(len(size))], 1.0)
+    frame["probability"] = np.where(answered, together, np.nan)
     return frame
 
 
@@ -165,7 +169,7 @@ def forecast(
             pcs = core.expected_pcs(
                 truth, belief.noise, share, m, delta=zone, prior_mean=belief.mean, prior_cov=cov
             )
-            pcs_e[row, part] = pcs @ certificate.weights
+            pcs_e[row, part] = pcs @ certificate.counted
     low, high = np.percentile(pcs_e, [5, 95], axis=1)
     return pd.DataFrame({"samples": further, "mean": pcs_e.mean(axis=1), "p5": low, "p95": high})
 

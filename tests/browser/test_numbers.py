@@ -1,6 +1,7 @@
 """Numbers worked out in the page are those of the library."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from report.page_studies import anywhere, line, mixed, values
 from scipy.special import ndtr, ndtri
 
-from argbest import Study
+from argbest import Problem, Study
 from argbest.core import certainty
 from argbest.core.normal import loss
 from argbest.report.page import write_report
@@ -46,6 +47,53 @@ def test_predictions_of_every_model_are_the_library_s(page: Any, model: str) -> 
         if model == "independent":
             rows = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]  # type: ignore[misc]
         assert_as_predicted(page, study, rows)
+
+
+def failed(model: str, failing: list[tuple[int, int]]) -> Study:
+    """Some alternatives along a line of contexts, of which pairs fail from the first time on."""
+    study = line(model)
+    given = study.problem
+    pairs = [pair for pair in np.ndindex(given.shape) for _ in range(6 if pair in failing else 2)]
+    named = [(given.alternatives.item(k), given.contexts.item(c)) for k, c in pairs]
+    broken = Study(Problem(given.alternatives, given.contexts), initial=named, model=model, policy="equal")
+    noise = np.random.default_rng(2).normal(0.0, 0.3, len(pairs))
+    for trial, spread in zip(broken.ask(len(named)), noise.tolist(), strict=True):
+        if trial.pair in failing:
+            broken.fail(trial, "no licence")
+        else:
+            broken.tell(trial, float(study.tally.mean[trial.pair]) + spread)
+    return broken
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: str) -> None:
+    study = failed(model, [(3, c) for c in range(5)] + [(0, 1)])
+    rows = [{"x": x} for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
+    assert_as_predicted(page, study, rows + ([] if model == "independent" else anywhere(study, 5, seed=3)))
+    found = page.evaluate(PREDICT, {"kit": prediction_kit(study), "rows": [values(row) for row in rows]})
+    assert all(each["probability"][3] < 1e-12 for each in found)
+    assert found[1]["probability"][0] < 1e-12
+    none = failed(model, [(k, 1) for k in range(4)] + [(k, 2) for k in range(3)])
+    given = {"kit": prediction_kit(none), "rows": [[2.0], [3.0]]}
+    nobody, alone = page.evaluate(PREDICT, given)
+    assert (nobody["selected"], nobody["pBest"], nobody["runnerUp"]) == (None, None, None)
+    assert (alone["selected"], alone["runnerUp"], alone["gap"]) == (3, None, None)
+    assert alone["pBest"] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_the_page_says_where_there_is_no_answer(open_page: Open, tmp_path: Path) -> None:
+    study = failed("gp", [(k, 1) for k in range(4)] + [(k, 2) for k in range(3)])
+    shown = open_page(write_report(study, tmp_path / "report.html"))
+    assert "1 of 5 contexts has no answer, for every alternative failed there: 2." in shown.inner_text("body")
+    assert "no answer: every alternative failed here" in shown.inner_text("#decisions")
+    assert "no answer: every alternative failed here" in shown.inner_text("#contention")
+    shown.select_option("#explore .choice select", index=2)
+    shown.locator("#predicted", has_text="no answer").wait_for()
+    assert "there is no answer: every alternative failed here." in shown.inner_text("#explore .verdict")
+    shown.select_option("#explore .choice select", index=3)
+    shown.locator("#predicted", has_not_text="no answer").wait_for()
+    assert "the only alternative that did not fail here" in shown.inner_text("#explore .verdict")
+    assert shown.heard == []
 
 
 def test_the_normal_distribution_is_right_to_fourteen_digits(page: Any) -> None:

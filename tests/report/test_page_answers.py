@@ -1,5 +1,6 @@
 """The answer of a study in sentences, at the head of its page."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -149,10 +150,53 @@ def broken(*, told_once: bool = False) -> Study:
 
 def test_pairs_that_are_set_aside_are_named() -> None:
     data = payload(broken())
-    assert data["answer"][-1] == "Alternative 3 could not be simulated in contexts 3, 4."
+    assert data["answer"][-1] == (
+        "Alternative 3 could not be simulated in contexts 3, 4 and is not selected there."
+    )
     assert data["failures"]["set_aside"] == (
         "2 pairs are set aside after failing again and again: alternative 3 in contexts 3, 4."
     )
+
+
+def lost(*failing: tuple[int, int]) -> Study:
+    """A study of three alternatives in four contexts in which pairs fail from the first time on."""
+    problem = Problem(["a", "b", "c"], [1, 2, 3, 4])
+    pairs = [(k, c) for k in range(3) for c in range(4)]
+    named = [("abc"[k], c + 1) for k, c in pairs for _ in range(6 if (k, c) in failing else 3)]
+    study = Study(problem, initial=named, model="gp", policy="equal")
+    for i, trial in enumerate(study.ask(len(named))):
+        if trial.pair in failing:
+            study.fail(trial, "no licence")
+        else:
+            study.tell(trial, 10.0 * trial.pair[0] + 0.01 * (i % 7))
+    return study
+
+
+def test_contexts_without_an_answer_are_named() -> None:
+    data = payload(lost((0, 1), (1, 1), (2, 1), (2, 3)))
+    assert data["answer"][:3] == [
+        "Choose c at context 1 to 3 and b at 4.",
+        "1 of 4 contexts has no answer, for every alternative failed there: 2.",
+        "After 24 replications these choices are best with probability above 0.999 on average over contexts "
+        "and above 0.999 in the worst.",
+    ]
+    assert data["answer"][3] == "All other contexts are decided with probability 0.95 or more."
+    assert data["answer"][4] == (
+        "a could not be simulated in context 2 and is not selected there; b could not be simulated in "
+        "context 2 and is not selected there; c could not be simulated in contexts 2, 4 and is not selected "
+        "there."
+    )
+    columns, rows = data["decisions"]["columns"], data["decisions"]["rows"]
+    assert rows[1][columns.index("selected")] is None
+    assert rows[1][columns.index("note")] == "no answer: every alternative failed here"
+    assert rows[3][columns.index("note")] == "failed without a value, so not selected: c"
+    assert [row[1] for row in data["certainty"]["probability"]] == [None, None, None]
+    json.dumps(data, allow_nan=False)
+
+
+def test_one_choice_for_all_contexts_that_have_an_answer_is_said_so() -> None:
+    found = payload(lost((0, 1), (1, 1), (2, 1)))["answer"]
+    assert found[0] == "Choose c in every one of the 3 contexts that have an answer."
 
 
 def test_of_many_pairs_that_are_set_aside_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

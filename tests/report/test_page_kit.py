@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from argbest import GP, Study
 from argbest.core import correlated
 from argbest.core.arrays import Array
+from argbest.study import predicting
 from argbest.study import prediction_kit as kits
 from argbest.study.prediction_kit import prediction_kit
 
@@ -64,7 +65,7 @@ def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
 
 def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
     """The library's own mean and variance [row, alternative]; larger is better."""
-    belief = study._belief_at(study.problem.contexts.rows(rows))
+    belief = predicting.belief_at(study, study.problem.contexts.rows(rows))
     return belief.mean[..., 0], belief.var[..., 0]
 
 

@@ -46,7 +46,7 @@ def made_by_the_model(rng: np.random.Generator, *, all_pairs: bool = True) -> Ta
 
 
 def checked(tally: Tally, problem: Problem = PROBLEM) -> model_check.ModelCheck:
-    return model_check.check(problem, GP(), tally, PARAMS)
+    return model_check.check(problem, GP(), problem.setting, tally, PARAMS)
 
 
 def without(tally: Tally, k: int, c: int) -> Tally:

@@ -60,6 +60,8 @@ def _show(now: dict[str, Any]) -> None:
             f"worst, {certainty['p_all']:.3f} in all at once",
             f"undecided: {certainty['undecided']} of {now['n_contexts']} contexts",
         )
+        if certainty["unanswered"]:
+            say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")
     show_failures(now, trials["failed"], sum(trials.values()))
     for alternative, context in now["set_aside"]:
         say(f"set aside: alternative {alternative!r} in context {context!r}")

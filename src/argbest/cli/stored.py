@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ def show_answer(study: "Study") -> None:
     frame = study.selection().iloc[contexts.order]
     shown = list(zip(contexts.labels, *(frame[name].tolist() for name in columns), strict=True))
     rows = [
-        (label, short[selected], short[rival], curves.number(gap), f"{p_best:.3f}")
+        (label, short.get(selected, "no answer"), short.get(rival, "-"), *_numbers(gap, p_best))
         for label, selected, rival, gap, p_best in shown[:MOST_ROWS]
     ]
     table((contexts.title, "selected", "runner-up", "gap", "P(best)"), rows, justify="right")
@@ -89,14 +90,23 @@ def show_answer(study: "Study") -> None:
     )
 
 
+def _numbers(gap: float, p_best: float) -> tuple[str, str]:
+    from argbest.report import curves
+
+    return "-" if isnan(gap) else curves.number(gap), "-" if isnan(p_best) else f"{p_best:.3f}"
+
+
 def show_troubles(study: "Study") -> None:
     """Print how many trials failed and why, and the pairs set aside."""
     from argbest.study.overview import failures
 
     status = study.trials()["status"]
     show_failures(failures(study), int((status == "failed").sum()), len(status))
+    told, problem = study.tally.count, study.problem
     for alternative, context in study.set_aside:
-        say(f"set aside after repeated failures: alternative {alternative!r} in context {context!r}")
+        n = told[problem.alternatives.index(alternative), problem.contexts.index(context)]
+        said = "" if n else "; without a value it is not selected there"
+        say(f"set aside after repeated failures: alternative {alternative!r} in context {context!r}{said}")
 
 
 def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:

@@ -14,7 +14,8 @@ from argbest.core.decision import Decision, at, cell, leading, of_each_context
 class Belief(Protocol):
     """A joint normal distribution of all mean rewards; larger is better; one unit throughout.
 
-    Implementations differ in whether alternatives are correlated. Arrays are [..., alternative, context].
+    Implementations are frozen dataclasses with the field ``mean``; they differ in whether alternatives are
+    correlated. Arrays are [..., alternative, context].
     """
 
     @property

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from argbest.core import certainty
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, gaps, of_selected
 
 
@@ -16,6 +16,8 @@ class Certificate:
 
     With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. Everything is
     conditional on the model and its fitted hyper-parameters, so it is somewhat too confident on few data.
+    Contexts that are not ``answered`` have nothing to choose: their entries are NaN; averages, minima and the
+    joint probability are over the others, weighted anew.
     Numbers are worked out when they are first asked for.
     """
 
@@ -23,60 +25,83 @@ class Certificate:
     weights: Array  # [context]
     normals: Array  # [draw, ..., alternative, context]: standard normal, for the joint probability alone
     delta: float = 0.0
+    answered: BoolArray | None = None  # [context]; None: every context has an answer
 
     @cached_property
     def selected(self) -> IntArray:
-        """The selected alternative, [..., context]."""
-        return best(self.belief)
+        """The selected alternative, [..., context]; -1 where there is no answer."""
+        return self._choice if self.answered is None else np.where(self.answered, self._choice, -1)
+
+    @property
+    def n_unanswered(self) -> int:
+        """The number of contexts without an answer."""
+        return 0 if self.answered is None else int(np.sum(~self.answered))
+
+    @cached_property
+    def counted(self) -> Array:
+        """The weights of the contexts that have an answer, summing to 1, [context]."""
+        if self.answered is None:
+            return self.weights
+        own = np.where(self.answered, self.weights, 0.0)
+        own = own if own.any() else np.where(self.answered, 1.0, 0.0)
+        return np.asarray(own / own.sum())
 
     @cached_property
     def best_probability(self) -> Array:
         """P(each alternative is best), [..., alternative, context]."""
-        return self.belief.best_probability()
+        return self._where_answered(self.belief.best_probability())
 
     @cached_property
     def pcs(self) -> Array:
         """P(the selected alternative is right), [..., context]."""
-        return self.belief.good_probability(self.selected, self.delta)
+        return self._where_answered(self.belief.good_probability(self._choice, self.delta))
 
     @cached_property
     def lower_bound(self) -> Array:
         """The sharpest closed-form lower bound of ``pcs``: Slepian's for independent alternatives."""
-        return self.belief.lower_bound(self.selected, self.delta)
+        return self._where_answered(self.belief.lower_bound(self._choice, self.delta))
 
     @cached_property
     def bonferroni(self) -> Array:
         """Bonferroni's lower bound of ``pcs``, valid for any belief, [..., context]."""
-        tau = np.sqrt(self.belief.difference_var(self.selected))
-        return certainty.bonferroni_bound(gaps(self.belief, self.selected) + self.delta, tau, self.selected)
+        tau = np.sqrt(self.belief.difference_var(self._choice))
+        gap = gaps(self.belief, self._choice) + self.delta
+        return self._where_answered(certainty.bonferroni_bound(gap, tau, self._choice))
 
     @cached_property
     def expected_loss(self) -> Array:
         """E[best reward − selected reward], [..., context]."""
-        return self.belief.expected_loss(self.selected)
+        return self._where_answered(self.belief.expected_loss(self._choice))
 
     @property
     def pcs_e(self) -> Array:
         """Σ_c w_c PCS(c), [...]."""
-        return np.asarray(self.pcs @ self.weights)
+        return self._average(self.pcs)
 
     @property
     def pcs_m(self) -> Array:
         """min_c PCS(c), [...]."""
-        return np.asarray(self.pcs.min(axis=-1))
+        return np.asarray(self.pcs.min(axis=-1) if self.answered is None else np.nanmin(self.pcs, axis=-1))
 
     @property
     def eoc(self) -> Array:
         """Expected opportunity cost Σ_c w_c E[best − selected], [...]."""
-        return np.asarray(self.expected_loss @ self.weights)
+        return self._average(self.expected_loss)
 
     @cached_property
     def p_all(self) -> Array:
         """P(right in every context), [...], from joint draws."""
+        right = self.drawn_losses <= self.delta
+        if self.answered is not None:
+            right = right | ~self.answered
+        return np.asarray(np.mean(np.all(right, axis=-1), axis=0))
+
+    @cached_property
+    def drawn_losses(self) -> Array:
+        """Best − selected reward in joint draws of all rewards, [draw, ..., context]."""
         draws = self.belief.draw(self.normals)
-        selected = np.broadcast_to(self.selected, (len(draws), *self.selected.shape))
-        regret = draws.max(axis=-2) - of_selected(draws, selected)
-        return np.asarray(np.mean(np.all(regret <= self.delta, axis=-1), axis=0))
+        selected = np.broadcast_to(self._choice, (len(draws), *self._choice.shape))
+        return np.asarray(draws.max(axis=-2) - of_selected(draws, selected))
 
     @property
     def p_all_se(self) -> Array:
@@ -91,8 +116,27 @@ class Certificate:
             f"selections {right}: PCS_E {_show(self.pcs_e)} (weighted over contexts), "
             f"PCS_M {_show(self.pcs_m)} (worst context), "
             f"P(all contexts) {_show(self.p_all)} ± {_show(self.p_all_se)}, "
-            f"expected opportunity cost {_show(self.eoc, '.4g')}"
+            f"expected opportunity cost {_show(self.eoc, '.4g')}{self._missing}"
         )
+
+    @cached_property
+    def _choice(self) -> IntArray:
+        """The alternative with the largest mean, whether or not that is an answer."""
+        return best(self.belief)
+
+    def _where_answered(self, values: Array) -> Array:
+        return values if self.answered is None else np.where(self.answered, values, np.nan)
+
+    def _average(self, values: Array) -> Array:
+        """Return the weighted mean over the contexts that have an answer, [...]."""
+        return np.asarray(np.where(self.counted > 0, values, 0.0) @ self.counted)
+
+    @property
+    def _missing(self) -> str:
+        if not self.n_unanswered:
+            return ""
+        n, have = self.n_unanswered, "has" if self.n_unanswered == 1 else "have"
+        return f"; {n} of {len(self.weights)} contexts {have} no answer: every alternative failed there"
 
 
 def _show(values: Array, form: str = ".3f") -> str:

@@ -69,6 +69,21 @@ def extreme_design(x: Array) -> IntArray:
     return design
 
 
+def completed(tally: Tally, excluded: BoolArray | None) -> tuple[Tally, BoolArray]:
+    """Return the tally with stand-ins for alternatives that are lost, and [..., alternative] which are.
+
+    These have no value and all their pairs are set aside: no line can be fitted to them, and they are not
+    selected whatever is said of them.
+    """
+    lost = np.zeros(tally.shape[:-1], bool)
+    if excluded is not None:
+        lost = np.all(excluded & (tally.count == 0), axis=-1)
+    if not lost.any():
+        return tally, lost
+    count, mean = np.where(lost[..., None], 1, tally.count), np.where(lost[..., None], 0.0, tally.mean)
+    return Tally(count, mean, tally.m2), lost
+
+
 def estimator(x: Array, observed: BoolArray) -> Array:
     """Return A = (ZᵀZ)⁻¹Zᵀ over the observed contexts, 0 for others, [..., d + 1, context].
 

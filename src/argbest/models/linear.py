@@ -8,7 +8,7 @@ from argbest.core.arrays import Array
 from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.core.two_stage import coordinates, prediction, residuals
+from argbest.core.two_stage import completed, coordinates, prediction, residuals
 from argbest.errors import InputError
 
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
@@ -32,7 +32,8 @@ class Linear:
     posterior under a flat prior where there are as many design contexts as coefficients (two in one
     dimension). With more of them, or on an observation at a new context, ``update`` of the belief is only
     approximate: conditioning weighs observations by their precision, least squares here does not. Refitting
-    costs no more than that: refit at every sample (``refit_every=1``).
+    costs no more than that: refit at every sample (``refit_every=1``). An alternative without data, all of
+    whose pairs are set aside, is left alone.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
@@ -51,7 +52,9 @@ class Linear:
         and 1 where these are all equal, too.
         """
         observed = tally.count > 0
-        squares, freedom = residuals(coordinates(setting.separation), tally, observed)
+        every, lost = completed(tally, setting.excluded)
+        squares, freedom = residuals(coordinates(setting.separation), every, every.count > 0)
+        freedom = np.where(lost, 0, freedom)
         total = freedom.sum(axis=-1, keepdims=True)
         if np.any(total < 1):
             raise InputError(
@@ -77,7 +80,7 @@ class Linear:
         """Return N(zᵀβ, zᵀA diag(v/N) Aᵀz') over the contexts; so cheap that ``known`` saves nothing."""
         x = coordinates(setting.separation)
         noise = np.broadcast_to(params.noise[..., None], tally.shape)
-        mean, cov = prediction(x, tally, noise, x)
+        mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, x)
         return BlockBelief(mean, cov, noise)
 
     def predict(self, tally: Tally, setting: Setting, params: LinearParams, separation: Array) -> BlockBelief:
@@ -87,5 +90,5 @@ class Linear:
         noise = np.broadcast_to(params.noise[..., None], tally.shape)
         # A row at a time, as [X, 1, ..., 1, 1, d]: covariances between the new contexts are not wanted.
         apart = at.reshape(len(at), *(1,) * len(tally.shape), at.shape[-1])
-        mean, cov = prediction(x, tally, noise, apart)
+        mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, apart)
         return BlockBelief(mean, cov, np.broadcast_to(params.noise[..., None], mean.shape))

@@ -36,13 +36,18 @@ class PolicyMap:
     alternatives: Side
     contexts: Side
     probability: Array  # [alternative, context]: P(best)
-    selected: IntArray  # [context]: place of the selected alternative
-    p_best: Array  # [context]: P(best) of the selected alternative
+    selected: IntArray  # [context]: place of the selected alternative, -1 where there is no answer
+    p_best: Array  # [context]: P(best) of the selected alternative, NaN where there is no answer
 
     @property
     def decided(self) -> BoolArray:
         """[context] whether the selection is best with probability 0.95 or more."""
         return np.asarray(self.p_best >= DECIDED)
+
+    @property
+    def answered(self) -> BoolArray:
+        """[context] whether an alternative is left to select."""
+        return np.asarray(self.selected >= 0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class PolicyCurve:
     at: Array  # [context]: the coordinate of the contexts, ascending
     grid: Array  # [point]
     probability: Array  # [alternative, point]: P(best)
-    selected: IntArray  # [point]: place of the selected alternative
+    selected: IntArray  # [point]: place of the selected alternative, -1 where there is no answer
     p_best: Array  # [point]: P(best) of the selected alternative
 
 
@@ -210,6 +215,6 @@ def _title(axis: Axis) -> str:
     return f"{axis.kind} {names}" if len(axis.columns) == 1 else f"{axis.kind} ({names})"
 
 
-def _places(problem: Problem, alternatives: Side, labels: Sequence[Label]) -> IntArray:
-    positions = np.array([problem.alternatives.index(label) for label in labels], np.int64)
-    return alternatives.rank[positions]
+def _places(problem: Problem, alternatives: Side, labels: Sequence[Label | None]) -> IntArray:
+    places = (-1 if x is None else alternatives.rank[problem.alternatives.index(x)] for x in labels)
+    return np.fromiter(places, np.int64, len(labels))

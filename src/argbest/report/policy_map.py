@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MEANING = {True: f"P(best) ≥ {DECIDED:g}", False: "undecided"}
+_NO_ANSWER = "no answer"
 _PALEST = 0.12  # share of its colour that a cell keeps when nothing is certain
 
 
@@ -32,7 +33,7 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
         height = min(max(2.2 + 0.24 * study.problem.n_alternatives, 3.6), 10.0)
         sheet = style.sheet(ax, theme, 5.2, height)
         strip = _draw_curve(sheet, policy, curve)
-        _explain(strip, sheet.theme, title)
+        _explain(strip, sheet.theme, title, unanswered=not policy.answered.all())
     elif grid is not None:
         width, height = tables.size(grid.rows, grid.columns)
         sheet = style.sheet(ax, theme, max(width, 0.75 * len(grid.columns.labels) + 1.5), height + 0.4)
@@ -64,9 +65,12 @@ def _draw_curve(sheet: Sheet, policy: PolicyMap, curve: PolicyCurve) -> "Axes":
     strip = style.above(ax, 0.6)
     strip.plot(curve.grid, curve.p_best, color=theme.ink, linewidth=0.9)
     strip.axhline(DECIDED, color=theme.alarm, linewidth=0.9, linestyle="--")
-    ax.step(curve.grid, curve.selected, where="mid", color=theme.alarm, linewidth=1.0)
+    steps = np.where(curve.selected < 0, np.nan, curve.selected)
+    ax.step(curve.grid, steps, where="mid", color=theme.alarm, linewidth=1.0)
+    without = curve.at[~policy.answered]
+    strip.scatter(without, np.zeros(len(without)), zorder=3, clip_on=False, **_cross(theme))
     for state, style_of in _marks(theme).items():
-        here = policy.decided == state
+        here = policy.answered & (policy.decided == state)
         ax.scatter(curve.at[here], policy.selected[here], zorder=3, clip_on=False, **style_of)
         strip.scatter(curve.at[here], policy.p_best[here], zorder=3, clip_on=False, **style_of | {"s": 13})
     strip.set_ylim(-0.05, 1.1)
@@ -88,12 +92,13 @@ def _draw_rows(sheet: Sheet, policy: PolicyMap) -> None:
     image = ax.imshow(policy.probability.T, cmap=style.shades(theme), aspect="auto", vmin=0, vmax=1)
     places = np.arange(len(policy.selected))
     for state, style_of in _marks(theme).items():
-        here = policy.decided == state
+        here = policy.answered & (policy.decided == state)
         ax.scatter(policy.selected[here], places[here], zorder=3, **style_of)
     tables.name(ax, policy.contexts, policy.alternatives)
     certainty = ax.secondary_yaxis("right")
     shown = ax.get_yticks()
-    certainty.set_yticks(shown, [f"{policy.p_best[int(i)]:.3f}" for i in shown], fontsize=TICK)
+    sure = [f"{policy.p_best[int(i)]:.3f}" if policy.answered[int(i)] else _NO_ANSWER for i in shown]
+    certainty.set_yticks(shown, sure, fontsize=TICK)
     certainty.set_ylabel("P(best) of the selected", fontsize=LABEL)
     certainty.tick_params(length=0)
     tables.bar(ax, image, "P(best)")
@@ -105,7 +110,7 @@ def _draw_grid(sheet: Sheet, policy: PolicyMap, grid: Grid, title: str) -> None:
 
     ax, theme = sheet.ax, sheet.theme
     present = grid.context >= 0
-    leaders = np.unique(policy.selected)
+    leaders = np.unique(policy.selected[policy.answered])
     cells = grid_colours(policy, grid, theme)
     ax.imshow(cells, aspect="auto", origin="lower")
     names = [policy.alternatives.labels[k] for k in leaders]
@@ -115,8 +120,8 @@ def _draw_grid(sheet: Sheet, policy: PolicyMap, grid: Grid, title: str) -> None:
         if written:
             break
     else:  # numbers in the place of labels, explained in the key
-        numbers = np.searchsorted(leaders, chosen) + 1
-        tables.write(ax, np.where(present, numbers.astype(str), ""), cells)
+        numbers = np.where(chosen < 0, "-", (np.searchsorted(leaders, chosen) + 1).astype(str))
+        tables.write(ax, np.where(present, numbers, ""), cells)
         names = [f"{i + 1}: {name}" for i, name in enumerate(names)]
     edge: dict[str, Any] = {
         "fill": False,
@@ -124,7 +129,8 @@ def _draw_grid(sheet: Sheet, policy: PolicyMap, grid: Grid, title: str) -> None:
         "linestyle": (0, (2, 1.5)),
         "linewidth": 1.3,
     }
-    for row, column in np.argwhere(present & ~policy.decided[grid.context]).tolist():
+    undecided = policy.answered & ~policy.decided
+    for row, column in np.argwhere(present & undecided[grid.context]).tolist():
         ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, **edge))
     handles: list[Any] = [Patch(facecolor=_hue(theme, len(leaders), i)) for i in range(len(leaders))]
     if written and len(leaders) > len(theme.colours):  # one hue for all: the labels in the cells tell them
@@ -140,10 +146,12 @@ def grid_colours(policy: PolicyMap, grid: Grid, theme: Theme) -> Array:
 
     Where more alternatives are selected than there are hues that anyone can tell apart, all share one.
     """
-    leaders = np.unique(policy.selected)
+    leaders = np.unique(policy.selected[policy.answered])
     cells = np.ones((*grid.context.shape, 3)) * style.blend(theme.paper, theme.paper, 1.0)
     for row, column in np.argwhere(grid.context >= 0).tolist():
         c = grid.context[row, column]
+        if not policy.answered[c]:
+            continue
         hue = _hue(theme, len(leaders), int(np.searchsorted(leaders, policy.selected[c])))
         cells[row, column] = style.blend(
             hue, theme.paper, _PALEST + (1 - _PALEST) * float(policy.p_best[c]) ** 2
@@ -160,15 +168,25 @@ def _lettered(policy: PolicyMap, grid: Grid, *, surely: bool) -> Any:
     texts = np.full(grid.context.shape, "", object)
     for row, column in np.argwhere(grid.context >= 0).tolist():
         c = grid.context[row, column]
+        if not policy.answered[c]:
+            texts[row, column] = _NO_ANSWER
+            continue
         label = policy.alternatives.labels[policy.selected[c]]
         texts[row, column] = f"{label}\n{policy.p_best[c]:.2f}" if surely else label
     return texts
 
 
-def _explain(ax: "Axes", theme: Theme, title: str) -> None:
+def _explain(ax: "Axes", theme: Theme, title: str, *, unanswered: bool = False) -> None:
     """Put the title and the meaning of the marks above the axes."""
-    handles = [ax.scatter([], [], **look) for look in _marks(theme).values()]
-    style.key(ax, handles, [_MEANING[state] for state in (True, False)], title=title)
+    looks, meanings = list(_marks(theme).values()), [_MEANING[state] for state in (True, False)]
+    if unanswered:
+        looks, meanings = [*looks, _cross(theme)], [*meanings, _NO_ANSWER]
+    style.key(ax, [ax.scatter([], [], **look) for look in looks], meanings, title=title)
+
+
+def _cross(theme: Theme) -> dict[str, Any]:
+    """Return how contexts without an answer are marked."""
+    return {"marker": "x", "s": 22, "color": theme.alarm, "linewidth": 1.2}
 
 
 def _marks(theme: Theme) -> dict[bool, dict[str, Any]]:

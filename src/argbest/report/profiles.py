@@ -64,7 +64,8 @@ def profiles(
         frame[column].to_numpy(float).reshape(problem.n_alternatives, len(at))
         for column in ("mean", "sd", "p_best")
     )
-    order = np.lexsort((-p_best.mean(axis=1), -p_best.max(axis=1)))[:leading]
+    chance = np.nan_to_num(p_best)  # where there is no answer nobody leads
+    order = np.lexsort((-chance.mean(axis=1), -chance.max(axis=1)))[:leading]
     reach = ndtri((1 + level) / 2) * sd[order]
     labels = curves.row_labels(problem.alternatives)
     held = dict(here) if isinstance(here, dict) else {name: here}
@@ -172,7 +173,7 @@ def _here(study: Study, context: object) -> Item:
     """Return the context given, or the least certain one of the study."""
     axis = study.problem.contexts
     if context is None:
-        return axis.item(int(np.argmin(study.certificate().pcs)))
+        return axis.item(int(np.nanargmin(study.certificate().pcs)))
     here = axis.rows(context).item(0)
     if len(axis.coordinates) == 1:  # it holds nothing, so a wrong one would go unnoticed
         axis.index(here)

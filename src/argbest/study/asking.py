@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from argbest import streams
+from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
 from argbest.policies.base import Policy
 from argbest.storage.base import Asked, Event, Passed
@@ -58,7 +59,8 @@ def choose(
     if only is not None:
         setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
     draws = streams.Draws(seeds.root, streams.Purpose.POLICY, step=len(ledger.trials))
-    decision = policy.propose(knowledge.belief, ledger.tally, pending, setting, draws, n)
+    belief = among_the_rest(knowledge.belief, ledger.ruled_out)
+    decision = policy.propose(belief, ledger.tally, pending, setting, draws, n)
     return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
 
 

@@ -6,13 +6,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest.core.arrays import IntArray
+from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.belief import Belief, best, gaps, of_selected
+from argbest.core.selectable import best_probability
 from argbest.core.tally import Tally
-from argbest.problems.axis import Axis
+from argbest.problems.axis import Axis, Columns, Label
 from argbest.problems.base import Problem
 from argbest.study.ledger import Ledger
 from argbest.study.trial import Record, Trial
+
+NO_ANSWER = "no answer: every alternative failed here"
+_NAMED = 5  # alternatives in a note
+_NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
+_OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
 
 
 def of_trials(
@@ -69,8 +75,13 @@ def of_allocation(problem: Problem, tally: Tally, pending: IntArray) -> pd.DataF
     return frame
 
 
-def of_selection(problem: Problem, contexts: Axis, belief: Belief) -> pd.DataFrame:
-    """Return one row per context: the selected alternative, its rival, and how sure the choice is."""
+def of_selection(
+    problem: Problem, contexts: Axis, belief: Belief, ruled_out: BoolArray | None = None
+) -> pd.DataFrame:
+    """Return one row per context: the selected alternative, its rival, and how sure the choice is.
+
+    The belief is one `among_the_rest`, without the pairs ``ruled_out``; a note tells of these.
+    """
     chosen = best(belief)
     gap = gaps(belief, chosen)
     np.put_along_axis(gap, chosen[..., None, :], np.inf, axis=-2)
@@ -78,19 +89,55 @@ def of_selection(problem: Problem, contexts: Axis, belief: Belief) -> pd.DataFra
     labels = problem.alternatives.labels
     frame = contexts.frame()
     frame["selected"] = [labels[k] for k in chosen.ravel()]
+    for name, values in _behind_labels(problem.alternatives).items():
+        frame[f"selected.{name}"] = [values[k] for k in chosen.ravel()]
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
     frame["mean"] = problem.sign * of_selected(belief.mean, chosen).ravel()
     frame["gap"] = of_selected(gap, rival).ravel()
     frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
     frame["p_best"] = belief.good_probability(chosen).ravel()
     frame["expected_loss"] = belief.expected_loss(chosen).ravel()
+    return frame if ruled_out is None else _noted(frame, labels, _rows(ruled_out))
+
+
+def of_probabilities(
+    problem: Problem, contexts: Axis, belief: Belief, ruled_out: BoolArray | None = None
+) -> pd.DataFrame:
+    """Return one row per context and one column per alternative: the probability of being best."""
+    probability = _rows(best_probability(belief, ruled_out))
+    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=_index(contexts))
+
+
+def _behind_labels(axis: Axis) -> Columns:
+    """Return the columns that the labels of an axis stand for; none where the label is the value itself."""
+    return axis.columns if axis.named or len(axis.columns) > 1 else {}
+
+
+def _rows(table: AnyArray) -> AnyArray:
+    """Return [context, alternative] of a table of one study, or of contexts each by itself."""
+    return np.moveaxis(table, -2, -1).reshape(-1, table.shape[-2])
+
+
+def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.DataFrame:
+    """Return the selection with notes, empty where nobody is left; ``out`` is [context, alternative]."""
+    left = np.sum(~out, axis=1)
+    for name in frame.columns[list(frame.columns).index("selected") :]:
+        missing = left < (2 if name in _OF_THE_RIVAL else 1)
+        if missing.any() and name in _NUMBERS:
+            frame[name] = frame[name].where(~missing)
+        elif missing.any():
+            frame[name] = frame[name].astype(object).where(~missing, None)
+    frame["note"] = [_note(labels, row) for row in out]
     return frame
 
 
-def of_probabilities(problem: Problem, contexts: Axis, belief: Belief) -> pd.DataFrame:
-    """Return one row per context and one column per alternative: the probability of being best."""
-    probability = np.moveaxis(belief.best_probability(), -2, -1).reshape(len(contexts), -1)
-    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=_index(contexts))
+def _note(labels: Sequence[Label], out: BoolArray) -> str:
+    """Return what to say of a context in which these alternatives cannot be selected."""
+    if out.all():
+        return NO_ANSWER
+    named = [str(labels[k]) for k in np.flatnonzero(out).tolist()]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f"failed without a value, so not selected: {', '.join(named[:_NAMED])}{more}" if named else ""
 
 
 def _index(contexts: Axis) -> "pd.Index[Any] | pd.MultiIndex":

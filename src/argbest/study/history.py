@@ -8,14 +8,14 @@ import pandas as pd
 
 from argbest.checks import whole
 from argbest.core import tally as tallies
-from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, of_selected
+from argbest.core.arrays import BoolArray, IntArray
 from argbest.core.certificate import Certificate
+from argbest.core.selectable import among_the_rest
+from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
-from argbest.study.learning import Knowledge
 from argbest.study.trial import Record
 
 if TYPE_CHECKING:
@@ -27,14 +27,13 @@ _BEGINNING = 2  # replications of every alternative, and of every pair that has 
 
 def of_study(study: "Study", *, points: int = 12) -> pd.DataFrame:
     """Return the certificate of a study at some points of its course, a row each; the last one is today's."""
-    if not study._records:
-        raise InputError("nothing is known yet: tell the value of at least one trial first.")
     return history(
         study.problem,
         study.model,
+        study._journal.open_setting(),
         study._records,
-        study._learned(),
-        study.certificate().normals,
+        study.certificate(),
+        study._ruled_out,
         points=points,
     )
 
@@ -42,9 +41,10 @@ def of_study(study: "Study", *, points: int = 12) -> pd.DataFrame:
 def history(
     problem: Problem,
     model: Model[Any],
+    setting: Setting,
     records: Sequence[Record],
-    known: Knowledge,
-    normals: Array,
+    today: Certificate,
+    ruled_out: BoolArray | None,
     *,
     points: int,
 ) -> pd.DataFrame:
@@ -52,43 +52,53 @@ def history(
 
     ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
     ``eoc_high`` the opportunity cost, with posterior probability 0.9, by joint draws of all rewards. The
-    model is fitted at every checkpoint, going on from the one before; the last row rests on ``known``.
+    model is fitted at every checkpoint, going on from the one before; the last row is ``today``. Pairs
+    ``ruled_out`` today never had a value, so they are out all along.
     """
     whole("points", points, at_least=1)
     rows, params = [], None
-    looks = checkpoints(problem.shape, records, points)
+    looks = checkpoints(problem.shape, records, points, ruled_out)
     for n in looks[:-1].tolist():
         tally = _tally(problem, records[:n])
         try:
-            params = model.fit(tally, problem.setting, params)
-            belief = model.posterior(tally, problem.setting, params)
+            params = model.fit(tally, setting, params)
+            belief = model.posterior(tally, setting, params)
         except InputError:  # too few data for this model
             continue
-        rows.append(_row(tally, belief, problem.weights, normals))
-    rows.append(_row(_tally(problem, records), known.belief, problem.weights, normals))
+        then = among_the_rest(belief, ruled_out)
+        rows.append(_row(tally, Certificate(then, today.weights, today.normals, answered=today.answered)))
+    rows.append(_row(_tally(problem, records), today))
     return pd.DataFrame(rows)
 
 
-def checkpoints(shape: tuple[int, int], records: Sequence[Record], points: int) -> IntArray:
+def checkpoints(
+    shape: tuple[int, int], records: Sequence[Record], points: int, ruled_out: BoolArray | None = None
+) -> IntArray:
     """Return numbers of records, evenly spread over the observations, all records last.
 
     The first is where every alternative has two replications, and every pair that many too or as few as the
-    least sampled pair has in the end; before that little is known.
+    least sampled pair has in the end; before that little is known. What is ruled out is not waited for.
     """
     told = np.cumsum([0, *(entry.n for entry in records)])
-    wanted = np.linspace(told[_ready(shape, records)], told[-1], points)
+    due = np.ones(shape, bool) if ruled_out is None else ~ruled_out
+    wanted = np.linspace(told[_ready(due, records)], told[-1], points)
     return np.unique(np.append(np.searchsorted(told, wanted), len(records)))
 
 
-def _ready(shape: tuple[int, int], records: Sequence[Record]) -> int:
-    """Return the number of records after which every alternative and every pair has enough."""
-    final, count = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+def _ready(due: BoolArray, records: Sequence[Record]) -> int:
+    """Return the number of records after which every alternative and every pair that is due has enough."""
+
+    def least(count: IntArray) -> tuple[int, int]:
+        return int(count[due].min()), int(count.sum(axis=1)[due.any(axis=1)].min())
+
+    final, count = np.zeros(due.shape, np.int64), np.zeros(due.shape, np.int64)
     for entry in records:
         final[entry.trial.pair] += entry.n
-    per_pair, per_alternative = (min(_BEGINNING, int(each.min())) for each in (final, final.sum(axis=1)))
+    per_pair, per_alternative = (min(_BEGINNING, n) for n in least(final))
     for i, entry in enumerate(records):
         count[entry.trial.pair] += entry.n
-        if count.min() >= per_pair and count.sum(axis=1).min() >= per_alternative:
+        of_pairs, of_alternatives = least(count)
+        if of_pairs >= per_pair and of_alternatives >= per_alternative:
             return i + 1
     return len(records)
 
@@ -99,11 +109,8 @@ def _tally(problem: Problem, records: Sequence[Record]) -> Tally:
     return tallies.from_observations((where[0], where[1]), mean, problem.shape, n=n, m2=m2)
 
 
-def _row(tally: Tally, belief: Belief, weights: Array, normals: Array) -> dict[str, float]:
-    certificate = Certificate(belief, weights, normals)
-    draws = belief.draw(normals)
-    selected = np.broadcast_to(certificate.selected, (len(draws), len(weights)))
-    loss = draws.max(axis=-2) - of_selected(draws, selected)
+def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
+    loss, weights = certificate.drawn_losses, certificate.counted
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
     right = np.quantile((loss <= 0) @ weights, tails, method="inverted_cdf")
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")

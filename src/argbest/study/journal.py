@@ -183,7 +183,7 @@ class Journal:
         if self._view is None or self._view.n_records != len(records):
             self._view = learn(
                 self.model,
-                self._open_setting(),
+                self.open_setting(),
                 self.knowledge,
                 self.ledger.tally,
                 records,
@@ -207,7 +207,7 @@ class Journal:
 
     def _setting(self) -> Setting:
         """Return what the policy may know: costs, and the pairs set aside."""
-        setting = self._open_setting()
+        setting = self.open_setting()
         if setting.excluded is not None and setting.excluded.all():
             raise SimulationError(
                 "every pair has failed again and again and was set aside; see `trials()` for the reasons. "
@@ -217,7 +217,7 @@ class Journal:
             setting = replace(setting, cost=self.costs())
         return setting
 
-    def _open_setting(self) -> Setting:
+    def open_setting(self) -> Setting:
         """Return the problem's setting, and which pairs were set aside."""
         if not self.ledger.reasons:  # by far the most common
             return self.problem.setting
@@ -265,7 +265,7 @@ class Journal:
         n_records = len(self.ledger.records)
         if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
             events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
-        following = None if self._begun else asking.begun(self.policy, self.ledger, self._open_setting())
+        following = None if self._begun else asking.begun(self.policy, self.ledger, self.open_setting())
         if following is not None:
             events.append(Begun(n_records))
         return knowledge, following, events
@@ -359,12 +359,12 @@ class Journal:
             self._restore(event)
         elif isinstance(event, Begun):
             begin: Any = self.policy
-            self.policy, self._begun = begin.begin(self._open_setting(), self.ledger.tally), True
+            self.policy, self._begun = begin.begin(self.open_setting(), self.ledger.tally), True
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
         params = plain.decode_fields(params_type(self.model), event.params or {})
-        belief = self.model.posterior(self.ledger.tally, self._open_setting(), params)
+        belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
         self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
         self._view = None
 

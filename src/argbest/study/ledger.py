@@ -53,6 +53,14 @@ class Ledger:
         often = self.failures >= SET_ASIDE_AFTER
         return np.asarray(often & (self.failed_in_all > self.tally.count))
 
+    @property
+    def ruled_out(self) -> BoolArray | None:
+        """[alternative, context] whether a pair was set aside without a single value; None where none was."""
+        if not self.reasons:  # by far the most common
+            return None
+        out = self.set_aside & (self.tally.count == 0)
+        return out if out.any() else None
+
     def replicates(self) -> list[list[float]]:
         """Return the single values told, pair by pair; summaries hold none."""
         values: dict[tuple[int, int], list[float]] = {}

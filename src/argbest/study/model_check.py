@@ -59,20 +59,19 @@ class ModelCheck:
 
 def of_study(study: "Study") -> ModelCheck:
     """Return the check of a study's model on all that it was told, hyper-parameters kept."""
-    if not study._records:
-        raise InputError("nothing is known yet: tell the value of at least one trial first.")
-    return check(study.problem, study.model, study._tally, study._learned().params)
+    params = study._learned().params
+    return check(study.problem, study.model, study._journal.open_setting(), study._tally, params)
 
 
-def check(problem: Problem, model: Model[Any], tally: Tally, params: Any) -> ModelCheck:
+def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, params: Any) -> ModelCheck:
     """Return the residual ȳ − μ₋ and z = (ȳ − μ₋)/√(V₋ + σ²/N) of every pair observed, in the user's sign.
 
     A pair is flagged where |z| is beyond the 2.5 % limit for the largest of all of them (Bonferroni), so that
     a model that holds has no flag with probability 0.975 or more. Σz² is compared with g χ²_h of the same
     mean and variance, the latter from the correlations of the z-scores.
     """
-    belief = model.posterior(tally, problem.setting, params)
-    mean, var, stable = left_out(model, problem.setting, tally, params, belief)
+    belief = model.posterior(tally, setting, params)
+    mean, var, stable = left_out(model, setting, tally, params, belief)
     k, c = np.nonzero(tally.count)
     n = tally.count[k, c]
     predicted, sd = mean[k, c], np.sqrt(var[k, c] + belief.noise[k, c] / n)

@@ -47,6 +47,7 @@ def _certainty(study: "Study") -> dict[str, Any]:
         "p_all": float(certificate.p_all),
         "eoc": float(certificate.eoc),
         "undecided": int((certificate.pcs < DECIDED).sum()),
+        "unanswered": certificate.n_unanswered,
     }
 
 

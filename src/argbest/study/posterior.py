@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from argbest.errors import InputError
+from argbest.core.selectable import best_probability
+from argbest.study import predicting
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -15,19 +16,19 @@ def of_study(study: "Study", contexts: object = None) -> pd.DataFrame:
     """Return one row per alternative and context: mean and sd of the mean reward, noise_sd, P(best).
 
     Contexts vary fastest. ``contexts`` may be new to the study; by default they are its own. ``noise_sd`` is
-    the standard deviation of one replication. Numbers are in the user's unit and sign.
+    the standard deviation of one replication. Numbers are in the user's unit and sign. What cannot be
+    selected has P(best) 0, and NaN where there is no answer.
     """
-    if not study._records:
-        raise InputError("nothing is known yet: tell the value of at least one trial first.")
-    problem, known = study.problem, study._learned()
+    problem = study.problem
     if contexts is None:
-        rows, belief = problem.contexts, known.belief
-        tables = [belief.mean, belief.var, belief.noise, belief.best_probability()]
+        rows, belief = problem.contexts, study._learned().belief
+        chance = study.certificate().best_probability
+        tables = [belief.mean, belief.var, belief.noise, chance]
     else:
         rows = problem.contexts.rows(contexts)
-        separation = problem.contexts.separation(problem.bounds, rows)
-        belief = study.model.predict(study._tally, problem.setting, known.params, separation)
-        given = (belief.mean, belief.var, belief.noise, belief.best_probability())
+        belief = predicting.model_at(study, rows)
+        chance = best_probability(predicting.belief_at(study, rows), predicting.ruled_out_at(study, rows))
+        given = (belief.mean, belief.var, belief.noise, chance)
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
     mean, var, noise, chance = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)

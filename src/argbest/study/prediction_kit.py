@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, best
+from argbest.core.belief import best
 from argbest.core.correlated import SOBOL_POINTS, sobol_points
-from argbest.core.two_stage import coordinates, estimator
+from argbest.core.two_stage import completed, coordinates, estimator
 from argbest.errors import InputError
-from argbest.problems.axis import Axis
+from argbest.study import predicting
 from argbest.study.study import Study
 
 Plain: TypeAlias = dict[str, Any]
@@ -30,8 +30,9 @@ def prediction_kit(study: Study) -> Plain:
     """Return what `Study.predict` and `Study.predict_proba` follow from, of a family named ``family``.
 
     ``coordinates`` describes the contexts: name, kind (number, boolean, text), the values of the simulated
-    contexts in order, and for a metric one its bounds ``low`` and ``high``. The rest depends on the family:
-    gp, trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
+    contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists what cannot
+    be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the family: gp,
+    trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
     hyper-parameters, the last two also Sobol points (`sobol`); linear holds coefficients and their
     covariance; listed holds ``points`` with the predictions there.
     """
@@ -40,7 +41,12 @@ def prediction_kit(study: Study) -> Plain:
     own = type(study.model).__module__.startswith("argbest.models.")
     crowded = make in (_trend, _crossed) and study.problem.n_alternatives > MOST_CORRELATED
     body = listed(study) if make is None or not own or crowded else make(study, params)
-    return {"sign": study.problem.sign, "coordinates": _coordinates(study), **body}
+    return {
+        "sign": study.problem.sign,
+        "coordinates": _coordinates(study),
+        "ruled_out": _ruled_out(study),
+        **body,
+    }
 
 
 def listed(study: Study) -> Plain:
@@ -52,17 +58,19 @@ def listed(study: Study) -> Plain:
     rows: list[Any] = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]
     known: list[int | None] = list(range(len(rows)))
     grid = _grid(study)
+    axis = study.problem.contexts.rows(rows + grid)
     try:
-        belief, axis = _belief_at(study, rows + grid), study.problem.contexts.rows(rows + grid)
+        said = predicting.model_at(study, axis)
     except InputError:
-        belief, axis, grid = _belief_at(study, rows), study.problem.contexts.rows(rows), []
-    chosen = best(belief)[:, 0]
-    reference = chosen[:, None]
+        grid, axis = [], study.problem.contexts.rows(rows)
+        said = predicting.model_at(study, axis)
+    belief = predicting.belief_at(study, axis)
+    reference = best(belief)
     return {
         "family": "listed",
         "simulated": known + [None] * len(grid),
         "points": [list(point) for point in zip(*axis.coordinates.values(), strict=True)],
-        "mean": _plain(belief.mean[..., 0]),
+        "mean": _plain(said.mean[..., 0]),
         "sd": _plain(np.sqrt(belief.var[..., 0])),
         "difference_sd": _plain(np.sqrt(belief.difference_var(reference)[..., 0])),
         "probability": _plain(belief.best_probability()[..., 0]),
@@ -126,7 +134,8 @@ def _linear(study: Study, params: Any) -> Plain:
     The regressors at x are 1 and, for every entry of ``ends``, (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the
     squared separations s along that coordinate.
     """
-    separation, tally = study.problem.setting.separation, study._tally
+    setting = study._journal.open_setting()
+    separation, (tally, _) = setting.separation, completed(study._tally, setting.excluded)
     observed = tally.count > 0
     design = estimator(coordinates(separation), observed)
     var = np.where(observed, params.noise[:, None] / np.maximum(tally.count, 1), 0.0)
@@ -157,11 +166,16 @@ def _data(study: Study) -> Plain:
     return {"count": _plain(study._tally.count), "mean": _plain(study._tally.mean)}
 
 
-def _belief_at(study: Study, rows: list[Any]) -> Belief:
-    """Return the belief at contexts, each by itself: arrays [row, alternative, 1]."""
-    axis: Axis = study.problem.contexts.rows(rows)
-    separation = study.problem.contexts.separation(study.problem.bounds, axis)
-    return study.model.predict(study._tally, study.problem.setting, study._learned().params, separation)
+def _ruled_out(study: Study) -> Plain | None:
+    """Return which alternatives cannot be selected, by position: at each context, and anywhere else."""
+    out = study._ruled_out
+    if out is None:
+        return None
+    elsewhere = predicting.elsewhere(study)
+    return {
+        "at": [np.flatnonzero(row).tolist() for row in out.T],
+        "elsewhere": np.flatnonzero(elsewhere).tolist(),
+    }
 
 
 def _grid(study: Study) -> list[Any]:

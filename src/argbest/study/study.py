@@ -13,20 +13,21 @@ import pandas as pd
 from argbest import registry, streams
 from argbest.checks import flag, indifference_zone, not_negative, path_of, whole
 from argbest.core import tally as tallies
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
+from argbest.core.selectable import among_the_rest
 from argbest.errors import InputError, StorageError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import design
 from argbest.storage import damage
 from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import opened
-from argbest.study import definition, frames, history, model_check, posterior, runner
+from argbest.study import definition, frames, history, model_check, posterior, predicting, runner
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
@@ -274,8 +275,21 @@ class Study:
         return self
 
     def selection(self) -> pd.DataFrame:
-        """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss."""
-        return frames.of_selection(self.problem, self.problem.contexts, self._belief())
+        """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss.
+
+        Alternatives with columns of their own come as columns too: selected.servers, selected.beds. A pair
+        that was set aside without a single value is not selected; where that happened a column ``note`` says
+        so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
+        """
+        return frames.of_selection(self.problem, self.problem.contexts, self._belief(), self._ruled_out)
+
+    def alternative(self, label: object) -> Item:
+        """Return an alternative as the simulator receives it, named by its label or its row.
+
+        For example that of ``selection()["selected"][0]``: the label itself, or a dict of its columns.
+        """
+        alternatives = self.problem.alternatives
+        return alternatives.item(alternatives.index(label))
 
     def allocation(self) -> pd.DataFrame:
         """Return one row per pair: how many replications it got, their mean and standard deviation."""
@@ -318,8 +332,9 @@ class Study:
 
     def certificate(self, delta: float = 0.0) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right."""
-        zone = indifference_zone(delta)
-        return Certificate(self._belief(), self.problem.weights, self._normals, zone)
+        zone, out = indifference_zone(delta), self._ruled_out
+        answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
+        return Certificate(self._belief(), self.problem.weights, self._normals, zone, answered)
 
     def predict(self, contexts: object) -> pd.DataFrame:
         """Return the rows of `selection` for any contexts, simulated or not.
@@ -327,28 +342,28 @@ class Study:
         ``extrapolated`` marks those out of the bounds of the problem's contexts.
         """
         rows = self.problem.contexts.rows(contexts)
-        frame = frames.of_selection(self.problem, rows, self._belief_at(rows))
+        belief, out = predicting.belief_at(self, rows), predicting.ruled_out_at(self, rows)
+        frame = frames.of_selection(self.problem, rows, belief, out)
         frame["extrapolated"] = self.problem.contexts.outside(rows, self.problem.bounds)
         return frame
 
     def predict_proba(self, contexts: object) -> pd.DataFrame:
         """Return P(each alternative is best), a row per context given and a column per alternative."""
         rows = self.problem.contexts.rows(contexts)
-        return frames.of_probabilities(self.problem, rows, self._belief_at(rows))
+        belief, out = predicting.belief_at(self, rows), predicting.ruled_out_at(self, rows)
+        return frames.of_probabilities(self.problem, rows, belief, out)
 
     def _belief(self) -> Belief:
-        """Return the belief (larger is better) given all that was told.
+        """Return the belief (larger is better) that answers rest on, with what is ruled out far below.
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
-        if not self._records:
-            raise InputError("nothing is known yet: tell the value of at least one trial first.")
-        return self._learned().belief
+        return among_the_rest(self._learned().belief, self._ruled_out)
 
-    def _belief_at(self, rows: Axis) -> Belief:
-        self._belief()
-        separation = self.problem.contexts.separation(self.problem.bounds, rows)
-        return self.model.predict(self._tally, self.problem.setting, self._learned().params, separation)
+    @property
+    def _ruled_out(self) -> BoolArray | None:
+        """[alternative, context] whether a pair was set aside without a single value; None where none was."""
+        return self._journal.ledger.ruled_out
 
     @cached_property
     def _normals(self) -> Array:
@@ -367,4 +382,6 @@ class Study:
         return self._journal.ledger.records
 
     def _learned(self) -> Knowledge:
+        if not self._records:
+            raise InputError("nothing is known yet: tell the value of at least one trial first.")
         return self._journal.learned()

@@ -20,7 +20,7 @@ _MOST_OUTRIGHT = 8  # contexts whose choices are said one by one
 
 def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> list[str]:
     """Return the answer in sentences: what to choose, how surely, where that is open, what is missing."""
-    one = len(selection) == 1
+    one, found = len(selection) == 1, selection[selection["selected"].notna()]
     average, worst = float(certificate.pcs_e), float(certificate.pcs_m)
     this = "this is" if one else "these choices are"
     over = "" if one else f" on average over contexts and {_chance(worst)} in the worst"
@@ -28,7 +28,14 @@ def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> l
         f"After {count(study.n_observations, 'replication')} {this} best with probability "
         f"{_chance(average)}{over}."
     )
-    said = [_choice(study, selection), sure, _open(study, selection), _design(study), _impossible(study)]
+    said = [
+        _choice(study, found),
+        _unanswered(study, selection),
+        sure,
+        _open(study, selection),
+        _design(study),
+        _impossible(study),
+    ]
     return [sentence for sentence in said if sentence]
 
 
@@ -68,14 +75,18 @@ def set_aside(study: Study) -> str:
 
 
 def _choice(study: Study, selection: pd.DataFrame) -> str:
-    """Return what to choose: outright along a line of few contexts, otherwise how often."""
+    """Return what to choose: outright along a line of few contexts, otherwise how often.
+
+    ``selection`` holds the contexts that have an answer.
+    """
     called = names(study.problem.alternatives)
     chosen = Counter(called[label] for label in selection["selected"])
     (first, most), n = chosen.most_common(1)[0], len(selection)
     if n == 1:
         return f"Choose {first}."
     if len(chosen) == 1:
-        return f"Choose {first} in every one of the {n} contexts."
+        those = "" if n == study.problem.n_contexts else " that have an answer"
+        return f"Choose {first} in every one of the {n} contexts{those}."
     if n <= _MOST_OUTRIGHT and _ordered(study.problem.contexts):
         return _outright(study, selection)
     if len(chosen) <= 3:
@@ -102,8 +113,8 @@ def _outright(study: Study, selection: pd.DataFrame) -> str:
     """
     contexts, alternatives = study.problem.contexts, study.problem.alternatives
     (coordinate,) = contexts.coordinates
-    called, where, selected = names(alternatives), short(contexts), selection["selected"].tolist()
-    order = curves.side(contexts).order.tolist()
+    called, where, selected = names(alternatives), short(contexts), selection["selected"].to_dict()
+    order = [c for c in curves.side(contexts).order.tolist() if c in selected]
     parts: list[str] = []
     for label, run in groupby(order, key=lambda c: selected[c]):
         ends = [where[c] for c in run]
@@ -115,15 +126,29 @@ def _outright(study: Study, selection: pd.DataFrame) -> str:
     return f"Choose {', '.join(parts[:-1])} and {parts[-1]}."
 
 
+def _unanswered(study: Study, selection: pd.DataFrame) -> str:
+    """Return a sentence on the contexts without an answer; nothing where there are none."""
+    words = _in_words(study.problem.contexts)
+    where = [words[c] for c in np.flatnonzero(selection["selected"].isna())]
+    if not where:
+        return ""
+    have = "has" if len(where) == 1 else "have"
+    return (
+        f"{len(where)} of {count(len(words), 'context')} {have} no answer, for every alternative failed "
+        f"there: {_listed(study, where)}."
+    )
+
+
 def _open(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on the contexts that are not decided yet."""
     bar, where = curves.DECIDED, _in_words(study.problem.contexts)
     undecided = [where[c] for c in np.flatnonzero(selection["p_best"].to_numpy(float) < bar)]
-    n = len(where)
-    if n == 1:
+    n = int(selection["selected"].notna().sum())
+    if len(where) == 1:
         return f"It is not decided with probability {bar:g} yet." if undecided else ""
     if not undecided:
-        return f"All contexts are decided with probability {bar:g} or more."
+        which = "All" if n == len(where) else "All other"
+        return f"{which} contexts are decided with probability {bar:g} or more."
     if len(undecided) == n:
         return f"No context is decided with probability {bar:g} yet."
     stay = "stays" if len(undecided) == 1 else "stay"
@@ -143,8 +168,12 @@ def _impossible(study: Study) -> str:
     called, where = _called(study), _in_words(study.problem.contexts)
     parts = []
     for k, contexts in islice(places.items(), _MOST_NAMED):
-        could = "kept failing" if told[k, contexts].any() else "could not be simulated"
-        parts.append(f"{called[k]} {could} in {_contexts(study, [where[c] for c in contexts])}")
+        some = [where[c] for c in contexts if told[k, c]]
+        never = [where[c] for c in contexts if not told[k, c]]
+        said = [f"kept failing in {_contexts(study, some)}"] if some else []
+        if never:
+            said.append(f"could not be simulated in {_contexts(study, never)} and is not selected there")
+        parts.append(f"{called[k]} {', and '.join(said)}")
     if not parts:
         return ""
     more = len(places) - len(parts)

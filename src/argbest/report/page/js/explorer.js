@@ -67,17 +67,31 @@
         labels = data.alternatives.names;
       const moved = found.context.some((value, j) => value !== context[j]);
       const words = found.context.map((value, j) => `${kit.coordinates[j].name} ${show(value)}`).join(", ");
-      const [mean, sd] = [found.mean[found.selected], found.sd[found.selected]];
       verdict.replaceChildren(
-        moved ? `At the nearest listed context, ${words}, choose ` : `At ${words} choose `,
-        element("strong", { id: "predicted" }, labels[found.selected]),
-        `: best with probability ${probability(found.pBest)}, mean ${number(mean)} ± ${number(sd, 2)}, ` +
-          `ahead of ${labels[found.runnerUp]} by ${number(found.gap)} ± ${number(found.gapSd, 2)}; ` +
-          `expected loss ${number(found.expectedLoss)}.`,
+        moved ? `At the nearest listed context, ${words}, ` : `At ${words} `,
+        ...(found.selected === null ? unanswered() : choice(found, labels)),
       );
       rank(found);
       profile.draw(found.context, found);
       argbest.current = found;
+    }
+
+    function unanswered() {
+      return ["there is ", element("strong", { id: "predicted" }, "no answer"), ": every alternative failed here."];
+    }
+
+    function choice(found, labels) {
+      const [mean, sd] = [found.mean[found.selected], found.sd[found.selected]];
+      const ahead =
+        found.runnerUp === null
+          ? "the only alternative that did not fail here"
+          : `ahead of ${labels[found.runnerUp]} by ${number(found.gap)} ± ${number(found.gapSd, 2)}`;
+      return [
+        "choose ",
+        element("strong", { id: "predicted" }, labels[found.selected]),
+        `: best with probability ${probability(found.pBest)}, mean ${number(mean)} ± ${number(sd, 2)}, ` +
+          `${ahead}; expected loss ${number(found.expectedLoss)}.`,
+      ];
     }
 
     /** The likeliest alternatives with their probabilities. */

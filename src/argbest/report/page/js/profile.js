@@ -98,10 +98,11 @@
 
     /** Tick the alternatives that lead somewhere on the way, then the likeliest here. */
     function choose(found) {
-      const sign = kit.sign,
+      const out = kit.ruled_out ? kit.ruled_out.elsewhere : [],
         ahead = new Map();
       lines.mean.forEach((row) => {
-        const best = row.reduce((top, value, k) => (sign * value > sign * row[top] ? k : top), 0);
+        const value = row.map((each, k) => (out.includes(k) ? -Infinity : kit.sign * each)),
+          best = value.indexOf(Math.max(...value));
         ahead.set(best, (ahead.get(best) || 0) + 1);
       });
       const order = [...ahead.keys()].sort((a, b) => ahead.get(b) - ahead.get(a));

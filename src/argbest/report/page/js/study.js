@@ -28,26 +28,42 @@
       "Decisions",
       "The alternative to choose in each context. Headings sort.",
     );
-    const at = data.decisions.columns.indexOf("p_best");
-    const columns = columnsOf(data.decisions, { p_best: "probability" }).map((column) => ({
-      ...column,
-      title: TITLES[column.name] || column.name.replace(/^context\./, ""),
-      help: HELP[column.name],
-    }));
+    const place = element("div");
+    host.append(place);
     const rows = (next) => next.contexts.order.map((c) => next.decisions.rows[c]);
-    const shown = argbest.table(host, {
-      caption: "Selected alternative per context",
-      columns,
-      rows: rows(data),
-      file: "decisions.csv",
-      filter: true,
-      keep: {
-        label: `undecided only (P(best) below ${data.certainty.decided})`,
-        test: (row) => row[at] < data.certainty.decided,
-      },
-      mark: (row) => (row[at] < data.certainty.decided ? "undecided" : ""),
-    });
-    return (next) => shown.replace(rows(next));
+    let names = "",
+      shown = null;
+
+    function build(next) {
+      const at = next.decisions.columns.indexOf("p_best"),
+        bar = next.certainty.decided;
+      const undecided = (row) => row[at] !== null && row[at] < bar;
+      place.replaceChildren();
+      shown = argbest.table(place, {
+        caption: "Selected alternative per context",
+        columns: columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
+          ...column,
+          title: TITLES[column.name] || column.name.replace(/^context\./, ""),
+          help: HELP[column.name],
+        })),
+        rows: rows(next),
+        file: "decisions.csv",
+        filter: true,
+        keep: { label: `undecided only (P(best) below ${bar})`, test: undecided },
+        mark: (row) => (undecided(row) ? "undecided" : ""),
+      });
+    }
+
+    /** Notes may come up in the course of a study, and with them a column. */
+    function update(next) {
+      const before = names;
+      names = next.decisions.columns.join();
+      if (names === before) shown.replace(rows(next));
+      else build(next);
+    }
+
+    update(data);
+    return update;
   }
 
   function certainty(data) {
@@ -128,6 +144,7 @@
     const rows = () =>
       contexts.order.map((c) => {
         const chance = data.certainty.probability.map((row) => row[c]);
+        if (chance[0] === null) return [contexts.short[c], 0, null, "no answer: every alternative failed here"];
         const found = contenders(chance, Number(level.value));
         const names = found.who.map((k) => alternatives.short[k]).join(", ");
         return [contexts.short[c], found.who.length, found.sum, names];
