@@ -20,12 +20,34 @@ def is_whole(value: object) -> TypeGuard[int | np.integer]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
-def whole(name: str, value: object, *, at_least: int, below: int | None = None) -> int:
+def whole(
+    name: str, value: object, *, at_least: int, below: int | None = None, at_most: int | None = None
+) -> int:
     """Return the value as an int if it is a whole number in the range."""
+    if at_most is not None and is_whole(value) and value > at_most:
+        raise InputError(f"{name} is {value:,}; at most {at_most:,} can be had. Give a smaller number.")
     if not is_whole(value) or value < at_least or (below is not None and value >= below):
         limit = "" if below is None else f" and below {below}"
         raise InputError(f"{name} must be a whole number ≥ {at_least}{limit}, got {value!r}.")
     return int(value)
+
+
+def affordable(what: str, n: int, most: int) -> None:
+    """Raise an InputError if so many are too many: before memory is asked for, not after."""
+    if n > most:
+        raise InputError(f"{what}: {n:,}; at most {most:,} can be handled. Make it smaller.")
+
+
+def unicode(what: str, text: str) -> str:
+    """Return the text if files, pages and databases can hold it: lone surrogates are half a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} is {text!a}, and {text[error.start]!a} is half a character (a lone surrogate), "
+            "which no file can hold. Read the text again with its right encoding."
+        ) from None
+    return text
 
 
 def finite(name: str, value: object, *, above: float = -np.inf, below: float = np.inf) -> float:

@@ -154,7 +154,7 @@ def forecast(
     """
     several = [samples] if isinstance(samples, int | np.integer) else list(samples)
     further = [whole("samples", m, at_least=0) for m in several]
-    draws, zone = whole("draws", draws, at_least=1), indifference_zone(delta)
+    draws, zone = whole("draws", draws, at_least=1, at_most=10**6), indifference_zone(delta)
     certificate = study.certificate()
     belief = certificate.belief
     cov = _blocks(belief)

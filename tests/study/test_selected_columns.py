@@ -41,7 +41,9 @@ def test_labels_of_rows_come_with_the_rows_and_plain_labels_alone() -> None:
     assert named.alternative("c") == STAFF[2]
     assert named.alternative(STAFF[2]) == STAFF[2]
     for plain in (["a", "b", "c", "d"], [{"size": s} for s in (1, 2, 3, 4)]):
-        assert [name for name in staffed(plain).selection().columns if name.startswith("selected")] == ["selected"]
+        assert [name for name in staffed(plain).selection().columns if name.startswith("selected")] == [
+            "selected"
+        ]
     assert staffed([{"size": s} for s in (1, 2, 3, 4)]).alternative(3) == {"size": 3}
     with pytest.raises(InputError, match="unknown alternative 'e'. Did you mean"):
         named.alternative("e")

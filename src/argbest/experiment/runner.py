@@ -64,7 +64,7 @@ def run(
     """
     if not isinstance(experiment, Experiment):
         raise InputError(f"run() needs an Experiment, got {experiment!r}. Give Experiment(problem, ...).")
-    jobs = whole("jobs", jobs, at_least=1)
+    jobs = whole("jobs", jobs, at_least=1, at_most=10**4)
     separate = jobs > 1 or (flag("apart", apart) and not _one_thread())
     folder = None if out is None else Folder.at(out)
     for contender in experiment.contenders:

@@ -122,8 +122,8 @@ class Experiment:
         self.__dict__.update(  # the one way to set a field of a frozen instance
             problem=_source(problem),
             contenders=_contenders(contenders),
-            samples=whole("samples", samples, at_least=0),
-            macroreps=whole("macroreps", macroreps, at_least=1, below=2**32),
+            samples=whole("samples", samples, at_least=0, at_most=10**8),
+            macroreps=whole("macroreps", macroreps, at_least=1, at_most=10**6),
             initial=initial,
             refit_every=whole("refit_every", refit_every, at_least=1),
             seed=whole("seed", seed, at_least=0, below=2**64),

@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from argbest.checks import entries
+from argbest.checks import affordable, entries, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.errors import InputError, unknown_name
 
@@ -24,6 +24,9 @@ _Raw: TypeAlias = tuple[list[Any] | None, dict[Any, list[Any]]]
 
 _FEWEST = {"alternative": 2, "context": 1}
 _EXACT = 2**53  # integers beyond it are no longer distinct as floats
+_MOST_ENTRIES = 10**7  # alternatives or contexts
+_MOST_DISTANCES = 5 * 10**8  # numbers: 4 GB
+_FARTHEST = 1e9  # widths of the bounds: beyond, squares of distances lose what tells them apart
 _CLOSE = 1e-12  # relative; a number read back from a text file may differ in its last digit
 
 
@@ -139,15 +142,29 @@ class Axis:
         Metric columns: ((x - x') / (hi - lo))², 0 without a range. Text columns: 1 where different, else 0.
         """
         other = self.coordinates if rows is None else rows.coordinates
+        n_rows = len(self) if rows is None else len(rows)
+        size = len(self.coordinates) * n_rows * len(self)
+        affordable(f"distances of {n_rows:,} from {len(self):,} {self.kind}s", size, _MOST_DISTANCES)
         layers = []
         for name, values in self.coordinates.items():
             if name in bounds:
                 width = bounds[name][1] - bounds[name][0]
                 step = np.subtract.outer(np.array(other[name], float), np.array(values, float))
-                layers.append((step / width) ** 2 if width > 0 else np.zeros_like(step))
+                layers.append(self._scaled(name, step, width) ** 2 if width > 0 else np.zeros_like(step))
             else:
                 layers.append(np.array([[float(x != y) for y in values] for x in other[name]]))
         return np.stack(layers)
+
+    def _scaled(self, name: str, step: Array, width: float) -> Array:
+        """Return steps in widths of the bounds, if these are not so many that nothing can be said there."""
+        scaled: Array = step / width
+        far = np.abs(scaled).max()
+        if not far <= _FARTHEST:
+            raise InputError(
+                f"a {self.kind} lies {far:.3g} times the width of the bounds of {name!r} from the others; "
+                f"nothing can be said beyond {_FARTHEST:g} times. Correct it."
+            )
+        return scaled
 
     def outside(self, rows: "Axis", bounds: Bounds) -> BoolArray:
         """Return [row] whether a row lies out of the bounds, or in a text column has a value never seen."""
@@ -208,6 +225,7 @@ def _of_sequence(kind: Kind, given: object) -> _Raw:
         shape = getattr(given, "shape", None)
         shown = repr(given) if shape is None else f"an array of shape {shape}"
         raise InputError(f"got {shown} as {kind}s. Give a list of labels, a list of dicts or a DataFrame.")
+    affordable(f"the number of {kind}s", len(given) if isinstance(given, Sized) else 0, _MOST_ENTRIES)
     entries = list(given)
     if not any(isinstance(entry, Mapping) for entry in entries):
         return entries, {}
@@ -222,6 +240,7 @@ def _checked(values: Iterable[object], kind: Kind, column: object = "label") -> 
     """Return plain Python values of one sort."""
     if not isinstance(column, str) or not column:
         raise InputError(f"got {column!r} as the name of a {kind} column; expected text. Rename the column.")
+    unicode(f"the name of a {kind} column", column)
     plain = tuple(_plain(value, f"{column!r} of {kind} {i}") for i, value in enumerate(values))
     for i, value in enumerate(plain):
         if _sort(value) != _sort(plain[0]):
@@ -237,7 +256,7 @@ def _plain(value: Any, where: str) -> Label:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, str):
-        return str.__str__(value)
+        return unicode(where, str.__str__(value))
     whole = isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64)
     if whole and abs(int(value)) <= _EXACT:
         return int(value)
@@ -294,12 +313,16 @@ def _by_name(given: object, names: tuple[str, ...]) -> dict[str, Any]:
 def _interval(name: str, values: tuple[Label, ...], pair: Any) -> tuple[float, float]:
     """Return the bounds of one column, checked to be a proper interval that holds all its values."""
     least, most = float(min(values)), float(max(values))
+    if not most - least < math.inf:
+        raise InputError(
+            f"{name!r} goes from {least:g} to {most:g}, which is too far apart. Use another unit."
+        )
     if pair is None:
         return least, most
     ends = entries(pair) or []
     if len(ends) != 2 or any(isinstance(end, str) for end in ends):
         raise InputError(f"got bounds {pair!r} for {name!r}; expected two numbers. Give (lo, hi).")
     lo, hi = (float(_plain(end, f"a bound of {name!r}")) for end in ends)
-    if not lo <= least <= most <= hi:
+    if not (lo <= least <= most <= hi and hi - lo < math.inf):
         raise InputError(f"bounds ({lo}, {hi}) of {name!r} do not hold its values {least} to {most}. Widen.")
     return lo, hi

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from argbest.checks import indifference_zone, one_of, real, table
+from argbest.checks import affordable, indifference_zone, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -20,6 +20,7 @@ Goal: TypeAlias = Literal["max", "min"]
 Simulate: TypeAlias = Callable[[Any, Any, int], float]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+MOST_PAIRS = 10**8
 _TIE = 1e-9  # of the range of the truth table
 
 
@@ -68,6 +69,9 @@ class Problem:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         shape = (len(rows), len(columns))
+        affordable(
+            f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS
+        )
         error = 0.0 if truth_se is None else truth_se
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
@@ -79,8 +83,8 @@ class Problem:
             truth=None if truth is None else _frozen(table("truth", truth, shape)),
             truth_se=None if truth is None else _spread("truth_se", error, shape),
             noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
-            name=name,
-            description=description,
+            name=_text("name", name),
+            description=_text("description", description, empty=True),
             reward=_text("reward", reward),
         )
 
@@ -259,10 +263,10 @@ def _function(simulate: Simulate | None) -> Simulate | None:
     )
 
 
-def _text(what: str, given: object) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise InputError(f"got {what}={given!r}; expected a text that is not empty.")
-    return given
+def _text(what: str, given: object, *, empty: bool = False) -> str:
+    if not isinstance(given, str) or not (empty or given.strip()):
+        raise InputError(f"got {what}={given!r}; expected a text{'' if empty else ' that is not empty'}.")
+    return unicode(what, given)
 
 
 def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:

@@ -5,12 +5,14 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from argbest.checks import entries, is_whole, whole
+from argbest.checks import affordable, entries, is_whole, whole
 from argbest.core import two_stage
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 
 Pair = tuple[int, int]
+_MOST = 10**7  # pairs of a design
+_DESIGN = "replications of the initial design"
 _LEAST = 2  # replications from which a variance can be estimated
 
 
@@ -32,6 +34,7 @@ class EveryPair:
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
         """Return all pairs once, then all again, as often as asked."""
+        affordable(_DESIGN, problem.n_alternatives * problem.n_contexts * self.replications, _MOST)
         once = [(k, c) for k in range(problem.n_alternatives) for c in range(problem.n_contexts)]
         return once * self.replications
 
@@ -53,6 +56,7 @@ class RandomContexts:
                 f"RandomContexts asks for {self.number} of {problem.n_contexts} contexts, none twice; "
                 "ask for fewer, or set replace=True."
             )
+        affordable(_DESIGN, problem.n_alternatives * self.number, _MOST)
         drawn = [
             generator.choice(problem.n_contexts, self.number, replace=self.replace)
             for _ in range(problem.n_alternatives)
@@ -75,6 +79,7 @@ class ExtremeContexts:
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
         """Return all alternatives at all extreme contexts once, then again, as often as asked."""
         extremes = _extremes(problem)
+        affordable(_DESIGN, problem.n_alternatives * len(extremes) * self.replications, _MOST)
         return [(k, c) for k in range(problem.n_alternatives) for c in extremes] * self.replications
 
 

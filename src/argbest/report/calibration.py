@@ -26,7 +26,7 @@ def calibration(results: object, *, bins: int = 6) -> pd.DataFrame:
     a mean of clusters, √(m/(m − 1) Σ_r (Σ_{i in r} (y_i − ȳ))²)/n with m macro-replications and n looks.
     NaN where a bin holds a single one.
     """
-    bins = whole("bins", bins, at_least=1)
+    bins = whole("bins", bins, at_least=1, at_most=10**4)
     runs = results.runs if isinstance(results, Results) else results
     if not isinstance(runs, pd.DataFrame) or not set(_NEEDED) <= set(runs.columns):
         raise InputError(

@@ -59,7 +59,7 @@ def profiles(
     leading, level = whole("leading", leading, at_least=1), finite("level", level, above=0, below=1)
     problem = study.problem
     name, here = _coordinate(problem, coordinate), _here(study, context)
-    at, joined, frame = _believed(study, name, here, whole("points", points, at_least=2))
+    at, joined, frame = _believed(study, name, here, whole("points", points, at_least=2, at_most=10**5))
     mean, sd, p_best = (
         frame[column].to_numpy(float).reshape(problem.n_alternatives, len(at))
         for column in ("mean", "sd", "p_best")

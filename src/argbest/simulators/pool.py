@@ -38,7 +38,7 @@ class SimulationPool(Executor):
     """
 
     def __init__(self, workers: int, *, timeout: float | None = None, context: str = "spawn") -> None:
-        self.workers = whole("workers", workers, at_least=1)
+        self.workers = whole("workers", workers, at_least=1, at_most=10**4)
         limit = None if timeout is None else finite("timeout", timeout, above=0.0)
         one_of("start method", context, multiprocessing.get_all_start_methods())
         check_guarded()

@@ -215,7 +215,7 @@ def _wanted(names: Names, columns: dict[str, _Column], bins: Bins) -> dict[str, 
             raise unknown_name(f"{names.kind} column with bins", short, columns)
         if not columns[short].numeric:
             raise InputError(f"bins for {short!r}, which holds no numbers. Bins need numbers; leave it out.")
-        whole(f"bins of {short!r}", n, at_least=2)
+        whole(f"bins of {short!r}", n, at_least=2, at_most=10**5)
     return {short: n for short, n in asked.items() if len(columns[short].values) > n}
 
 

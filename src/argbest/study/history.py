@@ -55,7 +55,7 @@ def history(
     model is fitted at every checkpoint, going on from the one before; the last row is ``today``. Pairs
     ``ruled_out`` today never had a value, so they are out all along.
     """
-    whole("points", points, at_least=1)
+    whole("points", points, at_least=1, at_most=10**4)
     rows, params = [], None
     looks = checkpoints(problem.shape, records, points, ruled_out)
     for n in looks[:-1].tolist():

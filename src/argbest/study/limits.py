@@ -45,12 +45,12 @@ class Means:
 
     def __post_init__(self) -> None:
         if self.workers is not None:
-            whole("workers", self.workers, at_least=1)
+            whole("workers", self.workers, at_least=1, at_most=10**4)
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise InputError(
                 f"executor={self.executor!r} has no `submit`; give a concurrent.futures.Executor."
             )
-        whole("batch", self.batch, at_least=1)
+        whole("batch", self.batch, at_least=1, at_most=10**7)
         if self.timeout is not None:
             finite("timeout", self.timeout, above=0)
         one_of("on_failure", self.on_failure, ("raise", "record"))

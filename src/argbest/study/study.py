@@ -182,7 +182,7 @@ class Study:
         With ``context`` all of them lie in that context. Trials under way are taken into account; those
         given back come first.
         """
-        n = whole("n", n, at_least=1)
+        n = whole("n", n, at_least=1, at_most=10**7)
         only = None if context is None else self.problem.contexts.index(context)
         return self._journal.ask(n, worker=BY_HAND, only=only)
 

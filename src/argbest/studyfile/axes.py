@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.checks import finite
+from argbest.checks import affordable, finite
 from argbest.core.arrays import Array
 from argbest.csv_files import unguarded
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Kind
 from argbest.studyfile.sections import table, text, within
 
+_MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
 
 
@@ -108,6 +109,7 @@ def _crossed(given: object) -> list[dict[str, Any]]:
     for name, values in given.items():
         if not isinstance(values, list) or not values:
             raise InputError(f"grid.{name} must be a list of values, got {values!r}.")
+    affordable("the grid has rows", math.prod(map(len, given.values())), _MOST_ROWS)
     return [dict(zip(given, row, strict=True)) for row in itertools.product(*given.values())]
 
 
