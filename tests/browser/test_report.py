@@ -264,6 +264,19 @@ def test_hostile_labels_are_only_text(open_page: Open, tmp_path: Path) -> None:
     assert page.heard == []
 
 
+def test_what_misleads_a_reader_is_shown_as_an_escape(open_page: Open, tmp_path: Path) -> None:
+    names = ["pay \u202e01\u2069", "'=\x1b[2J"]
+    study = told(Problem(names, [1, 2], name="\u202eplan\x1b"), np.array([[1.0, 1.0], [9.0, 9.0]]))
+    study.fail(study.ask(1)[0], "no\r\x9bvalue")
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    assert page.title() == page.locator("h1").inner_text() == r"\u202eplan\x1b"
+    assert r"'=\x1b[2J" in page.locator("#answer").inner_text()
+    assert set(column(page, "decisions", 2)) == {r"'=\x1b[2J"}
+    assert r"no\r\x9bvalue" in page.locator("#failures").inner_text()
+    assert set(saved(page, "decisions")["selected"]) == {"''=\x1b[2J"}
+    assert page.heard == []
+
+
 # Redraw all charts, and gather the horizontal texts of each: what, and where from left to right and from
 # top to bottom, in pixels of a canvas that is so wide.
 TEXTS = """async () => {
