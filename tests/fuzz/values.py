@@ -133,7 +133,7 @@ def _objects() -> list[Callable[[], Any]]:
         lambda: lambda: 0.0,
         lambda: lambda *_: 1.0,
         lambda: lambda *_: "x",
-        lambda: lambda *_: 1 / 0,
+        lambda: lambda *_: float("nan"),
         lambda: pd.Timestamp("2020"),
         lambda: pd.Interval(0, 1),
         lambda: Path("x"),

@@ -112,6 +112,10 @@ def test_the_top_of_the_file(text: str | bytes, message: str, tmp_path: Path) ->
         ),
         ("[alternatives]\nfile = 'good.csv'\ncolumns = 'servers'", "columns must be a list of names"),
         (
+            "[alternatives]\nfile = 'good.csv'\ncolumns = [['servers']]",
+            r"unknown column \['servers'\]; known are",
+        ),
+        (
             "[alternatives]\nfile = 'good.csv'\nlabel = 'plans'",
             "unknown column 'plans'; known are plan, servers",
         ),

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.checks import affordable, finite
+from argbest.checks import affordable, finite, one_of
 from argbest.core.arrays import Array
 from argbest.csv_files import unguarded
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
 from argbest.studyfile.sections import table, text, within
 
@@ -163,8 +163,7 @@ def _selected(frame: pd.DataFrame, options: Mapping[str, Any]) -> tuple[object, 
     if not isinstance(names, list):
         raise InputError(f"columns must be a list of names, got {names!r}.")
     for name in (*names, *roles, *([] if label is None else [label])):
-        if name not in frame.columns:
-            raise unknown_name("column", name, [str(column) for column in frame.columns])
+        one_of("column", name, frame.columns)
     if isinstance(weights, str):
         weights = frame[weights].tolist()
     if not names and label is not None:
