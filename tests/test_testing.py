@@ -1,6 +1,7 @@
 """The conformance suites accept what ships and catch what is broken."""
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,19 @@ class Overconfident:
 
     def predict(self, tally: Tally, setting: Setting, params: Any, separation: Any) -> BlockBelief:
         return self.inner.predict(tally, setting, params, separation)
+
+
+class Undeclared(GP):
+    """A model whose belief is no dataclass, so that nothing can be ruled out in it."""
+
+    def posterior(self, *given: Any, **named: Any) -> Any:
+        belief = super().posterior(*given, **named)
+        return SimpleNamespace(mean=belief.mean, var=belief.var, noise=belief.noise)
+
+
+def test_the_suite_catches_a_belief_in_which_nothing_can_be_ruled_out() -> None:
+    with pytest.raises(AssertionError, match="a belief must be a dataclass with the field mean"):
+        testing.assert_valid_model(Undeclared())
 
 
 def test_the_suite_catches_a_broken_model() -> None:

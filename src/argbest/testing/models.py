@@ -1,5 +1,6 @@
 """The conformance suite for models."""
 
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
     model.check(shape, setting)
     params = model.fit(tally, setting)
     belief = model.posterior(tally, setting, params)
+    assert is_dataclass(belief), "a belief must be a dataclass with the field mean, for pairs to be ruled out"
     for name in ("mean", "var", "noise"):
         values = getattr(belief, name)
         assert values.shape == full, f"belief.{name} has shape {values.shape}, expected {full}"
