@@ -128,6 +128,10 @@ class DenseBelief:
     def cov_with(self, decision: Decision) -> Array:
         return self.cov[:, self._flat(decision)].reshape(self.mean.shape)
 
+    def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
+        rows = self.cov[alternative * self.mean.shape[1] + context]
+        return np.asarray(rows.reshape(-1, *self.mean.shape))
+
     def difference_var(self, reference: IntArray) -> Array:
         out = np.empty_like(self.mean)
         n_contexts = self.mean.shape[1]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from argbest.checks import one_of
 from argbest.errors import InputError
+from argbest.models.additive_gp import AdditiveGP
 from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
@@ -81,6 +82,7 @@ class ProblemEntry(NamedTuple):
 
 
 MODELS: dict[str, Callable[[], Model[Any]]] = {
+    "additive-gp": AdditiveGP,
     "gp": GP,
     "gp-pair-noise": lambda: GP(noise="pair"),
     "pooled-gp": lambda: GP(pooled=("lengthscale", "scale"), noise="pooled"),

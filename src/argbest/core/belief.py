@@ -40,6 +40,9 @@ class Belief(Protocol):
     def cov_with(self, decision: Decision) -> Array:
         """Return the covariance of every cell with the decided one: what a sample there teaches."""
 
+    def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_reference(c)(c) − f_k(c)) for all k and c; ``reference`` is [..., context]."""
 
@@ -83,7 +86,19 @@ def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Bel
     return belief.update(decision, at(belief.mean, decision), n)
 
 
-class _IndependentAlternatives:
+class OneCellAtATime:
+    """Covariances of many cells for beliefs that know no quicker way."""
+
+    def cov_rows(self: Belief, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+        each = [
+            self.cov_with(Decision(alternative[..., i], context[..., i]))
+            for i in range(alternative.shape[-1])
+        ]
+        return np.stack(each, axis=-3)
+
+
+class _IndependentAlternatives(OneCellAtATime):
     """What follows from means and variances alone when alternatives are independent."""
 
     def difference_var(self: Belief, reference: IntArray) -> Array:

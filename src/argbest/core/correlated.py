@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import of_selected, square_root
+from argbest.core.belief import OneCellAtATime, of_selected, square_root
 from argbest.core.even_grid import kept_first
 from argbest.core.normal import loss as normal_loss
 
@@ -18,7 +18,7 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
 
-class CorrelatedAlternatives(ABC):
+class CorrelatedAlternatives(OneCellAtATime, ABC):
     """Probabilities and losses of alternatives that covary; a belief adds its means and covariances."""
 
     mean: Array  # [..., alternative, context]
@@ -28,8 +28,11 @@ class CorrelatedAlternatives(ABC):
         """Return Var(f_reference(c)(c) − f_k(c)) for all k and c; ``reference`` is [..., context]."""
 
     @abstractmethod
-    def _covariances(self, study: IntArray, context: IntArray) -> Array:
-        """Return Cov(f_k(c), f_j(c)) [row, k, j] of the listed contexts; studies are counted flat."""
+    def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
+        """Return Cov(f_k(c), f_j(c)) of the listed alternatives [row, m] in the listed contexts, [row, m, m].
+
+        Studies are counted flat.
+        """
 
     @property
     def own_cov(self) -> None:
@@ -114,12 +117,15 @@ class CorrelatedAlternatives(ABC):
             for start in range(0, alike.size, step):
                 rows = alike[start : start + step]
                 columns = kept_first(keep[rows])
-                cov = self._covariances(*np.divmod(rows, c))
-                root = square_root(
-                    cov[np.arange(rows.size)[:, None, None], columns[:, :, None], columns[:, None, :]]
-                )
+                root = square_root(self._covariances_among(*np.divmod(rows, c), columns))
                 centre = np.take_along_axis(mean[rows], columns, axis=1)
                 yield rows, columns, centre[:, None, :] + _normals(int(size)) @ np.swapaxes(root, -1, -2)
+
+
+def gathered(cov: Array, columns: IntArray) -> Array:
+    """Return the listed rows and columns [row, m] of the covariances [row, k, k], [row, m, m]."""
+    picked: Array = cov[np.arange(len(cov))[:, None, None], columns[:, :, None], columns[:, None, :]]
+    return picked
 
 
 def weight_of(n: Array, var: Array, noise: Array) -> Array:

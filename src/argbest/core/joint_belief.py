@@ -10,7 +10,7 @@ import numpy as np
 from argbest.core import conditioning
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.belief import of_selected
-from argbest.core.correlated import CorrelatedAlternatives, weight_of
+from argbest.core.correlated import CorrelatedAlternatives, gathered, weight_of
 from argbest.core.decision import Decision, at, cell, of_each_context
 from argbest.core.tally import Tally
 
@@ -67,11 +67,11 @@ class JointBelief(CorrelatedAlternatives):
         draws: Array = self.mean + np.moveaxis(deviation, -1, 0).reshape(normals.shape)
         return draws
 
-    def _covariances(self, study: IntArray, context: IntArray) -> Array:
-        """Return the covariance of the alternatives in each listed context, [row, k, j]."""
+    def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
+        """Return the covariance of the listed alternatives in each listed context, [row, m, m]."""
         k, c = self.mean.shape[-2:]
         rows: Array = self.cov.reshape(-1, k, c, k, c)[study, :, context, :, context]
-        return rows
+        return gathered(rows, columns)
 
 
 def condition(relation: Array, nearness: Array, constant: Array, noise: Array, tally: Tally) -> JointBelief:

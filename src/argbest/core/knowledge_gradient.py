@@ -11,7 +11,7 @@ import numpy as np
 
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
-from argbest.core.decision import Decision, of_each_context
+from argbest.core.decision import of_each_context
 from argbest.core.normal import log_loss
 
 _FARTHEST = 1e150  # of a gap over a slope: its square is still a number
@@ -144,7 +144,5 @@ def beside(values: Array, cov: Array) -> Array:
 def columns(belief: Belief, alternative: int) -> Array:
     """Return Cov(f_k(c), f_j(c′)) for one alternative k, [..., context, alternative, context′]."""
     lead, n_contexts = belief.mean.shape[:-2], belief.mean.shape[-1]
-    each = [
-        belief.cov_with(Decision(np.full(lead, alternative), np.full(lead, c))) for c in range(n_contexts)
-    ]
-    return np.stack(each, axis=-3)
+    context = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
+    return belief.cov_rows(np.full(context.shape, alternative), context)

@@ -37,21 +37,27 @@ def _starts(d: int, *points: tuple[float, float, float]) -> Array:
     return np.log([[length] * d + [scale, noise] for length, scale, noise in points])
 
 
-def _rule(family: float, a: float, b: float, bounds: tuple[float, float]) -> list[float]:
+def rule(family: float, a: float, b: float, bounds: tuple[float, float]) -> list[float]:
+    """Return one row of the rules."""
     return [family, a, b, float(np.log(bounds[0])), float(np.log(bounds[1]))]
+
+
+def fixed(value: float) -> list[float]:
+    """Return the rule that holds a parameter at this value."""
+    return rule(FLAT, 0.0, 0.0, (value, value))
 
 
 # Of models fitted to a whole study: the paper's priors on lengths and noise, and a weak exponential one on
 # scales, which only keeps a scale that the data do not need from wandering.
-STUDY_LENGTH = _rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)
-STUDY_SCALE = _rule(GAMMA, 1.0, 0.1, SCALE_RANGE)
-STUDY_NOISE = _rule(GAMMA, 1.1, 0.05, NOISE_RANGE)
+STUDY_LENGTH = rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)
+STUDY_SCALE = rule(GAMMA, 1.0, 0.1, SCALE_RANGE)
+STUDY_NOISE = rule(GAMMA, 1.1, 0.05, NOISE_RANGE)
 
 
 def _paper(d: int) -> Hyperprior:
     """Return the 2021 BoTorch defaults with which the paper's experiments were run."""
-    rules = [_rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d
-    rules += [_rule(GAMMA, 2.0, 0.15, SCALE_RANGE), _rule(GAMMA, 1.1, 0.05, NOISE_RANGE)]
+    rules = [rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d
+    rules += [rule(GAMMA, 2.0, 0.15, SCALE_RANGE), rule(GAMMA, 1.1, 0.05, NOISE_RANGE)]
     softplus_of_zero = float(np.log(2.0))
     return Hyperprior(np.array(rules), _starts(d, (softplus_of_zero, softplus_of_zero, 2.0), SMOOTH, CLOSE))
 
@@ -59,15 +65,15 @@ def _paper(d: int) -> Hyperprior:
 def _modern(d: int) -> Hyperprior:
     """Return the dimension-scaled LogNormal priors of BoTorch 0.12 and later; the scale is fixed at 1."""
     location = float(np.sqrt(2.0) + 0.5 * np.log(d))
-    rules = [_rule(LOGNORMAL, location, np.sqrt(3.0), (0.025, LENGTH_RANGE[1]))] * d
-    rules += [_rule(FLAT, 0.0, 0.0, (1.0, 1.0)), _rule(LOGNORMAL, -4.0, 1.0, NOISE_RANGE)]
+    rules = [rule(LOGNORMAL, location, np.sqrt(3.0), (0.025, LENGTH_RANGE[1]))] * d
+    rules += [rule(FLAT, 0.0, 0.0, (1.0, 1.0)), rule(LOGNORMAL, -4.0, 1.0, NOISE_RANGE)]
     return Hyperprior(np.array(rules), _starts(d, (np.exp(location - 3.0), 1.0, np.exp(-5.0)), SMOOTH, CLOSE))
 
 
 def _none(d: int) -> Hyperprior:
     """Return flat priors: pure maximum likelihood inside wide bounds."""
-    rules = [_rule(FLAT, 0.0, 0.0, LENGTH_RANGE)] * d
-    rules += [_rule(FLAT, 0.0, 0.0, SCALE_RANGE), _rule(FLAT, 0.0, 0.0, NOISE_RANGE)]
+    rules = [rule(FLAT, 0.0, 0.0, LENGTH_RANGE)] * d
+    rules += [rule(FLAT, 0.0, 0.0, SCALE_RANGE), rule(FLAT, 0.0, 0.0, NOISE_RANGE)]
     return Hyperprior(np.array(rules), _starts(d, (0.5, 1.0, 0.1), SMOOTH, CLOSE))
 
 
@@ -84,6 +90,6 @@ def hyperprior(name: str, d: int) -> Hyperprior:
 def with_known_noise(prior: Hyperprior) -> Hyperprior:
     """Return the prior with the noise factor fixed at 1: the noise variances given are then exact."""
     rules, starts = prior.rules.copy(), prior.starts.copy()
-    rules[-1] = _rule(FLAT, 0.0, 0.0, (1.0, 1.0))
+    rules[-1] = fixed(1.0)
     starts[:, -1] = 0.0
     return Hyperprior(rules, starts)

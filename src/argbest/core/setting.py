@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray
+from argbest.core.coordinates import Coordinates
 from argbest.errors import InputError
 
 
@@ -18,6 +19,7 @@ class Setting:
     alternative_separation: Array | None = None  # [coordinate, alternative, alternative]; None: mere names
     cost: Array | None = None  # [alternative, context]: of a replication, above 0, in any unit; None: alike
     excluded: BoolArray | None = None  # [alternative, context]: set aside, never to be simulated; None: none
+    alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates
 
     def candidates(self, shape: tuple[int, ...]) -> BoolArray:
         """Return which pairs may be simulated now, [..., alternative, context] as ``shape`` says."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.belief import of_selected
-from argbest.core.correlated import CorrelatedAlternatives, weight_of
+from argbest.core.correlated import CorrelatedAlternatives, gathered, weight_of
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
@@ -113,14 +113,14 @@ class TrendBelief(CorrelatedAlternatives):
         column[self._block(decision)] += self.own[(*self._block(decision), decision.context)]
         return column
 
-    def _covariances(self, study: IntArray, context: IntArray) -> Array:
-        """Return T S_g Tᵀ + diag R of the alternatives in each listed context, [row, k, j]."""
+    def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
+        """Return T S_g Tᵀ + diag R of the listed alternatives in each listed context, [row, m, m]."""
         k, c, latent = self.loading.shape[-3:]
         rows = self.loading.reshape(-1, k, c, latent)[study, :, context, :]
         cov: Array = rows @ self.trend.reshape(-1, latent, latent)[study] @ np.swapaxes(rows, -1, -2)
         own = np.einsum("...kcc->...kc", self.own).reshape(-1, k, c)
         np.einsum("rkk->rk", cov)[...] += own[study, :, context]
-        return cov
+        return gathered(cov, columns)
 
 
 def condition(trend: Array, deviation: Array, constant: Array, noise: Array, tally: Tally) -> TrendBelief:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from argbest.checks import affordable, entries, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.coordinates import Coordinates
 from argbest.errors import InputError, unknown_name
 
 Kind: TypeAlias = Literal["alternative", "context"]
@@ -166,6 +167,14 @@ class Axis:
             )
         return scaled
 
+    def located(self, bounds: Bounds) -> Coordinates | None:
+        """Return where the entries lie, None where a single column of distinct texts merely names them."""
+        columns = self.coordinates
+        if len(columns) == 1 and not bounds:
+            return None
+        points = [_placed(values, bounds.get(name)) for name, values in columns.items()]
+        return Coordinates(np.column_stack(points), np.array([name not in bounds for name in columns]))
+
     def outside(self, rows: "Axis", bounds: Bounds) -> BoolArray:
         """Return [row] whether a row lies out of the bounds, or in a text column has a value never seen."""
         out = np.zeros(len(rows), bool)
@@ -207,6 +216,15 @@ class Axis:
         """How an entry is to be given, for error messages."""
         sorts = ", ".join(f"{name!r} ({_sort(values[0])})" for name, values in self.coordinates.items())
         return f"rows with the columns {sorts}" if self.columns else f"labels of {sorts}"
+
+
+def _placed(values: tuple[Label, ...], bounds: tuple[float, float] | None) -> Array:
+    """Return a column's numbers over their range, 0 without a range; categories by their number."""
+    if bounds is None:
+        numbers = {value: float(i) for i, value in enumerate(dict.fromkeys(values))}
+        return np.array([numbers[value] for value in values])
+    lo, hi = bounds
+    return (np.array(values, float) - lo) / (hi - lo) if hi > lo else np.zeros(len(values))
 
 
 def _of_frame(kind: Kind, frame: Any) -> _Raw:

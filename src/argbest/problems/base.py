@@ -112,6 +112,7 @@ class Problem:
             separation=self.contexts.separation(self.bounds),
             allowed=np.ones(self.n_contexts, bool),
             alternative_separation=self.alternatives.separation(known) if known else None,
+            alternatives=self.alternatives.located(known),
         )
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
+from argbest.core.coordinates import Coordinates
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -22,7 +23,10 @@ def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) ->
     weights = np.full(shape[1], 1 / shape[1])
     place = np.linspace(0.0, 1.0, shape[0])
     between = (place[:, None] - place)[None] ** 2
-    setting = Setting(weights, (x[:, None] - x)[None] ** 2, np.ones(shape[1], bool), between)
+    located = Coordinates(place[:, None], np.zeros(1, bool))
+    setting = Setting(
+        weights, (x[:, None] - x)[None] ** 2, np.ones(shape[1], bool), between, alternatives=located
+    )
     model.check(shape, setting)
     params = model.fit(tally, setting)
     belief = model.posterior(tally, setting, params)

@@ -1,0 +1,79 @@
+"""The prior covariance of the additive GP, by formula: only the rows that are asked for are worked out."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from argbest.core import kernels
+from argbest.core.arrays import Array, IntArray
+from argbest.core.coordinates import Coordinates
+from argbest.core.decision import leading
+
+
+@dataclass(frozen=True)
+class AdditivePrior:
+    """k((k, c), (j, c′)) = g(c, c′) + κ_A(k, j) (offset + joint κ_C(c, c′)) + 1{k = j} own κ_C(c, c′)."""
+
+    kernel: str
+    alternatives: Coordinates | None  # None: names, κ_A(k, j) = 1{k = j}
+    alternative_lengthscale: Array  # [..., coordinate]
+    trend: Array  # [..., context, context′]: the trend's covariance g
+    nearness: Array  # [..., context, context′]: κ_C
+    offset: Array  # [...]
+    joint: Array  # [...]
+    own: Array  # [...]
+
+    @property
+    def variance(self) -> Array:
+        """The prior variance of every reward, the constant apart, [...]."""
+        total: Array = self.trend[..., 0, 0] + self.offset + self.joint + self.own
+        return total
+
+    def alone(self, n_points: int) -> "AdditivePrior":
+        """Return the prior of single contexts, n_points of them on a new first axis."""
+        lead = (n_points, *self.own.shape)
+        return AdditivePrior(
+            self.kernel,
+            self.alternatives,
+            np.broadcast_to(self.alternative_lengthscale, (n_points, *self.alternative_lengthscale.shape)),
+            trend=np.broadcast_to(self.trend[..., :1, :1], (*lead, 1, 1)),
+            nearness=np.ones((*lead, 1, 1)),
+            offset=np.broadcast_to(self.offset, lead),
+            joint=np.broadcast_to(self.joint, lead),
+            own=np.broadcast_to(self.own, lead),
+        )
+
+    def study(self, index: tuple[int, ...]) -> "AdditivePrior":
+        """Return the prior of one of several studies."""
+        names = ("alternative_lengthscale", "trend", "nearness", "offset", "joint", "own")
+        return replace(self, **{name: getattr(self, name)[index] for name in names})
+
+    def relation(self, alternative: IntArray, n_alternatives: int) -> Array:
+        """Return κ_A of the listed alternatives [..., m] with all, [..., m, alternative]."""
+        if self.alternatives is None:
+            same: Array = (alternative[..., None] == np.arange(n_alternatives)).astype(float)
+            return same
+        squares = self.alternatives.separation(self.alternatives.points[alternative])
+        lengths = np.moveaxis(self.alternative_lengthscale, -1, 0)[..., None, None]
+        correlation, _ = kernels.KERNELS[self.kernel]
+        related: Array = correlation(np.sum(squares / lengths**2, axis=0))
+        return related
+
+    def rows(self, alternative: IntArray, context: IntArray, n_alternatives: int) -> Array:
+        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context′]."""
+        related = self.relation(alternative, n_alternatives)
+        trend = np.take_along_axis(self.trend, context[..., None], axis=-2)
+        near = np.take_along_axis(self.nearness, context[..., None], axis=-2)
+        shared = self.offset[..., None, None] + self.joint[..., None, None] * near
+        out = trend[..., None, :] + related[..., None] * shared[..., None, :]
+        where = (*leading(alternative.shape), alternative)
+        out[where] += self.own[..., None, None] * near
+        return np.asarray(out)
+
+    def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:
+        """Return the prior Var(f_b(c) − f_k(c)), [..., alternative, context]; the trend takes no part."""
+        related = np.swapaxes(self.relation(reference, n_alternatives), -1, -2)
+        apart = 1.0 - related
+        same = reference[..., None, :] == np.arange(n_alternatives)[:, None]
+        shared, own = (self.offset + self.joint)[..., None, None], self.own[..., None, None]
+        return np.asarray(2.0 * (shared * apart + own * ~same))

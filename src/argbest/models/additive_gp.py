@@ -1,0 +1,210 @@
+"""The additive Gaussian process: one model for alternatives with or without coordinates."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from argbest.core import additive_belief, kernels, scaling
+from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError, unknown_name
+from argbest.models.options import STUDY_NOISES, check_kernel, check_noise_shape, checked_noise, noise_table
+from argbest.models.refitting import check_fit, scattered, starts, study_changed
+
+if TYPE_CHECKING:
+    from argbest.core.fitting import Fit
+
+PARTS = ("trend", "offset", "joint", "own")
+FIRST_STEPS = 25  # of every start; only the best goes on
+
+# Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
+_LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
+_SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
+_NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
+_ABSENT = 1e-300  # the scale of a part that is left out
+
+# Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; noise. In turn: a bit of
+# everything, mostly trend, mostly joint, mostly own.
+_STARTS = (
+    (0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.1, 0.3),
+    (1.0, 1.0, 0.5, 1.0, 0.05, 0.1, 0.01, 0.01),
+    (0.7, 0.7, 0.7, 0.05, 0.05, 1.0, 0.01, 0.01),
+    (0.5, 0.3, 0.3, 0.05, 0.3, 0.01, 1.0, 0.01),
+)
+
+
+@dataclass(frozen=True)
+class AdditiveGPParams:
+    """Hyper-parameters of a study, in the units of the rewards; leading axes [...]."""
+
+    trend_lengthscale: Array  # [..., coordinate of contexts], scaled by their bounds
+    alternative_lengthscale: Array  # [..., coordinate of alternatives]
+    lengthscale: Array  # [..., coordinate of contexts]: of joint and own part
+    trend: Array  # [...]: prior variance of what all alternatives have in common
+    offset: Array  # [...]: of an alternative's level
+    joint: Array  # [...]: of what alternatives near each other have in common, context by context
+    own: Array  # [...]: of what an alternative has of its own, context by context
+    noise: Array  # [..., alternative, context]: variance of one observation
+    constant: Array  # [...]: estimate of the constant
+    theta: Array  # [..., parameter]: where the search ended, on standardised outcomes
+    shift: Array  # [...]: of the standardisation
+    spread: Array  # [...]: of the standardisation
+    fitted: IntArray  # [..., alternative, context]: observations at the last fit
+    searched: IntArray  # [...]: observations at the last full search
+    status: IntArray  # [...]: how the search ended
+    changed: BoolArray  # [...]: whether the last fit was of this study
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveGP:
+    """f_k(c) = m + trend(c) + offset_k + joint(k, c) + own_k(c), each part a Gaussian process, normal noise.
+
+    Trend: common to all alternatives. Offset: an alternative's level. Joint: alternatives near each other
+    behave alike. Own: the rest. Where alternatives are names without coordinates there is no joint part.
+    Scales are learned, and a part that the data do not support vanishes; ``parts`` leaves some out
+    beforehand. ``kernel`` is rbf, matern12, matern32 or matern52. ``noise`` is one level per "pair" by
+    shrinkage (`argbest.core.noise`), or "pooled"; ``noise_sd`` is its standard deviation where that is known,
+    a number or a table.
+    """
+
+    parts: tuple[str, ...] = PARTS
+    kernel: str = "matern52"
+    noise: str = "pair"
+    noise_sd: float | Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _checked_parts(self.parts))
+        check_kernel(self.kernel)
+        noise = "pooled" if self.noise == "pair" and self.noise_sd is not None else self.noise
+        object.__setattr__(self, "noise_sd", checked_noise(noise, self.noise_sd, STUDY_NOISES))
+
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
+        """Raise an InputError if no part is left for this table, or the known noise has another shape."""
+        check_noise_shape(self.noise_sd, shape)
+        if not self.active(shape, setting):
+            raise InputError(
+                f"additive-gp got parts={list(self.parts)}; none of them says anything about a table of "
+                f"{shape[0]} alternatives and {shape[1]} contexts like this one. Add 'own'."
+            )
+
+    def active(self, shape: tuple[int, ...], setting: Setting) -> tuple[str, ...]:
+        """Return the parts that can be told apart: with one context, or names, some say the same."""
+        n_alternatives, n_contexts = shape[-2:]
+        names = setting.alternatives is None
+        idle = set()
+        if names:
+            idle.add("joint")  # equals the own part
+        if n_contexts == 1:  # the trend is a constant, the joint part an offset
+            idle |= {"trend", "joint"} | ({"own"} if names and "offset" in self.parts else set())
+        if n_alternatives == 1:  # only one function is there, and a constant
+            idle |= {"trend", "offset", "joint"} if "own" in self.parts else set()
+        return tuple(part for part in self.parts if part not in idle)
+
+    def fit(self, tally: Tally, setting: Setting, params: AdditiveGPParams | None = None) -> AdditiveGPParams:
+        """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
+
+        A study is searched again when it has new data.
+        """
+        from argbest.core import additive  # imports Numba, so not before it is needed
+
+        scale = scaling.standardisation_of_study(tally)
+        chosen = study_changed(tally, scale, params)
+        data = scaling.standardise(tally, scale)[chosen]
+        prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale)
+        points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
+        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
+        found = additive.fit_map(inputs, data, noise[chosen], prior, points, first_steps=FIRST_STEPS)
+        check_fit(found)
+        own = scaling.Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
+        fresh = _in_units(found, data.count, searched, noise[chosen], own, len(setting.separation))
+        kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
+        return scattered(fresh, chosen, kept)
+
+    def posterior(
+        self,
+        tally: Tally,
+        setting: Setting,
+        params: AdditiveGPParams,
+        known: AdditiveBelief | None = None,  # noqa: ARG002
+    ) -> AdditiveBelief:
+        """Return the exact posterior at the contexts."""
+        prior = self._prior(setting, params, setting.separation)
+        return additive_belief.condition(prior, Data(tally, params.noise, params.shift))
+
+    def predict(
+        self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array
+    ) -> AdditiveBelief:
+        """Return the exact posterior at new contexts, correlated across alternatives."""
+        prior = self._prior(setting, params, setting.separation)
+        cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
+        return additive_belief.predict(prior, cross, Data(tally, params.noise, params.shift))
+
+    def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
+        lone = np.ones(params.own.shape)
+        return AdditivePrior(
+            kernel=self.kernel,
+            alternatives=setting.alternatives,
+            alternative_lengthscale=params.alternative_lengthscale,
+            trend=kernels.covariance(self.kernel, separation, params.trend_lengthscale, params.trend),
+            nearness=kernels.covariance(self.kernel, separation, params.lengthscale, lone),
+            offset=params.offset,
+            joint=params.joint,
+            own=params.own,
+        )
+
+    def _hyperprior(self, shape: tuple[int, ...], setting: Setting) -> Hyperprior:
+        """Return the prior of all parameters; those of parts left out are held fixed."""
+        d = len(setting.separation)
+        a = 1 if setting.alternatives is None else setting.alternatives.dimension
+        parts = self.active(shape, setting)
+        near = "joint" in parts or "own" in parts
+        related = setting.alternatives is not None and ("offset" in parts or "joint" in parts)
+        rules = [_LENGTH if "trend" in parts else fixed(1.0)] * d
+        rules += [_LENGTH if related else fixed(1.0)] * a + [_LENGTH if near else fixed(1.0)] * d
+        rules += [_SCALE if part in parts else fixed(_ABSENT) for part in PARTS] + [_NOISE]
+        points = [[*[tl] * d, *[al] * a, *[cl] * d, *rest] for tl, al, cl, *rest in _STARTS]
+        return Hyperprior(np.array(rules), np.log(points))
+
+
+def _checked_parts(given: object) -> tuple[str, ...]:
+    """Return the parts in their usual order."""
+    named = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not named:
+        raise InputError(f"got parts={given!r}; expected one or more of {', '.join(PARTS)}.")
+    for part in named:
+        if part not in PARTS:
+            raise unknown_name("part", str(part), PARTS)
+    return tuple(part for part in PARTS if part in named)
+
+
+def _in_units(
+    found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: scaling.Scaling, d: int
+) -> AdditiveGPParams:
+    """Return the parameters found on standardised outcomes in the units of the rewards."""
+    value, (shift, spread) = np.exp(found.theta), scale
+    last = value.shape[-1] - len(PARTS) - 1
+    trend, offset, joint, own = (spread**2 * value[..., last + i] for i in range(len(PARTS)))
+    return AdditiveGPParams(
+        trend_lengthscale=value[..., :d],
+        alternative_lengthscale=value[..., d : last - d],
+        lengthscale=value[..., last - d : last],
+        trend=trend,
+        offset=offset,
+        joint=joint,
+        own=own,
+        noise=(spread**2 * value[..., -1])[..., None, None] * noise,
+        constant=shift + spread * found.constant,
+        theta=found.theta,
+        shift=shift,
+        spread=spread,
+        fitted=fitted,
+        searched=searched,
+        status=found.status,
+        changed=np.ones(shift.shape, bool),
+    )

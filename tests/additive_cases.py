@@ -1,0 +1,99 @@
+"""Random studies for tests of the additive GP, and its covariance straight from the definition."""
+
+from typing import NamedTuple
+
+import numpy as np
+import oracles
+
+from argbest.core.additive import Inputs
+from argbest.core.arrays import Array, IntArray
+from argbest.core.coordinates import Coordinates
+from argbest.core.priors import Hyperprior
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally, from_observations
+from argbest.models.additive_gp import AdditiveGP
+
+
+class Scales(NamedTuple):
+    """One point of the parameter space, not in logarithms."""
+
+    trend_lengths: Array
+    alternative_lengths: Array
+    lengths: Array
+    trend: float
+    offset: float
+    joint: float
+    own: float
+    noise: float
+
+    @classmethod
+    def of(cls, theta: Array, d: int) -> "Scales":
+        value = np.exp(theta)
+        last = len(theta) - 5
+        return cls(value[:d], value[d : last - d], value[last - d : last], *value[last:].tolist())
+
+
+class Case(NamedTuple):
+    z: Array | None  # [alternative, 2]: a number and a category; None: names
+    x: Array  # [context, coordinate]
+    shape: tuple[int, int]
+    where: IntArray  # [observation]: flat cell
+    y: Array
+    noise: Array  # [alternative, context]: relative
+
+    @property
+    def tally(self) -> Tally:
+        return from_observations(np.divmod(self.where, self.shape[1]), self.y, self.shape)
+
+    @property
+    def setting(self) -> Setting:
+        c = len(self.x)
+        located = None if self.z is None else Coordinates(self.z, np.array([False, True]))
+        return Setting(np.full(c, 1 / c), squares(self.x), np.ones(c, bool), alternatives=located)
+
+    def inputs(self, kernel: str = "matern52") -> Inputs:
+        return Inputs(kernel, self.setting.alternatives, self.setting.separation)
+
+    def prior(self, **options: object) -> Hyperprior:
+        return AdditiveGP(**options)._hyperprior(self.shape, self.setting)  # type: ignore[arg-type]
+
+    def covariance(self, kernel: str, scales: Scales, points: Array | None = None) -> Array:
+        """The definition, over all cells, or those of other contexts against all cells."""
+        points = self.x if points is None else points
+        trend = oracles.kernel(kernel, points, self.x, scales.trend_lengths, scales.trend)
+        near = oracles.kernel(kernel, points, self.x, scales.lengths, 1.0)
+        same = np.eye(self.shape[0])
+        related = same if self.z is None else self._related(kernel, scales.alternative_lengths)
+        everywhere = np.ones(near.shape)
+        total = np.kron(np.ones_like(same), trend) + scales.offset * np.kron(related, everywhere)
+        total = total + scales.joint * np.kron(related, near) + scales.own * np.kron(same, near)
+        return np.asarray(total, float)
+
+    def _related(self, kernel: str, lengths: Array) -> Array:
+        """A category is a corner of a simplex whose corners are at distance 1."""
+        assert self.z is not None
+        corners = (self.z[:, 1:] == np.unique(self.z[:, 1])) / np.sqrt(2.0)
+        place = np.column_stack([self.z[:, 0], corners])
+        every = np.concatenate([lengths[:1], np.full(corners.shape[1], lengths[1])])
+        return oracles.kernel(kernel, place, place, every, 1.0)
+
+
+def squares(points: Array) -> Array:
+    return np.moveaxis((points[:, None] - points) ** 2, -1, 0).copy()
+
+
+def case(rng: np.random.Generator, *, names: bool = False, most: tuple[int, int] = (6, 8)) -> Case:
+    """Draw a study: a trend, alternatives that resemble their neighbours, some cells unobserved."""
+    k, c = int(rng.integers(3, most[0] + 1)), int(rng.integers(2, most[1] + 1))
+    x = rng.random((c, int(rng.integers(1, 3))))
+    z = np.column_stack([rng.random(k), rng.integers(0, 3, k).astype(float)])
+    where = np.append(np.repeat(np.arange(k * c), rng.integers(0, 4, k * c)), [0, 0, k * c - 1])
+    truth = 2 * np.cos(3 * x[:, 0]) + np.sin(4 * z[:, :1] + 3 * x[:, 0]) + 0.3 * rng.normal(size=(k, c))
+    y = truth.ravel()[where] + 0.3 * rng.normal(size=len(where))
+    y = (y - y.mean()) / y.std(ddof=1)
+    return Case(None if names else z, x, (k, c), where, y, np.exp(rng.normal(0, 0.5, (k, c))))
+
+
+def random_theta(rng: np.random.Generator, prior: Hyperprior) -> Array:
+    theta: Array = prior.starts[rng.integers(len(prior.starts))] + rng.normal(0, 0.7, len(prior.rules))
+    return np.clip(theta, prior.rules[:, 3], prior.rules[:, 4])

@@ -1,0 +1,244 @@
+"""The additive GP as a model: parts that come and go, corners, and what it learns where others fail."""
+
+from dataclasses import replace
+
+import numpy as np
+import oracles
+import pytest
+from additive_cases import Scales, case, squares
+
+from argbest import Problem, Study
+from argbest.core import additive, priors
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array
+from argbest.core.belief import best
+from argbest.core.coordinates import Coordinates
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import ArgbestError, InputError
+from argbest.models.additive_gp import PARTS, AdditiveGP
+from argbest.testing import assert_valid_model
+
+CONTEXTS = np.linspace(0.0, 1.0, 6)[:, None]
+PLACES = np.linspace(0.0, 1.0, 4)[:, None]
+TRUTH = 10.0 + 3.0 * np.sin(5 * CONTEXTS[:, 0] + 2 * PLACES)
+K, C = TRUTH.shape
+
+
+def setting(x: Array = CONTEXTS, z: Array | None = PLACES) -> Setting:
+    located = None if z is None else Coordinates(z, np.zeros(z.shape[1], bool))
+    return Setting(np.full(len(x), 1 / len(x)), squares(x), np.ones(len(x), bool), alternatives=located)
+
+
+def observe(seed: int, truth: Array = TRUTH, per_cell: int = 3, noise: float | Array = 0.5) -> Tally:
+    rng = np.random.default_rng(seed)
+    k, c = np.indices(truth.shape).reshape(2, -1).repeat(per_cell, axis=1)
+    sd = np.broadcast_to(noise, truth.shape)[k, c]
+    return tallies.from_observations((k, c), truth[k, c] + sd * rng.standard_normal(len(k)), truth.shape)
+
+
+def stack(*single: Tally) -> Tally:
+    return Tally(*(np.stack(v) for v in zip(*((t.count, t.mean, t.m2) for t in single), strict=True)))
+
+
+def test_it_is_a_valid_model() -> None:
+    assert_valid_model(AdditiveGP())
+    assert_valid_model(AdditiveGP(kernel="rbf", noise="pooled"), shape=(2, 4))
+    assert_valid_model(AdditiveGP(parts=("own",)))
+
+
+@pytest.mark.parametrize("z", [PLACES, None])
+def test_many_studies_at_once_learn_what_each_learns_alone(z: Array | None) -> None:
+    """Studies that observed different cells: the rows of some are padded."""
+    some = [observe(1), observe(2, per_cell=2), observe(3)]
+    some[1] = Tally(
+        *(np.where(np.indices(TRUTH.shape).sum(axis=0) % 2, v, 0) for v in vars(some[1]).values())
+    )
+    model, where = AdditiveGP(), setting(z=z)
+    tally = stack(*some)
+    learned = model.fit(tally, where)
+    together = model.posterior(tally, where, learned)
+    decision, value = Decision(np.array([0, 1, 2]), np.array([3, 4, 5])), np.array([9.0, 10.0, 11.0])
+    after = together.update(decision, value)
+    for run, single in enumerate(some):
+        params = model.fit(single, where)
+        alone = model.posterior(single, where, params)
+        np.testing.assert_allclose(together.mean[run], alone.mean, rtol=1e-10)
+        np.testing.assert_allclose(together.var[run], alone.var, rtol=1e-8)
+        own = Decision(decision.alternative[run], decision.context[run])
+        grown = alone.update(own, value[run])
+        np.testing.assert_allclose(after.mean[run], grown.mean, rtol=1e-9)
+        chosen = best(alone)
+        np.testing.assert_allclose(
+            together.difference_var(best(together))[run], alone.difference_var(chosen), rtol=1e-7, atol=1e-10
+        )
+        np.testing.assert_allclose(
+            together.best_probability()[run], alone.best_probability(), rtol=1e-6, atol=1e-6
+        )
+
+
+def test_predicting_at_a_known_context_gives_its_belief() -> None:
+    tally, model = stack(observe(2), observe(3)), AdditiveGP()
+    params = model.fit(tally, setting())
+    belief = model.posterior(tally, setting(), params)
+    there = model.predict(tally, setting(), params, setting().separation)
+    assert there.mean.shape == (C, 2, K, 1)
+    np.testing.assert_allclose(np.moveaxis(there.mean[..., 0], 0, -1), belief.mean, rtol=1e-9)
+    np.testing.assert_allclose(np.moveaxis(there.var[..., 0], 0, -1), belief.var, rtol=1e-7)
+    chosen = best(belief)
+    apart = there.difference_var(np.moveaxis(chosen, -1, 0)[..., None])
+    np.testing.assert_allclose(
+        np.moveaxis(apart[..., 0], 0, -1), belief.difference_var(chosen), rtol=1e-6, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        np.moveaxis(there.best_probability()[..., 0], 0, -1), belief.best_probability(), atol=1e-6
+    )
+
+
+def test_with_the_own_part_alone_it_is_a_gp_each_with_common_parameters() -> None:
+    """Against K separate conditionings around the constant estimated from all of them."""
+    one = case(np.random.default_rng(4), names=True)
+    model = AdditiveGP(parts=("own",), noise_sd=0.4)
+    params = model.fit(one.tally, one.setting)
+    belief = model.posterior(one.tally, one.setting, params)
+    near = oracles.kernel("matern52", one.x, one.x, params.lengthscale, float(params.own))
+    above = below = 0.0
+    for k in range(one.shape[0]):
+        seen = np.flatnonzero(one.tally.count[k])
+        noisy = near[np.ix_(seen, seen)] + np.diag(params.noise[k, seen] / one.tally.count[k, seen])
+        precision = np.linalg.inv(noisy)
+        above, below = above + (precision @ one.tally.mean[k, seen]).sum(), below + precision.sum()
+    constant = above / below
+    assert float(params.constant) == pytest.approx(constant, rel=1e-8, abs=1e-8)
+    for k in range(one.shape[0]):
+        seen = np.flatnonzero(one.tally.count[k])
+        noisy = near[np.ix_(seen, seen)] + np.diag(params.noise[k, seen] / one.tally.count[k, seen])
+        mean = constant + near[:, seen] @ np.linalg.solve(noisy, one.tally.mean[k, seen] - constant)
+        np.testing.assert_allclose(belief.mean[k], mean, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("parts", [("own",), ("joint",), ("trend", "own"), ("trend", "offset", "own")])
+def test_parts_left_out_are_not_there(parts: tuple[str, ...]) -> None:
+    """The evidence at the fit is that of the definition without them."""
+    one = case(np.random.default_rng(5))
+    model = AdditiveGP(parts=parts)
+    prior = model._hyperprior(one.shape, one.setting)
+    found = additive.fit_map(one.inputs(), one.tally, one.noise, prior, prior.starts, first_steps=25)
+    scales = Scales.of(found.theta, one.x.shape[1])
+    for name in PARTS:
+        assert (getattr(scales, name) > 1e-5) == (name in parts)
+    flat = priors.Hyperprior(np.where(np.arange(5) == 0, priors.FLAT, prior.rules), prior.starts)
+    value, _, _ = additive.log_evidence(one.inputs(), one.tally, one.noise, flat, found.theta)
+    trend, offset, joint, own = (getattr(scales, name) if name in parts else 0.0 for name in PARTS)
+    kept = scales._replace(trend=trend, offset=offset, joint=joint, own=own)
+    cov = one.covariance("matern52", kept)[np.ix_(one.where, one.where)]
+    noisy = cov + np.diag(scales.noise * one.noise.ravel()[one.where])
+    precision, ones = np.linalg.inv(noisy), np.ones(len(one.y))
+    below = ones @ precision @ ones
+    rest = one.y - ones @ precision @ one.y / below
+    total = (len(one.y) - 1) * np.log(2 * np.pi) + np.linalg.slogdet(noisy)[1] + np.log(below)
+    assert float(value) == pytest.approx(-0.5 * (total + rest @ precision @ rest), rel=1e-9)
+
+
+def test_parts_without_support_in_the_data_vanish() -> None:
+    """Alternatives that differ by levels alone leave nothing to the joint part and to deviations."""
+    rng = np.random.default_rng(6)
+    truth = np.sin(6 * CONTEXTS[:, 0]) + rng.normal(size=(K, 1))
+    params = AdditiveGP().fit(observe(6, truth, per_cell=10, noise=0.1), setting())
+    assert params.trend > 0.1
+    assert params.offset > 0.1
+    assert params.joint + params.own < 0.02 * params.trend
+
+
+@pytest.mark.parametrize(("shape", "names", "active"), [
+    ((4, 6), False, PARTS),
+    ((4, 6), True, ("trend", "offset", "own")),
+    ((4, 1), False, ("offset", "own")),
+    ((4, 1), True, ("offset",)),
+])  # fmt: skip
+def test_parts_that_say_the_same_are_told_apart_by_none(
+    shape: tuple[int, int], names: bool, active: tuple[str, ...]
+) -> None:
+    where = setting(CONTEXTS[: shape[1]], None if names else PLACES)
+    assert AdditiveGP().active(shape, where) == active
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_units_and_origin_do_not_matter(unit: float) -> None:
+    tally = observe(7)
+    moved = Tally(tally.count, unit * (tally.mean + 5.0), unit**2 * tally.m2)
+    model = AdditiveGP()
+    plain = model.posterior(tally, setting(), model.fit(tally, setting()))
+    other = model.posterior(moved, setting(), model.fit(moved, setting()))
+    np.testing.assert_allclose(other.mean / unit - 5.0, plain.mean, rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(other.var) / unit, np.sqrt(plain.var), rtol=1e-3)
+
+
+def test_constant_rewards_give_a_certain_and_finite_answer() -> None:
+    tally = Tally(np.full((K, C), 2), np.full((K, C), 4.0), np.zeros((K, C)))
+    model = AdditiveGP()
+    belief = model.posterior(tally, setting(), model.fit(tally, setting()))
+    np.testing.assert_allclose(belief.mean, 4.0, atol=1e-6)
+    assert np.all(np.isfinite(belief.var))
+
+
+def test_alternatives_that_coincide_are_the_same_to_the_joint_part() -> None:
+    """Two alternatives at one place: what is learned of one is believed of the other."""
+    z = np.array([[0.0], [0.0], [0.5], [1.0]])
+    truth = 3.0 * np.sin(5 * CONTEXTS[:, 0] + 2 * z)
+    tally = observe(8, truth, per_cell=20, noise=0.1)
+    blind = Tally(*(np.where(np.arange(K)[:, None] == 1, 0, v) for v in vars(tally).values()))
+    model = AdditiveGP(parts=("joint", "own"))
+    belief = model.posterior(blind, setting(z=z), model.fit(blind, setting(z=z)))
+    np.testing.assert_allclose(belief.mean[1], truth[0], atol=0.3)
+    assert np.all(blind.count[1] == 0)
+
+
+def test_a_category_is_a_coordinate_too() -> None:
+    """Rewards that depend on the category alone: unseen alternatives follow their category."""
+    z = np.array([[0.1, 0.0], [0.5, 1.0], [0.9, 0.0], [0.3, 1.0], [0.7, 0.0], [0.2, 1.0]])
+    where = replace(setting(), alternatives=Coordinates(z, np.array([False, True])))
+    truth = np.where(z[:, 1:] == 1.0, 2.0, -2.0) * np.ones((6, C))
+    tally = observe(9, truth, per_cell=4, noise=0.2)
+    blind = Tally(*(np.where(np.arange(6)[:, None] == 5, 0, v) for v in vars(tally).values()))
+    model = AdditiveGP()
+    belief = model.posterior(blind, where, model.fit(blind, where))
+    assert np.all(belief.mean[5] > 1.0)
+
+
+@pytest.mark.parametrize("options", [
+    {"parts": ()}, {"parts": ("slope",)}, {"parts": 3},
+    {"kernel": "cubic"}, {"noise": "white"}, {"noise_sd": -1.0},
+])  # fmt: skip
+def test_wrong_options_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(ArgbestError, match="part|kernel|noise"):
+        AdditiveGP(**options)  # type: ignore[arg-type]
+
+
+def test_parts_that_say_nothing_of_the_table_are_refused() -> None:
+    with pytest.raises(InputError, match="none of them says anything"):
+        AdditiveGP(parts=("joint",)).check((4, 6), setting(z=None))
+
+
+def test_a_study_of_mixed_columns_runs_to_its_answer_and_predicts() -> None:
+    """Text, numbers and booleans as alternatives; contexts of two kinds; some cells never simulated."""
+    plans = [
+        {"staff": n, "shift": s, "late": b} for n in (2, 3) for s in ("day", "night") for b in (True, False)
+    ]
+    demands = [{"rate": r, "day": d} for r in (1.0, 2.0, 3.0) for d in ("week", "weekend")]
+
+    def profit(alternative: dict[str, object], context: dict[str, object], seed: int) -> float:
+        level = float(str(alternative["staff"])) * float(str(context["rate"])) - 2.0 * bool(
+            alternative["late"]
+        )
+        return level + float(np.random.default_rng(seed).normal(0, 0.5))
+
+    problem = Problem(plans, demands, profit)
+    design = [(plans[i % 8], demands[i % 6]) for i in range(24)]
+    study = Study(problem, policy="dvr", model="additive-gp", initial=design).run(60)
+    picked = study.selection()
+    assert not picked["p_best"].isna().any()
+    assert (study.allocation()["n"] == 0).any()
+    there = study.predict([{"rate": 2.5, "day": "week"}])
+    assert 0.0 < there["p_best"].iloc[0] <= 1.0
