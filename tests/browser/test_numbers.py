@@ -18,7 +18,10 @@ from argbest.theory import contention
 
 Open = Callable[..., Any]
 PREDICT = "({kit, rows}) => { const p = argbest.predictor(kit); return rows.map((row) => p.at(row)); }"
-MODELS = ["gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp", "linear", "independent"]
+MODELS = [
+    "additive-gp", "gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp",
+    "linear", "independent",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -150,7 +150,12 @@ def test_hyperparameters_of_every_alternative_are_in_the_units_of_the_problem() 
 
 @pytest.mark.parametrize(
     ("model", "rows", "first"),
-    [("shared-gp", 4, "part"), ("joint-gp", 1, "prior mean"), ("linear", 4, "alternative")],
+    [
+        ("additive-gp", 5, "part"),
+        ("shared-gp", 4, "part"),
+        ("joint-gp", 1, "prior mean"),
+        ("linear", 4, "alternative"),
+    ],
 )
 def test_other_models_show_their_hyperparameters_too(model: str, rows: int, first: str) -> None:
     shown = payload(line(model))["hyperparameters"]

@@ -16,7 +16,7 @@ from argbest.study import predicting
 from argbest.study import prediction_kit as kits
 from argbest.study.prediction_kit import prediction_kit
 
-CONDITIONED = ["gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp"]
+CONDITIONED = ["additive-gp", "gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp"]
 
 
 def correlation(kernel: str, r: float) -> float:
@@ -42,6 +42,11 @@ def prior(kit: dict[str, Any], k: int, x: list[Any], j: int, y: list[Any]) -> fl
         if k != j:
             return 0.0
         return float(kit["scale"][k]) * correlation(kernel, distance(kit, kit["lengthscale"][k], x, y))
+    if kit["family"] == "additive":
+        trend = kit["trend"] * correlation(kernel, distance(kit, kit["trend_lengthscale"], x, y))
+        own = correlation(kernel, distance(kit, kit["lengthscale"], x, y))
+        alike = kit["relation"][k][j] * (kit["offset"] + kit["joint"] * own)
+        return float(trend + alike + (k == j) * kit["own"] * own)
     near = float(kit["scale"]) * correlation(kernel, distance(kit, kit["lengthscale"], x, y))
     if kit["family"] == "crossed":
         return float(kit["relation"][k][j]) * near
@@ -53,14 +58,23 @@ def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
     """Mean and covariance of all alternatives at a context, by textbook conditioning on all cell averages."""
     contexts = [list(row) for row in zip(*(column["values"] for column in kit["coordinates"]), strict=True)]
     cells = [(k, c) for k, counts in enumerate(kit["count"]) for c, n in enumerate(counts) if n]
-    constant = np.broadcast_to(np.array(kit["constant"], float), len(kit["count"]))
     gram = np.array([[prior(kit, k, contexts[c], j, contexts[e]) for j, e in cells] for k, c in cells])
     gram += np.diag([kit["noise"][k][c] / kit["count"][k][c] for k, c in cells])
     who = range(len(kit["count"]))
     cross = np.array([[prior(kit, k, at, j, contexts[e]) for j, e in cells] for k in who])
     own = np.array([[prior(kit, k, at, j, at) for j in who] for k in who])
-    surprise = np.array([kit["mean"][k][c] - constant[k] for k, c in cells])
-    return constant + cross @ np.linalg.solve(gram, surprise), own - cross @ np.linalg.solve(gram, cross.T)
+    average, cov = (
+        np.array([kit["mean"][k][c] for k, c in cells]),
+        own - cross @ np.linalg.solve(gram, cross.T),
+    )
+    if kit["family"] == "additive":  # whose constant is integrated
+        ones = np.linalg.solve(gram, np.ones(len(cells)))
+        constant = np.full(len(own), ones @ average / ones.sum())
+        cov += np.outer(1 - cross @ ones, 1 - cross @ ones) / ones.sum()
+    else:
+        constant = np.broadcast_to(np.array(kit["constant"], float), len(own)).copy()
+    surprise = average - np.array([constant[k] for k, _ in cells])
+    return constant + cross @ np.linalg.solve(gram, surprise), cov
 
 
 def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:

@@ -32,14 +32,14 @@ def prediction_kit(study: Study) -> Plain:
     ``coordinates`` describes the contexts: name, kind (number, boolean, text), the values of the simulated
     contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists what cannot
     be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the family: gp,
-    trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
-    hyper-parameters, the last two also Sobol points (`sobol`); linear holds coefficients and their
+    additive, trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
+    hyper-parameters, all but gp also Sobol points (`sobol`); linear holds coefficients and their
     covariance; listed holds ``points`` with the predictions there.
     """
     params = study._learned().params
     make = _FAMILIES.get(f"{type(params).__module__}.{type(params).__name__}")
     own = type(study.model).__module__.startswith("argbest.models.")
-    crowded = make in (_trend, _crossed) and study.problem.n_alternatives > MOST_CORRELATED
+    crowded = make in (_additive, _trend, _crossed) and study.problem.n_alternatives > MOST_CORRELATED
     body = listed(study) if make is None or not own or crowded else make(study, params)
     return {
         "sign": study.problem.sign,
@@ -128,6 +128,20 @@ def _crossed(study: Study, params: Any) -> Plain:
     }
 
 
+def _additive(study: Study, params: Any) -> Plain:
+    names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
+    every = np.arange(study.problem.n_alternatives)
+    related = study._learned().belief.prior.relation(every, len(every))  # type: ignore[attr-defined]
+    return {
+        "family": "additive",
+        "kernel": study.model.kernel,  # type: ignore[attr-defined]
+        **_data(study),
+        **{name: _plain(getattr(params, name)) for name in names},
+        "relation": _plain(related),
+        "sobol": sobol(study.problem.n_alternatives),
+    }
+
+
 def _linear(study: Study, params: Any) -> Plain:
     """Return β and its covariance A diag(v/N) Aᵀ, and the ends (a, b) from which coordinates are counted.
 
@@ -155,6 +169,7 @@ def _linear(study: Study, params: Any) -> Plain:
 
 # By name: a study meets concrete models through the registry alone.
 _FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {
+    "argbest.models.additive_gp.AdditiveGPParams": _additive,
     "argbest.models.gp.GPParams": _gp,
     "argbest.models.shared_gp.SharedGPParams": _trend,
     "argbest.models.crossed.CrossedParams": _crossed,

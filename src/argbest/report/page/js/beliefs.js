@@ -157,6 +157,50 @@
     };
   }
 
+  /** Trend, offset, joint and own part, from the observed cells alone; the constant is integrated. */
+  function additive(kit) {
+    const n = kit.coordinates[0].values.length,
+      cells = [];
+    kit.count.forEach((row, k) => row.forEach((number, c) => number > 0 && cells.push({ k, c })));
+    const m = cells.length,
+      common = priorCovariance(kit, kit.trend_lengthscale, kit.trend),
+      near = priorCovariance(kit, kit.lengthscale, 1);
+    const between = (a, b, trend, nearness) =>
+      trend + kit.relation[a][b] * (kit.offset + kit.joint * nearness) + (a === b ? kit.own * nearness : 0);
+    const prior = new Float64Array(m * m);
+    cells.forEach((one, i) => {
+      cells.forEach((two, j) => {
+        const at = one.c * n + two.c;
+        prior[i * m + j] = between(one.k, two.k, common[at], near[at]);
+      });
+    });
+    const pick = (table) => cells.map(({ k, c }) => table[k][c]);
+    const { root, lower } = bracket(prior, m, pick(kit.count), pick(kit.noise));
+    const level = pick(kit.mean).map((value) => value - kit.shift);
+    const ones = solveLower(lower, m, Float64Array.from(root)),
+      values = solveLower(lower, m, scaled(root, Float64Array.from(level)));
+    const below = dot(ones, ones),
+      constant = dot(ones, values) / below,
+      rest = values.map((value, i) => value - constant * ones[i]);
+    return (context) => {
+      const toTrend = covariances(kit, kit.trend_lengthscale, kit.trend, context),
+        toNear = covariances(kit, kit.lengthscale, 1, context);
+      const halves = kit.relation.map((_, a) => {
+        const toward = cells.map(({ k, c }, i) => root[i] * between(a, k, toTrend[c], toNear[c]));
+        return solveLower(lower, m, Float64Array.from(toward));
+      });
+      const left = halves.map((half) => (1 - dot(half, ones)) / Math.sqrt(below)),
+        size = halves.length,
+        cov = new Float64Array(size * size);
+      for (let a = 0; a < size; a++) {
+        for (let b = 0; b < size; b++) {
+          cov[a * size + b] = between(a, b, kit.trend, 1) - dot(halves[a], halves[b]) + left[a] * left[b];
+        }
+      }
+      return { mean: halves.map((half) => kit.shift + constant + dot(half, rest)), cov };
+    };
+  }
+
   /** A trend g that all share plus deviations: Cov(f_k, f_j) = T_k S_g T_jᵀ + 1{k=j} R_k. */
   function trend(kit) {
     const n = kit.coordinates[0].values.length,
@@ -257,5 +301,5 @@
   }
 
   // Each gives a function of a context: its mean, and sd of independent or cov of correlated alternatives.
-  argbest.beliefs = { gp, linear, crossed, trend, separation };
+  argbest.beliefs = { gp, linear, additive, crossed, trend, separation };
 })((globalThis.argbest = globalThis.argbest || {}));
