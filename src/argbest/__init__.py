@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from argbest.core.certificate import Certificate
     from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
+    from argbest.models.additive_gp import AdditiveGP
     from argbest.models.gp import GP
     from argbest.models.independent import Independent
     from argbest.models.joint_gp import JointGP
@@ -33,6 +34,7 @@ _WHERE = {
     "SimulationError": "errors",
     "StorageError": "errors",
     "TrialError": "errors",
+    "AdditiveGP": "models.additive_gp",
     "GP": "models.gp",
     "Independent": "models.independent",
     "JointGP": "models.joint_gp",
@@ -56,6 +58,7 @@ _WHERE = {
 
 __all__ = [
     "GP",
+    "AdditiveGP",
     "ArgbestError",
     "Certificate",
     "EveryPair",

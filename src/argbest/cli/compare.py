@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
-    "--refit-every", type=click.IntRange(1), default=10, show_default=True, help="Samples between refits."
+    "--refit-every",
+    type=click.IntRange(1),
+    help="Samples between refits.  [default: the model's own schedule]",
 )
 @click.option(
     "--initial",
@@ -66,7 +68,7 @@ def compare(
     macroreps: int,
     seed: int,
     jobs: int,
-    refit_every: int,
+    refit_every: int | None,
     initial: int | None,
     delta: float,
     out: Path | None,
@@ -85,7 +87,7 @@ def compare(
         samples=samples,
         macroreps=macroreps,
         initial=initial,
-        refit_every=refit_every,
+        refit_every="auto" if refit_every is None else refit_every,
         seed=seed,
         weights=weights,
         delta=delta,
@@ -131,17 +133,19 @@ def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
 def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
     """Return names and values of everything that somebody needs to compute it again."""
     from argbest.cli.command_line import command_line
+    from argbest.core import schedule
     from argbest.report.page import versions
 
     begun = results.runs.groupby("contender", sort=False)["n_initial"].first()
     sizes = ", ".join(f"{n:,}" for n in dict.fromkeys(begun.astype(int).tolist()))
+    refits = [schedule.words(each.make()[1], experiment.refit_every) for each in experiment.contenders]
     each = "as the problem has it" if experiment.initial is None else f"{experiment.initial} of every pair"
     return {
         "problem": results.problem,
         "contenders": ", ".join(f"{label} (model {model})" for label, model in results.models.items()),
         "samples": f"{experiment.samples:,} after the initial design",
         "initial design": f"{each}: {sizes} replications",
-        "refit every": f"{experiment.refit_every} samples",
+        "refits": "; ".join(dict.fromkeys(refits)),
         "macro-replications": results.macroreps,
         "weights of contexts": experiment.weights,
         "good within": f"{experiment.delta:g} of the best",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from argbest import streams
+from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
@@ -89,15 +90,16 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     times: list[dict[str, float]] = []
     params: Any = None
     belief: Any = None
-    ticked = 0
+    ticked = fitted = 0
     for i in range(experiment.samples + 1):
-        due = i % experiment.refit_every == 0
+        n = start.n_initial + i
+        due = params is None or schedule.due(model, experiment.refit_every, n, fitted)
         if due or i == checkpoints[len(times)]:
             tick(len(numbers) * (i - ticked))
             ticked = i
         if due:
             with clock.part("refit"):
-                params = model.fit(tally, setting, params)
+                params, fitted = model.fit(tally, setting, params), n
                 belief = model.posterior(tally, setting, params, belief)
         if i == checkpoints[len(times)]:
             with clock.part("certify"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from argbest import registry, streams
 from argbest.checks import entries, indifference_zone, one_of, whole
+from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
@@ -96,7 +97,7 @@ class Experiment:
     samples: int
     macroreps: int = 100
     initial: object = None
-    refit_every: int = 10
+    refit_every: int | str = "auto"
     seed: int = 0
     checkpoint_every: int = 10
     weights: str = "problem"
@@ -110,7 +111,7 @@ class Experiment:
         samples: int,
         macroreps: int = 100,
         initial: object = None,
-        refit_every: int = 10,
+        refit_every: int | str = "auto",
         seed: int = 0,
         checkpoint_every: int = 10,
         weights: str = "problem",
@@ -125,7 +126,7 @@ class Experiment:
             samples=whole("samples", samples, at_least=0, at_most=10**8),
             macroreps=whole("macroreps", macroreps, at_least=1, at_most=10**6),
             initial=initial,
-            refit_every=whole("refit_every", refit_every, at_least=1),
+            refit_every=schedule.checked("refit_every", refit_every),
             seed=whole("seed", seed, at_least=0, below=2**64),
             checkpoint_every=whole("checkpoint_every", checkpoint_every, at_least=1),
             weights=weights,

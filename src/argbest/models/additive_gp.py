@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -72,6 +72,8 @@ class AdditiveGP:
     shrinkage (`argbest.core.noise`), or "pooled"; ``noise_sd`` is its standard deviation where that is known,
     a number or a table.
     """
+
+    refit_growth: ClassVar[float] = 0.1
 
     parts: tuple[str, ...] = PARTS
     kernel: str = "matern52"

@@ -11,7 +11,11 @@ Params = TypeVar("Params")
 
 
 class Model(Protocol[Params]):
-    """A frozen description of a statistical model; all learned numbers live in ``Params``."""
+    """A frozen description of a statistical model; all learned numbers live in ``Params``.
+
+    A model whose fits are dear may say by a class attribute ``refit_growth = 0.1`` that it learns again when
+    the observations have grown by that share, rather than every 10.
+    """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Raise an InputError if the model cannot serve a table [alternative, context] of this shape."""

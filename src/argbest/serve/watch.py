@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import version
 
+from argbest.core import schedule
 from argbest.errors import ArgbestError, InputError
 from argbest.report.page.studies import payload
 from argbest.serve.course import MEASURES, Point, extended, past
@@ -155,8 +156,10 @@ class _Painter:
 
     def _refits(self) -> int:
         """Return how often the model was learned anew since the initial design; in between little changes."""
-        after = self._study.n_observations - len(self._study.definition["initial"])
-        return max(0, after // self._study.refit_every)
+        study = self._study
+        return schedule.fits(
+            study.model, study.refit_every, len(study.definition["initial"]), study.n_observations
+        )
 
     def _finished(self, data: Plain) -> tuple[int, bytes, Plain]:
         self._number += 1

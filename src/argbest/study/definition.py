@@ -26,7 +26,7 @@ def of_study(
     *,
     seed: int,
     initial: list[tuple[int, int]],
-    refit_every: int,
+    refit_every: int | str,
     common_random_numbers: bool,
     cost: object,
     plan: Mapping[str, Any] | None,

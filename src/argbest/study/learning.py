@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from argbest.core import schedule
 from argbest.core.belief import Belief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -30,13 +31,13 @@ def learn(
     tally: Tally,
     records: Sequence[Record],
     *,
-    refit_every: int,
+    refit_every: schedule.Schedule,
     sign: float,
 ) -> Knowledge:
     """Return the knowledge that takes in all records.
 
-    Hyper-parameters and standardisation are refreshed when ``refit_every`` observations have come since the
-    last time; until then every record enters by exact conditioning, in the order of telling.
+    Hyper-parameters and standardisation are refreshed when `schedule.due` says so; until then every record
+    enters by exact conditioning, in the order of telling.
     """
     n = int(tally.count.sum())
     if known is not None:
@@ -44,7 +45,7 @@ def learn(
         for entry in records[known.n_records :]:
             belief = belief.update(entry.trial.decision, np.asarray(sign * entry.mean), entry.n)
         known = Knowledge(known.params, belief, known.n_fitted, len(records))
-        if n - known.n_fitted < refit_every:
+        if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
     params = model.fit(tally, setting, known.params if known else None)
     belief = model.posterior(tally, setting, params, known.belief if known else None)

@@ -41,7 +41,7 @@ def from_observations(
     policy: str | Policy = "gp-c-ocba",
     model: str | Model[Any] | None = None,
     seed: int = 0,
-    refit_every: int = 10,
+    refit_every: int | str = "auto",
     common_random_numbers: bool = False,
     cost: object = None,
     storage: str | PathLike[str] | Storage | None = None,

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from argbest import registry
+from argbest.core import schedule
 from argbest.errors import DataNotice, InputError, OutageNotice, SimulationError, StorageError, TrialError
 from argbest.policies.base import Policy
 from argbest.problems.base import Simulate
@@ -146,7 +147,7 @@ class _Run:
         if self._room(study._journal.ledger, mine=False) < 1:
             return True
         n = study.n_observations
-        due = self.checked is None or n - self.checked >= study.refit_every
+        due = self.checked is None or schedule.due(study.model, study.refit_every, n, self.checked)
         if limits.stop is None or not due or study.n_waiting or not n:
             return False
         self.checked = n

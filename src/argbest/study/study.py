@@ -12,6 +12,7 @@ import pandas as pd
 
 from argbest import registry, streams
 from argbest.checks import flag, indifference_zone, not_negative, path_of, whole
+from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
@@ -61,7 +62,7 @@ class Study:
         model: str | Model[Any] | None = None,
         initial: object = 2,
         seed: int = 0,
-        refit_every: int = 10,
+        refit_every: int | str = "auto",
         common_random_numbers: bool = False,
         cost: object = None,
         storage: str | PathLike[str] | Storage | None = None,
@@ -80,7 +81,7 @@ class Study:
             chosen_model,
             seed=root,
             initial=design(initial).pairs(problem, generator),
-            refit_every=whole("refit_every", refit_every, at_least=1),
+            refit_every=schedule.checked("refit_every", refit_every),
             common_random_numbers=flag("common_random_numbers", common_random_numbers),
             cost=cost,
             plan=plan,
@@ -133,7 +134,7 @@ class Study:
     ) -> None:
         self.problem = problem
         self.seed: int = stored["seed"]
-        self.refit_every: int = stored["refit_every"]
+        self.refit_every: int | str = stored["refit_every"]
         self.common_random_numbers: bool = stored["common_random_numbers"]
         self.definition = stored
         self._journal = Journal(storage, stored, problem, policy, model)

@@ -66,7 +66,7 @@ initial = 2                     # replications of every pair to begin with
 # initial = {{ random_contexts = 3, replace = false }}    # or that many random contexts of every alternative
 # initial = {{ extreme_contexts = 5 }}                    # or replications at the extreme contexts
 seed = 1                        # the same seed, the same study
-# refit_every = 10              # replications between looks at the model's parameters
+# refit_every = 10              # replications between looks at the model's parameters; or "auto"
 # common_random_numbers = true  # alternatives share their seeds
 
 [run]

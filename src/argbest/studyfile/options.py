@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from argbest import registry, streams
 from argbest.checks import finite, flag, indifference_zone, whole
+from argbest.core import schedule
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
@@ -69,7 +70,7 @@ def study_options(given: object, problem: Problem) -> dict[str, Any]:
     if "seed" in options:
         whole("[study] seed", options["seed"], at_least=0, below=2**64)
     if "refit_every" in options:
-        whole("[study] refit_every", options["refit_every"], at_least=1)
+        schedule.checked("[study] refit_every", options["refit_every"])
     if "common_random_numbers" in options:
         flag("[study] common_random_numbers", options["common_random_numbers"])
     if "initial" in options:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
 from argbest.errors import InputError
@@ -158,7 +159,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
         ["model", _short(text(study.model))],
         ["replications", study.n_observations],
         ["seed", str(study.seed)],
-        ["refit every", count(study.refit_every, "observation")],
+        ["refits", schedule.words(study.model, study.refit_every)],
         ["common random numbers", "yes" if study.common_random_numbers else "no"],
         ["versions", versions()],
     ]

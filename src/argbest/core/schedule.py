@@ -1,0 +1,48 @@
+"""When hyper-parameters are learned again: every so many observations, or as they grow."""
+
+import math
+from typing import TypeAlias
+
+from argbest.checks import whole
+
+Schedule: TypeAlias = int | str
+AUTO = "auto"
+_FEWEST = 10  # new observations for which it pays to learn again
+
+
+def checked(name: str, given: object) -> Schedule:
+    """Return a schedule: a number of observations, or "auto" for the model's own."""
+    if isinstance(given, str) and given == AUTO:
+        return AUTO
+    return whole(f'{name}, unless "auto",', given, at_least=1)
+
+
+def due(model: object, every: Schedule, n: int, fitted: int) -> bool:
+    """Return whether a model fitted to so many observations should learn again now that there are n.
+
+    "auto" is every 10; for a model with ``refit_growth``, when they have grown by that share and by 10 at
+    least: the number of fits then grows with log n.
+    """
+    return n - fitted >= _step(model, every, fitted)
+
+
+def fits(model: object, every: Schedule, first: int, n: int) -> int:
+    """Return how often a model fitted to the first observations has learned again when there are n."""
+    times = 0
+    while n - first >= (step := _step(model, every, first)):
+        first, times = first + step, times + 1
+    return times
+
+
+def words(model: object, every: Schedule) -> str:
+    """Return a schedule in words."""
+    growth = getattr(model, "refit_growth", 0.0)
+    if every == AUTO and growth:
+        return f"when observations have grown by {growth:.0%}, and by {_FEWEST} at least"
+    return f"every {_FEWEST if isinstance(every, str) else every} observations"
+
+
+def _step(model: object, every: Schedule, fitted: int) -> int:
+    if isinstance(every, int):
+        return every
+    return max(_FEWEST, math.ceil(getattr(model, "refit_growth", 0.0) * fitted))
