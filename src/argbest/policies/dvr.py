@@ -30,7 +30,6 @@ class DVR:
     aside count as known in τ, as in GP-C-OCBA.
     """
 
-    power: float = 2.0
     weighs_cost: ClassVar[bool] = True
 
     def propose(
@@ -42,7 +41,7 @@ class DVR:
 
         def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
             selected = best(belief)
-            log_density = log_tie_density(belief, selected, setting.excluded, self.power) + log_weights
+            log_density = log_tie_density(belief, selected, setting.excluded) + log_weights
             score = setting.per_cost(log_reduction(belief, selected, log_density))
             return pick(largest(score, setting.candidates(score.shape)), draws, lane)
 
@@ -78,14 +77,11 @@ class DVRM:
         return in_sequence(decide, belief, tally.count, pending, n)
 
 
-def log_tie_density(
-    belief: Belief, selected: IntArray, closed: BoolArray | None = None, power: float = 2.0
-) -> Array:
-    """Return log(φ(z)/τ^power) up to a constant, −∞ for the best and where τ = 0, [..., alternative, context]."""
+def log_tie_density(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
+    """Return log(φ(z)/τ²) up to a constant, −∞ for the best and where τ = 0, [..., alternative, context]."""
     z, spread = _standardised_gaps(belief, selected, closed)
     with np.errstate(over="ignore"):
-        log_spread = np.log(spread, out=np.zeros_like(spread), where=spread > 0)
-        density: Array = -0.5 * z * z - 0.5 * power * log_spread
+        density: Array = -0.5 * z * z - np.log(spread, out=np.zeros_like(spread), where=spread > 0)
     return density
 
 
