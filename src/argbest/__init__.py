@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argbest.models.shared_gp import SharedGP
     from argbest.problems.base import Problem
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
+    from argbest.problems.space_filling import SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
     from argbest.study.select import select
@@ -45,6 +46,7 @@ _WHERE = {
     "EveryPair": "problems.design",
     "ExtremeContexts": "problems.design",
     "RandomContexts": "problems.design",
+    "SpaceFilling": "problems.space_filling",
     "Program": "simulators.program",
     "batched": "simulators.calling",
     "vectorised": "simulators.calling",
@@ -76,6 +78,7 @@ __all__ = [
     "RandomContexts",
     "SharedGP",
     "SimulationError",
+    "SpaceFilling",
     "StorageError",
     "Study",
     "Trial",

@@ -120,5 +120,5 @@ def _extremes(problem: Problem) -> list[int]:
 
 _EXPECTED = (
     "initial={!r} is no initial design; give a number of replications of every pair, RandomContexts(m), "
-    "ExtremeContexts(r), or a list of (alternative, context)."
+    "ExtremeContexts(r), SpaceFilling(n), or a list of (alternative, context)."
 )
