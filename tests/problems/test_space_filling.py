@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from argbest import InputError, Problem, SpaceFilling
+from argbest import InputError, Problem, SpaceFilling, Study
 
 
 def pairs(problem: Problem, number: int, seed: int = 0, replications: int = 1) -> list[tuple[int, int]]:
@@ -76,3 +76,8 @@ def test_more_pairs_than_there_are_is_refused() -> None:
 def test_wrong_numbers_are_refused(options: tuple[int, int]) -> None:
     with pytest.raises(InputError, match="whole number"):
         SpaceFilling(*options)
+
+
+def test_a_study_begins_with_it() -> None:
+    study = Study(grid(12, 20), model="additive-gp", initial=SpaceFilling(15), seed=4)
+    assert study.n_waiting == 30

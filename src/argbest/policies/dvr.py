@@ -17,6 +17,7 @@ from argbest.core.tally import Tally
 from argbest.policies.base import Draws, in_sequence, largest, pick
 
 _NEGLIGIBLE = 40.0  # nats below the largest
+_MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
 
 
 @dataclass(frozen=True)
@@ -133,23 +134,24 @@ def _independent(cov: Array, selected: IntArray, log_density: Array) -> Array:
 
 
 def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array:
-    """Return log Σ_{k, c′} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))², the differences that count block by block.
+    """Return log Σ_{k, c′} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² over the differences that count most.
 
-    A density e⁻⁴⁰ of the largest is out of the sum: rounding would take it.
+    Those are the _MOST largest densities; one e⁻⁴⁰ of the largest is out in any case, rounding would take it.
     """
-    n_contexts = log_density.shape[-1]
-    flat = log_density.reshape(*log_density.shape[:-2], -1)
+    lead, (n_alternatives, n_contexts) = log_density.shape[:-2], log_density.shape[-2:]
+    flat = log_density.reshape(*lead, -1)
     top = flat.max(axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     weight = np.where(flat > top - _NEGLIGIBLE, np.exp(flat - top), 0.0)
-    crowd = int((weight > 0).sum(axis=-1).max())
+    crowd = min(_MOST, int((weight > 0).sum(axis=-1).max()))
     order = np.argsort(-weight, axis=-1, kind="stable")[..., :crowd]
     weight = np.take_along_axis(weight, order, axis=-1)
     rival, context = np.divmod(order, n_contexts)
-    of_best = np.take_along_axis(selected, context, axis=-1)
-    total = np.zeros(log_density.shape)
-    for some in kg.blocks(crowd, log_density.size):
-        apart = belief.cov_rows(of_best[..., some], context[..., some])
+    every = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
+    of_best = belief.cov_rows(selected, every)
+    total = np.zeros((*lead, n_alternatives, n_contexts))
+    for some in kg.blocks(crowd, total.size):
+        apart = np.take_along_axis(of_best, context[..., some, None, None], axis=-3)
         apart -= belief.cov_rows(rival[..., some], context[..., some])
         total += np.einsum("...m,...mkc->...kc", weight[..., some], apart**2)
     with np.errstate(divide="ignore"):

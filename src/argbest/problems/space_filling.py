@@ -75,6 +75,6 @@ def _sobol(n: int, dimension: int, generator: np.random.Generator) -> Array:
         return np.zeros((n, 0))
     from scipy.stats import qmc  # takes half of the time that importing argbest would take
 
-    engine = qmc.Sobol(dimension, scramble=True, seed=generator)
+    engine = qmc.Sobol(dimension, scramble=True, seed=int(generator.integers(2**31)))
     points: Array = engine.random_base2(int(np.ceil(np.log2(n))) if n > 1 else 0)
     return points[:n]
