@@ -16,12 +16,12 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import square_root
 from argbest.core.correlated import CorrelatedAlternatives, weight_of
 from argbest.core.decision import Decision, at, of_each_context
+from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
 _ROOM = 32  # rows made room for ahead of need
-_EXACT = 1e-14  # noise below this share of the prior variance drowns in rounding: almost exact is meant
 
 
 class _Stack:
@@ -218,7 +218,7 @@ def _reduced(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> tuple[Ar
     k, c = np.nonzero(tally.count > 0)
     count = tally.count[k, c]
     rows = cross.rows(k, c, tally.shape[-2])
-    root = np.sqrt(count / np.maximum(noise[k, c], _EXACT * count * prior.variance))
+    root = np.sqrt(count / np.maximum(noise[k, c], len(k) * NUGGET * count * prior.variance))
     bracket = root[:, None] * prior.rows(k, c, tally.shape[-2])[:, k, c] * root
     bracket.flat[:: len(k) + 1] += 1.0
     right = np.column_stack(

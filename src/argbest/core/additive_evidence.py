@@ -2,15 +2,16 @@
 
 Cov(f_k(c), f_j(c′)) = s_g κ_g(c, c′) + κ_A(k, j) (s_a + s_h κ_C(c, c′)) + s_d 1{k = j} κ_C(c, c′): trend,
 offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. For the m observed cells,
-D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½. θ = (log lengths of the trend, of the alternatives, of the
-contexts; log s_g, s_a, s_h, s_d; log noise). The constant is flat and integrated. Compiled by Numba, which
-importing this module imports.
+D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (log lengths of the trend, of the
+alternatives, of the contexts; log s_g, s_a, s_h, s_d; log noise). The constant is flat and integrated.
+Compiled by Numba, which importing this module imports.
 """
 
 import numpy as np
 
-from argbest.core.evidence import add_log_prior, compiled
+from argbest.core.evidence import add_log_prior, compiled, doubt_of, greatest_diagonal
 from argbest.core.joint_evidence import factorise_in_blocks
+from argbest.core.kernels import NUGGET
 from argbest.core.trend_evidence import correlations
 
 PARTS = 4  # trend, offset, joint, own: their scales stand before the noise
@@ -87,8 +88,9 @@ def _relation(lengths, code, alternatives):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fill(place, root, scales, tables, b):  # type: ignore[no-untyped-def]
-    """Fill the lower triangle of B = I + D½ K D½."""
+    """Fill the lower triangle of B = I + D½ K D½, nugget included."""
     trend, relation, nearness = tables
+    nugget = root.size * NUGGET * scales.sum()
     for i in range(root.size):
         k, c = place[0, i], place[1, i]
         for j in range(i + 1):
@@ -97,7 +99,7 @@ def _fill(place, root, scales, tables, b):  # type: ignore[no-untyped-def]
             if k == kk:
                 total += scales[3] * nearness[c, cc]
             b[i, j] = root[i] * root[j] * total
-        b[i, i] += 1.0
+        b[i, i] += 1.0 + nugget * root[i] * root[i]
 
 
 @compiled
@@ -157,6 +159,8 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
             if k == kk:
                 on_nearness[c, cc] += pull * scales[3]
                 slopes[3] += pull * scales[3] * near
+            if i == j:
+                slopes += root.size * NUGGET * pull * scales
     return on_trend, on_relation, on_nearness
 
 
@@ -172,7 +176,7 @@ def _add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no
 
 @compiled
 def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-    """Return (log evidence + log prior, constant mean) and fill the gradient in θ.
+    """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
 
     −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
     ``code`` is (kernel, whether alternatives are names).
@@ -184,7 +188,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
         gradient[i] = 0.0
     prior = add_log_prior(theta, rules, gradient)
     if m == 0:
-        return prior, 0.0
+        return prior, 0.0, 0.0
     trend, trend_slope = correlations(theta, code[0], contexts)
     relation, relation_slope = _relation(theta[first:], code, alternatives)
     nearness, nearness_slope = correlations(theta[second:], code[0], contexts)
@@ -193,6 +197,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     b, inverse = work[0], work[2]
     root = np.sqrt(cells[0] / (variance * cells[2]))
     _fill(place, root, scales, tables, b)
+    largest = greatest_diagonal(b)
     log_determinant = factorise_in_blocks(b, work[1], inverse, 1.0)
     alpha, beta, constant, below, quadratic, squared, trace = _weigh(root, inverse, cells[1])
     on_trend, on_relation, on_nearness = _pulls(
@@ -204,4 +209,5 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     within, n = totals[1] / variance, totals[0]
     gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
     total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
-    return prior - 0.5 * (total + np.log(below / (2.0 * np.pi))), constant
+    value = prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))
+    return value, constant, doubt_of(m, largest, trace + squared)
