@@ -4,6 +4,7 @@ import math
 from typing import TypeAlias
 
 from argbest.checks import whole
+from argbest.errors import InputError
 
 Schedule: TypeAlias = int | str
 AUTO = "auto"
@@ -14,7 +15,10 @@ def checked(name: str, given: object) -> Schedule:
     """Return a schedule: a number of observations, or "auto" for the model's own."""
     if isinstance(given, str) and given == AUTO:
         return AUTO
-    return whole(f'{name}, unless "auto",', given, at_least=1)
+    try:
+        return whole(name, given, at_least=1)
+    except InputError as error:
+        raise InputError(f'{error} Or "auto", which leaves it to the model.') from None
 
 
 def due(model: object, every: Schedule, n: int, fitted: int) -> bool:
