@@ -87,7 +87,7 @@ def study(draw: Draw, folder: Path, said: list[str]) -> None:
         "name": "study",
         "plan": None,
     }
-    given = mixed(draw, usual, costly=("initial",)) if draw.random() < 0.5 else usual
+    given = mixed(draw, usual) if draw.random() < 0.5 else usual
     stored: dict[str, Any] = {"storage": folder / "s.db"} if draw.random() < 0.2 else {}
     whole = Problem(["a", "b"], [{"x": 1.0}, {"x": 2.0}, {"x": 4.0}], simulate)
     said.append(f"Study(problem, **{shown(given | stored)})")
@@ -98,7 +98,7 @@ def study(draw: Draw, folder: Path, said: list[str]) -> None:
 
 def operation(draw: Draw, made: Study, folder: Path, said: list[str]) -> None:
     """Call one method with bad arguments."""
-    bad, small = hostile(draw), hostile(draw, large=False)
+    bad = hostile(draw)
     trial = one(draw, [*made.pending(), bad, 0, 1])
     run = {
         "budget": one(draw, [12, 20]),
@@ -112,12 +112,12 @@ def operation(draw: Draw, made: Study, folder: Path, said: list[str]) -> None:
         "progress": False,
         "stop": None,
     }
-    given = mixed(draw, run, costly=("budget", "batch"))
+    given = mixed(draw, run, costly=("budget",))
     given["workers"] = None if _works(given["workers"]) else given["workers"]  # processes take seconds
     given["timeout"] = None if _works(given["timeout"]) else given["timeout"]
     calls: dict[str, Callable[[], Any]] = {
         "ask()": made.ask,
-        f"ask({shown(small)})": lambda: made.ask(small),
+        f"ask({shown(bad)})": lambda: made.ask(bad),
         f"ask(context={shown(bad)})": lambda: made.ask(context=bad),
         f"tell({shown(trial)}, 1.5)": lambda: made.tell(trial, 1.5),
         f"tell({shown(trial)}, {shown(bad)})": lambda: made.tell(trial, bad),
@@ -129,7 +129,7 @@ def operation(draw: Draw, made: Study, folder: Path, said: list[str]) -> None:
         f"predict({shown(bad)})": lambda: made.predict(bad),
         f"predict_proba({shown(bad)})": lambda: made.predict_proba(bad),
         f"posterior({shown(bad)})": lambda: made.posterior(bad),
-        f"history({shown(small)})": lambda: made.history(small),
+        f"history({shown(bad)})": lambda: made.history(bad),
         f"report({shown(bad)})": lambda: made.report(bad),
         "look": lambda: looked_at(draw, made, folder, said),
     }
@@ -150,7 +150,7 @@ def parts(draw: Draw, folder: Path, said: list[str]) -> None:
         "ExpectedPCS": lambda: ExpectedPCS(*one(draw, [(bad,), (0.9, bad)]))(ready),
         "WorstPCS": lambda: WorstPCS(*one(draw, [(bad,), (0.9, bad)]))(ready),
         "OpportunityCost": lambda: OpportunityCost(bad)(ready),
-        "RandomContexts": lambda: Study(ready.problem, initial=RandomContexts(hostile(draw, large=False))),
+        "RandomContexts": lambda: Study(ready.problem, initial=RandomContexts(bad)),
         "Contender": lambda: Contender(**mixed(draw, {"policy": "equal", "model": "gp", "label": "x"})),
         "Program": lambda: Program(**mixed(draw, {"command": ["x"], "timeout": 1.0, "folder": "x"})),
         "Study.load": lambda: Study.load(one(draw, [bad, folder / "none.db"]), name=hostile(draw)),
@@ -188,7 +188,7 @@ def selected(draw: Draw, said: list[str]) -> None:
         "initial": 1,
         "refit_every": 5,
     }
-    given = mixed(draw, usual, costly=("budget", "initial"))
+    given = mixed(draw, usual, costly=("budget",))
     said.append(f"select(**{shown(given)})")
     select(**given)
 
@@ -241,7 +241,7 @@ def compared(draw: Draw, said: list[str]) -> None:
         "weights": "problem",
         "delta": 0.0,
     }
-    given = mixed(draw, usual, costly=("samples", "macroreps", "initial"))
+    given = mixed(draw, usual, costly=("samples", "macroreps"))
     said.append(f"Experiment(**{shown(given)})")
     made = Experiment(**given)
     run_experiment(made, apart=False, jobs=1)

@@ -300,7 +300,11 @@ def _line(draw: Draw) -> bytes:
     }
     names = draw.choice(list(answers), size=draw.choice([1, 1, 1, 2, 3]))
     said = {str(name): answers[name]() for name in names}
-    content = json.dumps({"trial": number} | said).encode() if draw.random() < 0.9 else text(draw).encode()
+    content = (
+        json.dumps({"trial": number} | said).encode()
+        if draw.random() < 0.9
+        else text(draw).encode("utf-8", "surrogatepass")
+    )
     if draw.random() < 0.2:
         i = draw.integers(len(content) + 1)
         content = (

@@ -15,12 +15,26 @@ Draw = np.random.Generator
 LETTER, DAY = "\N{LATIN SMALL LETTER E WITH ACUTE}", datetime.date(2020, 2, 29)
 SMALL_NUMBERS: tuple[Any, ...] = (
     *(0, -1, 1, 2, 3, 0.5, -0.0, 3.5, 0.95, True, False, float("nan"), float("inf"), -float("inf")),
-    *(1e-300, 5e-324, np.int64(3), np.uint8(255), np.float32(1.5), np.float64("nan"), np.bool_(True)),
+    *(1e-300, 5e-324, 1e-160, np.int64(3), np.uint8(255), np.float32(1.5), np.float64("nan"), np.bool_(True)),
     *(decimal.Decimal("1.5"), decimal.Decimal("NaN"), fractions.Fraction(1, 3), 1 + 2j, np.array(3.0)),
     *(np.longdouble(1) / 3, np.float16("inf"), np.datetime64("2020-01-01"), np.timedelta64(3, "s")),
 )
 LARGE_NUMBERS: tuple[Any, ...] = (
-    *(2**31, 2**53 + 1, 2**63, 2**64, -(2**63), 10**400, 1e20, 1e155, 1e300, -1e308, 1.7976931348623157e308),
+    *(
+        2**31,
+        2**53 + 1,
+        2**63,
+        2**64,
+        -(2**63),
+        10**400,
+        1e20,
+        1e155,
+        1e160,
+        1e300,
+        10**9,
+        -1e308,
+        1.7976931348623157e308,
+    ),
 )
 TEXTS = (
     *("", " ", "a", "A", "a ", "0", "1", "-1", "1e5", "nan", "inf", "None", "true", "\0", "\n", "\t", "\r\n"),
@@ -37,7 +51,21 @@ TEXTS = (
         "../x",
         "/",
     ),
-    *("x" * 5000, "gp-c-ocba", "equal", "GP", "max", "min", "MAX", "measured", "a,b", 'a"b', "NaT", "१"),
+    *(
+        "\ud800",
+        "a\udcff",
+        "x" * 5000,
+        "gp-c-ocba",
+        "equal",
+        "max",
+        "min",
+        "MAX",
+        "measured",
+        "a,b",
+        'a"b',
+        "NaT",
+        "१",
+    ),
 )
 
 
@@ -90,6 +118,7 @@ def _containers() -> list[Callable[[], Any]]:
         lambda: ["\0", "\n"],
         lambda: (1, 2),
         lambda: (12.1, "x", 12),
+        lambda: (12.1, 11.8, 12.0),
         lambda: {"a": 1},
         lambda: {"a": [1, 2], "b": [3]},
         lambda: {"a": [1, 2]},
@@ -124,12 +153,15 @@ def _containers() -> list[Callable[[], Any]]:
         lambda: np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"),
         lambda: np.array([(1, "a")], dtype=[("n", int), ("t", "U1")]),
         lambda: np.array([1e308, -1e308]),
+        lambda: np.ma.array([1.0, 2.0], mask=[False, True]),
+        lambda: np.ma.array([1.0, 2.0]),
+        lambda: [1.0, np.ma.masked],
     ]
 
 
 def _objects() -> list[Callable[[], Any]]:
     return [
-        *_kept(None, int, str, Ellipsis, NotImplemented, len, object(), DAY, pd.NA, pd.NaT),
+        *_kept(None, int, str, Ellipsis, NotImplemented, len, object(), DAY, pd.NA, pd.NaT, np.ma.masked),
         lambda: lambda: 0.0,
         lambda: lambda *_: 1.0,
         lambda: lambda *_: "x",
