@@ -1,0 +1,163 @@
+"""The transcript of a study: what is stored, taken in event by event, and added to in transactions.
+
+Every change is one exclusive transaction: first what others have added is taken in, then the events are
+written, and only once they are safe does the study in memory change.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from argbest.core.setting import Setting
+from argbest.models.base import Model
+from argbest.policies.base import Policy
+from argbest.problems.base import Problem
+from argbest.storage import damage, plain
+from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker
+from argbest.study import soundness
+from argbest.study.definition import params_type
+from argbest.study.learning import Knowledge
+from argbest.study.ledger import Ledger
+from argbest.study.patience import Tries, at_once
+
+
+class Transcript:
+    """The ledger of a study, the knowledge gained, and the storage that both are rebuilt from."""
+
+    ledger: Ledger
+    knowledge: Knowledge | None
+    _view: Knowledge | None
+    _begun: bool
+    _revision: int  # events taken in
+    _torn: bool  # an interruption came in between: what is in memory may be half of it
+
+    def __init__(
+        self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
+    ) -> None:
+        self.storage = storage
+        self.patience: Tries = at_once
+        self.problem, self.policy, self.model = problem, policy, model
+        self._stored, self._first_policy = stored, policy
+        self._read_anew()
+
+    def catch_up(self) -> None:
+        """Take in what others have added to the storage."""
+        self.patience(self._catch_up)
+
+    @contextmanager
+    def patient(self, patience: Tries) -> Iterator[None]:
+        """Reach the storage with patience meanwhile."""
+        self.patience, before = patience, self.patience
+        try:
+            yield
+        finally:
+            self.patience = before
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker said last."""
+        return self.patience(self.storage.workers)
+
+    def open_setting(self) -> Setting:
+        """Return the problem's setting, and which pairs were set aside."""
+        if not self.ledger.reasons:  # by far the most common
+            return self.problem.setting
+        excluded = self.ledger.set_aside
+        return replace(self.problem.setting, excluded=excluded) if excluded.any() else self.problem.setting
+
+    def _write(
+        self, decide: Callable[[], list[Event]], then: Callable[[], None] | None = None
+    ) -> list[Event]:
+        """Return the events that were decided on, given all that is known, once they are safe."""
+        sent: list[Event] = []
+        landed = False
+
+        def attempt() -> list[Event]:
+            nonlocal sent, landed
+            with self._in_one_piece():
+                with self.storage.exclusive() as log:
+                    news = log.since(self._revision)
+                    self._take_in(news)
+                    landed = landed or _among(sent, news)
+                    if landed:  # the last time already; only the acknowledgement was lost
+                        return sent
+                    sent = decide()
+                    log.append(sent)
+                if then is not None:
+                    then()
+                self._add(sent)
+            return sent
+
+        return self.patience(attempt)
+
+    def _catch_up(self) -> None:
+        with self._in_one_piece():
+            self._take_in(self.storage.since(self._revision))
+
+    @contextmanager
+    def _in_one_piece(self) -> Iterator[None]:
+        """Have everything read anew next time if this is interrupted: by Ctrl-C, between any two steps."""
+        if self._torn:
+            self._read_anew()
+        try:
+            yield
+        except Exception:
+            raise
+        except BaseException:
+            self._torn = True
+            raise
+
+    def _read_anew(self) -> None:
+        """Forget all that was taken in, and take it in again."""
+        self._torn = True
+        queue = [(int(k), int(c)) for k, c in self._stored["initial"]]
+        self.ledger = Ledger(self.problem, queue, study=self._stored["id"])
+        self.policy, self._begun = self._first_policy, False
+        self.knowledge = self._view = None
+        self._revision = 0
+        self._take_in(self.storage.since(0))
+        self._torn = False
+
+    def _add(self, events: Sequence[Event]) -> None:
+        """Take in events of our own, now that they are safe."""
+        torn, self._torn = self._torn, True  # until all of them are in, whatever comes in between
+        for event in events:
+            self.ledger.apply(event)
+        self._revision += len(events)
+        self._torn = torn
+
+    def _take_in(self, events: Sequence[Event]) -> None:
+        """Take in events that others wrote, or that we wrote in an earlier life."""
+        torn, self._torn = self._torn, True
+        with damage.explained("an event"):
+            for event in events:
+                self._take(event)
+        self._revision += len(events)
+        self._torn = torn
+
+    def _take(self, event: Event) -> None:
+        soundness.check(event, self.ledger)
+        if isinstance(event, Refit) and event.params is not None:
+            self._restore(event)
+        elif isinstance(event, Begun):
+            begin: Any = self.policy
+            self.policy, self._begun = begin.begin(self.open_setting(), self.ledger.tally), True
+        self.ledger.apply(event)
+
+    def _restore(self, event: Refit) -> None:
+        params = plain.decode_fields(params_type(self.model), event.params or {})
+        belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
+        self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
+        self._view = None
+
+
+def _among(sent: Sequence[Event], found: Sequence[Event]) -> bool:
+    """Return whether what was sent, all or nothing, has arrived: its last event is among those found."""
+    mark = _mark(sent[-1]) if sent else None
+    return mark is not None and any(_mark(event) == mark for event in reversed(found))
+
+
+def _mark(event: Event) -> tuple[object, ...] | None:
+    """Return what tells an event from all others: its kind, its moment, its trial."""
+    moment = getattr(event, "time", None)
+    return None if moment is None else (type(event), moment, getattr(event, "trial", None))
