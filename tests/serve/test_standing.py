@@ -31,7 +31,7 @@ def test_progress_is_what_the_status_says(study: Study, file: Path) -> None:
         name: known[name] for name in ("name", "host", "alive", "slots", "under_way")
     }
     assert worker["busy"] == pytest.approx(min(1.0, known["utilisation"]))
-    assert worker["alive"]
+    assert not worker["alive"]  # its run has ended
     assert 0 <= worker["silent"] < 60
     assert (found["finished"], found["design_left"], found["failures"]) == (False, 0, [])
 
