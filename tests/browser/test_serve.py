@@ -116,7 +116,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
         assert said.startswith(f"{undecided} of 4 contexts undecided" if undecided else "Every context")
         counts = [[int(n) for n in column(page, "allocation", k + 2)] for k in range(3)]
         np.testing.assert_array_equal(counts, study.tally.count)
-        assert column(page, "workers", 3) == ["alive"]
+        assert column(page, "workers", 3) == ["gone"]  # its run has ended
         assert page.locator("#failures .remark").inner_text() == "None."
         assert page.heard == []
 
