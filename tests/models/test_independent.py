@@ -122,11 +122,18 @@ def test_a_study_without_noise_gets_a_trace_of_the_range_of_its_means() -> None:
     np.testing.assert_allclose(sample_variance(tally), 1e-24 * 16.0)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-170])
-def test_a_study_whose_observations_all_agree_has_unit_variance(scale: float) -> None:
-    """Also where all differences are so small that their squares vanish."""
-    tally = Tally(np.full((2, 2), 3), np.array([[0.0, 1.0], [2.0, 3.0]]) * scale, np.zeros((2, 2)))
+@pytest.mark.parametrize("value", [0.0, 1e-170, 1.0])
+def test_a_study_whose_observations_all_agree_has_unit_variance(value: float) -> None:
+    tally = Tally(np.full((2, 2), 3), np.full((2, 2), value), np.zeros((2, 2)))
     np.testing.assert_array_equal(sample_variance(tally), np.ones((2, 2)))
+
+
+def test_differences_whose_squares_vanish_are_refused() -> None:
+    tally = Tally(np.full((2, 2), 3), np.array([[0.0, 1.0], [2.0, 3.0]]) * 1e-170, np.zeros((2, 2)))
+    with pytest.raises(
+        InputError, match=r"differ by at most 3\.0e-170; differences below 1e-130 are too small"
+    ):
+        sample_variance(tally)
 
 
 @pytest.mark.parametrize("noisy", [0, 1, 4])

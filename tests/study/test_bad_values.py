@@ -15,7 +15,7 @@ from argbest import InputError, Study, TrialError
 
 NAN, INF = float("nan"), float("inf")
 FINITE = (
-    r"a reward must be finite, at most 1e\+150\. Fix the simulator, or call `study\.fail\(trial, reason\)`"
+    r"a reward must be finite, at most 1e\+130\. Fix the simulator, or call `study\.fail\(trial, reason\)`"
 )
 FORM = (
     r"for trial 12 \(alternative '.', context \d\): .*not a number\. Expected a number, a list of "
@@ -138,7 +138,7 @@ def test_a_tuple_of_three_is_refused_with_both_spellings(value: Any) -> None:
         ({"mean": np.ma.masked, "variance": 0.5, "n": 3}, "mean and variance must be finite"),
         ({"mean": 1.0, "variance": np.ma.masked, "n": 3}, "mean and variance must be finite"),
         ({"mean": 1.0, "variance": 0.5, "n": np.ma.masked}, "n counts replications"),
-        ({"mean": 1.0, "variance": 1e300, "n": 10**9}, "mean and variance must be finite"),
+        ({"mean": 1.0, "variance": 1e300, "n": 10**9}, "a variance times n at most 1e\\+260"),
         ({"value": 1.0, "mean": 1.0, "variance": 0.5, "n": 3}, "got a value and a summary for trial 12"),
         ({"value": [1.0, 2.0], "n": 2}, "got a value and a summary for trial 12 .*Give one of them"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray
-from argbest.core.tally import Tally
+from argbest.core.tally import Tally, check_spread
 from argbest.errors import InputError
 
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
@@ -29,6 +29,7 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
             "observation(s); a sample variance needs 2 of every pair. "
             "Start with initial=2 or more, and tell those values first."
         )
+    check_spread(tally)
     axes = (-2, -1)
     freedom = np.maximum(tally.count - 1, 0)
     pooled = tally.m2.sum(axis=axes, keepdims=True) / np.maximum(freedom.sum(axis=axes, keepdims=True), 1)

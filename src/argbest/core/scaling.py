@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array
-from argbest.core.tally import Tally
+from argbest.core.tally import EQUAL, SMALLEST, Tally, check_spread
 
 
 class Scaling(NamedTuple):
@@ -21,15 +21,16 @@ def standardisation(tally: Tally) -> Scaling:
     With fewer than two observations, or none that differ, the standard deviation is that of the whole study;
     with none at all the mean is, too; and 1 where the whole study shows no spread.
     """
+    check_spread(tally)
     axes = (-2, -1)
     pooled_n, pooled_mean, pooled_std = (np.squeeze(v, axes)[..., None] for v in _moments(tally, axes))
     n, mean, std = (np.squeeze(v, -1) for v in _moments(tally, (-1,)))
     size = np.max(np.abs(tally.mean), axis=axes, initial=0.0)[..., None]
-    fallback = np.where((pooled_n > 1) & (pooled_std > 1e-12 * size), pooled_std, 1.0)
+    fallback = np.where((pooled_n > 1) & (pooled_std > EQUAL * size), pooled_std, 1.0)
     own = np.max(np.abs(tally.mean), axis=-1, initial=0.0)
     return Scaling(
         shift=np.where(n > 0, mean, pooled_mean),
-        spread=np.where((n > 1) & (std > 1e-12 * own), std, fallback),
+        spread=np.where((n > 1) & (std > EQUAL * np.maximum(own, SMALLEST)), std, fallback),
     )
 
 

@@ -7,6 +7,12 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.decision import Decision, cell
+from argbest.errors import InputError
+
+# Rewards are at most so large, and differ by at least so much if they do: squares of differences, their sums
+# and their reciprocals are then ordinary numbers.
+LARGEST, SMALLEST = 1e130, 1e-130
+EQUAL = 1e-12  # rewards that differ by less than this share of their size differ by rounding
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,21 @@ class Tally:
     def __getitem__(self, index: Any) -> "Tally":
         """Return the entries that an index of the arrays picks: some studies, alternatives or cells."""
         return Tally(self.count[index], self.mean[index], self.m2[index])
+
+
+def check_spread(tally: Tally) -> None:
+    """Raise an InputError if the rewards of a study differ by less than can be squared."""
+    observed, axes = tally.count > 0, (-2, -1)
+    top = np.max(tally.mean, axis=axes, where=observed, initial=-np.inf)
+    low = np.min(tally.mean, axis=axes, where=observed, initial=np.inf)
+    size = np.maximum(np.abs(top), np.abs(low))
+    widest = np.maximum(top - low, np.sqrt(np.max(tally.m2, axis=axes, initial=0.0)))
+    tiny = (widest > EQUAL * size) & (widest < SMALLEST)
+    if np.any(tiny):
+        raise InputError(
+            f"the rewards differ by at most {np.max(widest[tiny]):.1e}; differences below {SMALLEST:g} are "
+            "too small to be squared. Give rewards in a smaller unit: multiply all by the same large number."
+        )
 
 
 def empty(shape: tuple[int, ...]) -> Tally:

@@ -9,10 +9,11 @@ import numpy as np
 
 from argbest import streams
 from argbest.core.arrays import Array, IntArray
+from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
-from argbest.simulators.calling import LARGEST, number, reason
+from argbest.simulators.calling import number, reason
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
 

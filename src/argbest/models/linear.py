@@ -7,7 +7,7 @@ import numpy as np
 from argbest.core.arrays import Array
 from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
-from argbest.core.tally import Tally
+from argbest.core.tally import Tally, check_spread
 from argbest.core.two_stage import completed, coordinates, prediction, residuals
 from argbest.errors import InputError
 
@@ -51,6 +51,7 @@ class Linear:
         residual a hundredth of that. Where nothing varies at all it is (1e-12 times the range of the means)²,
         and 1 where these are all equal, too.
         """
+        check_spread(tally)
         observed = tally.count > 0
         every, lost = completed(tally, setting.excluded)
         squares, freedom = residuals(coordinates(setting.separation), every, every.count > 0)

@@ -150,7 +150,8 @@ class Axis:
         for name, values in self.coordinates.items():
             if name in bounds:
                 width = bounds[name][1] - bounds[name][0]
-                step = np.subtract.outer(np.array(other[name], float), np.array(values, float))
+                with np.errstate(over="ignore"):
+                    step = np.subtract.outer(np.array(other[name], float), np.array(values, float))
                 layers.append(self._scaled(name, step, width) ** 2 if width > 0 else np.zeros_like(step))
             else:
                 layers.append(np.array([[float(x != y) for y in values] for x in other[name]]))
@@ -158,7 +159,8 @@ class Axis:
 
     def _scaled(self, name: str, step: Array, width: float) -> Array:
         """Return steps in widths of the bounds, if these are not so many that nothing can be said there."""
-        scaled: Array = step / width
+        with np.errstate(over="ignore"):
+            scaled: Array = step / width
         far = np.abs(scaled).max()
         if not far <= _FARTHEST:
             raise InputError(

@@ -1,5 +1,6 @@
 """Calling a simulator: one implementation for the serial run and for every kind of worker."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -7,10 +8,9 @@ from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
 from argbest.checks import real, shown
+from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.texts import capped
-
-LARGEST = 1e150  # so that squares of rewards and their sums stay finite
 
 Job: TypeAlias = tuple[Any, Any, int]  # alternative, context, seed
 Values: TypeAlias = list[object]
@@ -73,7 +73,8 @@ def number(value: object) -> float:
     found = real(value[0] if getattr(value, "shape", None) == (1,) else value)  # type: ignore[index]
     if found is not None and abs(found) <= LARGEST:
         return found
-    raise SimulationError(f"it returned {shown(value)}, which is not one finite number")
+    limit = f" of at most {LARGEST:g}" if found is not None and math.isfinite(found) else ""
+    raise SimulationError(f"it returned {shown(value)}, which is not one finite number{limit}")
 
 
 def reason(error: BaseException) -> str:

@@ -163,7 +163,8 @@ def _p_value(belief: Belief, tally: Tally, z: Array, stable: BoolArray) -> float
     rest = np.where(stable, belief.noise / np.maximum(tally.count, 1) - belief.var, np.inf)
     n, squares = int(stable.sum()), 0.0
     for k, c in np.argwhere(stable).tolist():
-        related = belief.cov_with(Decision(np.array(k), np.array(c))) ** 2 / rest
+        shared = belief.cov_with(Decision(np.array(k), np.array(c)))
+        related = shared / rest * shared  # in this order nothing overflows
         related[k, c] = rest[k, c]  # each with itself: correlation 1
         squares += float(related.sum()) / float(rest[k, c])
     freedom = n**2 / squares

@@ -75,7 +75,7 @@ def _standardised(rows: list[Array]) -> tuple[Array, Array, Array]:
     apart = values - np.repeat(np.add.reduceat(values / np.repeat(sizes, sizes), starts), sizes)
     largest = np.maximum.reduceat(np.abs(apart), starts)
     varies = largest > _ROUNDING * np.maximum.reduceat(np.abs(values), starts)
-    apart /= np.repeat(np.where(varies, largest, 1.0), sizes)  # so that no power overflows
+    apart /= np.repeat(np.where(varies, largest, np.inf), sizes)  # so that no power overflows
     second, third, fourth = (np.add.reduceat(apart**power, starts)[varies] for power in (2, 3, 4))
     n = sizes[varies].astype(float)
     return n, np.sqrt(n) * third / second**1.5, n * fourth / second**2

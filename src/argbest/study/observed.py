@@ -9,9 +9,9 @@ import pandas as pd
 
 from argbest.checks import flag
 from argbest.core.arrays import Array, IntArray
+from argbest.core.tally import LARGEST
 from argbest.errors import InputError
 from argbest.problems.base import Problem, Simulate
-from argbest.simulators.calling import LARGEST
 from argbest.study import columns
 from argbest.study.columns import Bins, Located, Names
 from argbest.study.study import Study

@@ -1,7 +1,7 @@
 """Whether events make sense in the study that they are read from."""
 
+from argbest.core.tally import LARGEST
 from argbest.errors import StorageError
-from argbest.simulators.calling import LARGEST
 from argbest.storage.base import Asked, Begun, Event, Failed, Passed, Refit, Told
 from argbest.storage.damage import BACKUP
 from argbest.study.ledger import Ledger

@@ -9,10 +9,9 @@ import numpy as np
 from argbest.checks import real, reals, shown
 from argbest.core.arrays import Array
 from argbest.core.decision import Decision
-from argbest.core.tally import summarise
+from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
-from argbest.simulators.calling import LARGEST
 
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
 _FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
@@ -81,12 +80,12 @@ def summary(trial: Trial, *, mean: object, variance: object, n: object) -> Recor
             "divisor n - 1."
         )
     centre, spread = real(mean), 0.0 if variance is None else real(variance)
-    if (
-        centre is None
-        or spread is None
-        or not (abs(centre) <= LARGEST and abs(spread) * number <= LARGEST**2)
-    ):
+    if centre is None or spread is None or not np.isfinite([centre, spread]).all():
         raise InputError(f"{got}; mean and variance must be finite numbers. {_FAIL}")
+    if abs(centre) > LARGEST or abs(spread) * number > LARGEST**2:
+        raise InputError(
+            f"{got}; a mean is at most {LARGEST:g}, a variance times n at most {LARGEST**2:g}. {_FAIL}"
+        )
     if spread < 0 or (number == 1 and spread > 0):
         raise InputError(f"{got}; a variance is 0 or more, and 0 or left out for a single replication.")
     return Record(trial, int(number), centre, spread * (number - 1), None)
