@@ -62,17 +62,12 @@ def _own(url: str, base: str) -> bool:
 
 def contact(page: Any, words: str) -> None:
     """Wait until the page says so of itself."""
-    page.wait_for_function(
-        "(words) => document.getElementById('contact').textContent.includes(words)", arg=words
-    )
+    page.locator("#contact", has_text=words).wait_for(state="attached")
 
 
 def answered(page: Any, observations: int) -> None:
     """Wait until the page shows the answer after so many."""
-    page.wait_for_function(
-        "(words) => document.getElementById('answer')?.textContent.includes(words)",
-        arg=f"After {observations} ",
-    )
+    page.locator("#answer", has_text=f"After {observations} ").wait_for(state="attached")
 
 
 def column(page: Any, section: str, place: int) -> list[str]:
@@ -159,9 +154,7 @@ def test_numbers_appear_and_change_while_another_process_simulates(open_live: Op
         assert course == sorted(course)
         assert course[-1] == 60
         assert len(course) > 1
-        page.wait_for_function(
-            "() => document.querySelector('#workers .remark').textContent === '0 of 2 workers alive.'"
-        )
+        page.locator("#workers .remark", has_text="0 of 2 workers alive.").wait_for(state="attached")
         assert page.heard == []
 
 

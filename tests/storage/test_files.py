@@ -1,11 +1,14 @@
 """What happens to files: full disks, missing rights, damage. An error that says so, and the data intact."""
 
+import gc
 import os
 import pwd
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -35,6 +38,20 @@ def add_until_refused(storage: SQLStorage) -> int:
             assert "What was acknowledged before is safe" in str(error)  # noqa: PT017
             return trial
     raise AssertionError("the disk never filled up")
+
+
+def test_a_forgotten_storage_lets_go_of_its_file_without_complaint(tmp_path: Path) -> None:
+    complaints: list[object] = []
+    storage = filled(SQLStorage(tmp_path / "study.db"))
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        patch.setattr(sys, "unraisablehook", complaints.append)
+        del storage
+        gc.collect()
+    assert complaints == []
+    shown = Path("/proc/self/fd")
+    opened = [os.readlink(each) for each in shown.iterdir() if each.is_symlink()] if shown.is_dir() else []
+    assert not [name for name in opened if name.startswith(str(tmp_path))]
 
 
 @pytest.fixture

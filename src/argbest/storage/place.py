@@ -191,6 +191,9 @@ class _Connection(sqlite3.Connection):
     def cursor(self, *arguments: Any) -> Any:
         return super().cursor(*(arguments or (_Cursor,)))
 
+    def __del__(self) -> None:
+        self.close()  # a study need not be closed; since Python 3.13 SQLite complains of what is forgotten
+
 
 def _set_up_file(connection: Any, _: object) -> None:
     # NORMAL: a commit is in the hands of the operating system, so it survives any death of the program. A
