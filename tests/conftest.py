@@ -1,4 +1,6 @@
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,3 +22,14 @@ def reference() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return REFERENCE
+
+
+@pytest.fixture(autouse=True)
+def no_simulators_of_other_tests() -> Iterator[None]:
+    """Forget the modules that a test's studies have imported: the next test has others of the same names."""
+    yield
+    ours = (str(ROOT), sys.prefix, sys.base_prefix)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and os.path.isabs(file) and not file.startswith(ours):
+            del sys.modules[name]

@@ -68,7 +68,7 @@ def place(tmp_path: Path) -> Path:
             "seed = 7\ninitial = 3",
             "initial design: stored is 16 replications, the file says 24",
         ),
-        ("seed = 7", "seed = 7\nrefit_every = 3", "refit_every: stored is 10, the file says 3"),
+        ("seed = 7", "seed = 7\nrefit_every = 3", 'refit_every: stored is "auto", the file says 3'),
         ("[run]", "[cost]\nmeasured = true\n[run]", 'cost: stored is null, the file says "measured"'),
     ],
 )
