@@ -56,7 +56,7 @@ def test_errors_keep_their_type_and_tell_where_they_arose(spawned: SimulationPoo
     assert "misbehaving.py" in caught.value.__notes__[0]
     with pytest.raises(SimulationError, match="^AwkwardError: awkward 1 2$"):
         spawned.submit(misbehaving.complain_awkwardly).result()
-    with pytest.raises(Exception, match=r"pickle.*unsendable.*lambda"):
+    with pytest.raises(Exception, match=r"unsendable.*lambda"):
         spawned.submit(misbehaving.unsendable).result()
     assert spawned.submit(pow, 2, 2).result() == 4
 

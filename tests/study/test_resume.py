@@ -237,7 +237,7 @@ def test_trials_left_behind_are_listed_and_given_back(tmp_path: Path) -> None:
 
 def test_only_the_last_refit_is_kept_in_full(tmp_path: Path) -> None:
     Study(problem(), initial=1, storage=tmp_path / "s.db").run(80)
-    with sqlite3.connect(tmp_path / "s.db") as database:
+    with closing(sqlite3.connect(tmp_path / "s.db")) as database, database:
         kept = [
             row[0] is not None
             for row in database.execute("select params from argbest_refits order by revision")
