@@ -10,7 +10,7 @@ Compiled by Numba, which importing this module imports.
 import numpy as np
 
 from argbest.core.evidence import add_log_prior, compiled, doubt_of, greatest_diagonal
-from argbest.core.joint_evidence import factorise_in_blocks
+from argbest.core.joint_evidence import add_lengths, factorise_in_blocks, observed_cells
 from argbest.core.kernels import NUGGET
 from argbest.core.trend_evidence import correlations
 
@@ -48,24 +48,10 @@ def _distances(points, categorical, kept):  # type: ignore[no-untyped-def]
 def prepare(points, categorical, separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
     """Return the data of the observed cells, in contiguous arrays, and scratch space: none depends on K·C.
 
-    ``place`` [2, cell] holds alternative and context by their rank among the observed ones; ``cells``
-    [3, cell] count, mean and relative noise; ``totals`` n, Σ W/noise and Σ N log noise.
+    As `observed_cells`, but ``place`` holds alternative and context by their rank among the observed ones.
     """
-    m = 0
-    for k in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            m += count[k, c] > 0
-    place, cells, totals = np.empty((2, m), np.int64), np.empty((3, m)), np.zeros(3)
-    i = 0
-    for k in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            if count[k, c] > 0:
-                place[0, i], place[1, i] = k, c
-                cells[0, i], cells[1, i], cells[2, i] = count[k, c], mean[k, c], noise[k, c]
-                totals[0] += count[k, c]
-                totals[1] += m2[k, c] / noise[k, c]
-                totals[2] += count[k, c] * np.log(noise[k, c])
-                i += 1
+    place, cells, totals = observed_cells(count, mean, m2, noise)
+    m = cells.shape[1]
     alternatives = _distances(points, categorical, _numbered(place[0], count.shape[0]))
     kept = _numbered(place[1], count.shape[1])
     contexts = np.empty((separation.shape[0], kept.size, kept.size))
@@ -165,16 +151,6 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
 
 
 @compiled
-def _add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-untyped-def]
-    """Add Σ pull · dκ/d log l for every lengthscale."""
-    for g in range(separation.shape[0]):
-        precision = np.exp(-2.0 * lengths[g])
-        for i in range(pull.shape[0]):
-            for j in range(pull.shape[1]):
-                gradient[g] += pull[i, j] * slope[i, j] * separation[g, i, j] * precision
-
-
-@compiled
 def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
     """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
 
@@ -203,9 +179,9 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     on_trend, on_relation, on_nearness = _pulls(
         place, root, alpha, beta, inverse, scales, tables, gradient[p - 1 - PARTS : p - 1]
     )
-    _add_lengths(theta, contexts, on_trend, trend_slope, gradient)
-    _add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
-    _add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
+    add_lengths(theta, contexts, on_trend, trend_slope, gradient)
+    add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
+    add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
     within, n = totals[1] / variance, totals[0]
     gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
     total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic

@@ -97,8 +97,8 @@ def _subtract(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def prepare(alternatives, contexts, count, mean, m2, noise):  # type: ignore[no-untyped-def]
-    """Return the data of the observed cells, in contiguous arrays, and scratch space.
+def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
+    """Return the observed cells of a study, in contiguous arrays.
 
     ``place`` [2, cell] holds alternative and context; ``cells`` [3, cell] count, mean and relative noise;
     ``totals`` n, Σ W/noise and Σ N log noise.
@@ -118,6 +118,14 @@ def prepare(alternatives, contexts, count, mean, m2, noise):  # type: ignore[no-
                 totals[1] += m2[k, c] / noise[k, c]
                 totals[2] += count[k, c] * np.log(noise[k, c])
                 i += 1
+    return place, cells, totals
+
+
+@compiled
+def prepare(alternatives, contexts, count, mean, m2, noise):  # type: ignore[no-untyped-def]
+    """Return distances, the data of the observed cells, and scratch space."""
+    place, cells, totals = observed_cells(count, mean, m2, noise)
+    m = cells.shape[1]
     work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
     return alternatives.copy(), contexts.copy(), place, cells, totals, work
 
@@ -164,7 +172,7 @@ def _pulls(place, root, alpha, inverse, relation, nearness):  # type: ignore[no-
 
 
 @compiled
-def _add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-untyped-def]
+def add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-untyped-def]
     """Add Σ pull · dκ/d log l for every lengthscale."""
     for g in range(separation.shape[0]):
         precision = np.exp(-2.0 * lengths[g])
@@ -220,8 +228,8 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
             gradient[p - 2] += on_relation[k, j] * relation[k, j]
     for i in range(m):
         gradient[p - 2] += 0.5 * m * NUGGET * scale * (alpha[i] ** 2 - root[i] ** 2 * inverse[i, i])
-    _add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
-    _add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
+    add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
+    add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
     _add_embeddings(theta, dimensions, on_relation, relation_slope, gradient)
     within, n = totals[1] / variance, totals[0]
     gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
