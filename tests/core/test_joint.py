@@ -1,6 +1,6 @@
 """The compiled log evidence of the joint GP against the density of the raw observations, and differences."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import oracles
@@ -9,15 +9,12 @@ from scipy.optimize import minimize
 
 from argbest.core import joint, priors
 from argbest.core.arrays import Array, IntArray
-from argbest.core.joint_evidence import factorise_in_blocks
 from argbest.core.kernels import KERNELS
 from argbest.core.search import CONVERGED
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, empty, from_observations
 from argbest.models.joint_gp import JointGP
 from argbest.models.latent_gp import LatentGP
-
-in_blocks: Any = factorise_in_blocks.py_func  # its parts are compiled
 
 
 class Case(NamedTuple):
@@ -91,27 +88,6 @@ def dense_value(kernel: str, one: Case, theta: Array, constant: float, dimension
 def random_theta(rng: np.random.Generator, prior: priors.Hyperprior) -> Array:
     theta: Array = prior.starts[rng.integers(len(prior.starts))] + rng.normal(0, 0.7, len(prior.rules))
     return np.clip(theta, prior.rules[:, 3] + 1e-4, prior.rules[:, 4] - 1e-4)
-
-
-def test_blocks_give_the_factor_the_inverse_and_the_determinant() -> None:
-    rng = np.random.default_rng(0)
-    for m in (1, 7, 48, 49, 96, 150):
-        root = rng.normal(size=(m, m))
-        b = np.eye(m) + root @ root.T
-        lower, factor, inverse = b.copy(), np.empty((m, m)), np.empty((m, m))
-        log_determinant = in_blocks(lower, factor, inverse, 1.0)
-        assert log_determinant == pytest.approx(np.linalg.slogdet(b)[1], rel=1e-12)
-        np.testing.assert_allclose(np.tril(lower), np.linalg.cholesky(b), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(inverse, np.linalg.inv(b), rtol=1e-8, atol=1e-10)
-        np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12, atol=1e-15)
-
-
-def test_no_pivot_falls_below_the_least() -> None:
-    """A matrix that rounding has robbed of its identity: all pivots after the first are at least 1."""
-    m = 100
-    b = np.full((m, m), 1e20)
-    log_determinant = in_blocks(b, np.empty((m, m)), np.empty((m, m)), 1.0)
-    assert log_determinant == pytest.approx(np.log(1e20), rel=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -9,10 +9,11 @@ Compiled by Numba, which importing this module imports.
 
 import numpy as np
 
+from argbest.core.blocked_cholesky import factorise_in_blocks
+from argbest.core.correlations import add_lengths, correlations
 from argbest.core.evidence import add_log_prior, compiled, doubt_of, greatest_diagonal
-from argbest.core.joint_evidence import add_lengths, factorise_in_blocks, observed_cells
 from argbest.core.kernels import NUGGET
-from argbest.core.trend_evidence import correlations
+from argbest.core.observed_cells import observed_cells
 
 PARTS = 4  # trend, offset, joint, own: their scales stand before the noise
 

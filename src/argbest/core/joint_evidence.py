@@ -9,116 +9,17 @@ module imports.
 
 import numpy as np
 
+from argbest.core.blocked_cholesky import factorise_in_blocks
+from argbest.core.correlations import add_lengths, correlations
 from argbest.core.evidence import (
     add_log_prior,
     compiled,
     doubt_of,
-    factorise,
     greatest_diagonal,
     profiled_mean,
 )
 from argbest.core.kernels import NUGGET
-from argbest.core.trend_evidence import correlations
-
-BLOCK = 48  # plain loops inside blocks of this many rows, matrix products between them
-
-
-@compiled
-def _times(a, b):  # type: ignore[no-untyped-def]
-    """Return the product of two contiguous matrices; the only place that calls BLAS, dear to compile."""
-    return np.dot(a, b)
-
-
-@compiled
-def _part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
-    """Return a contiguous copy of a part of the matrix."""
-    out = np.empty((bottom - top, right - left))
-    for i in range(top, bottom):
-        for j in range(left, right):
-            out[i - top, j - left] = a[i, j]
-    return out
-
-
-@compiled
-def _transposed(a):  # type: ignore[no-untyped-def]
-    out = np.empty((a.shape[1], a.shape[0]))
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[j, i] = a[i, j]
-    return out
-
-
-@compiled
-def _put(a, top, left, part):  # type: ignore[no-untyped-def]
-    for i in range(part.shape[0]):
-        for j in range(part.shape[1]):
-            a[top + i, left + j] = part[i, j]
-
-
-@compiled
-def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-def]
-    """Replace ``b`` by its Cholesky factor L, fill ``inverse`` with b⁻¹ and return log|b|.
-
-    ``factor`` receives L⁻¹. As `factorise`, to which the blocks on the diagonal go: no pivot is below
-    ``least``. Everything off the diagonal is a product of matrices, 4/3 m³ operations in all.
-    """
-    m, log_determinant = b.shape[0], 0.0
-    if m <= BLOCK:
-        return factorise(b, factor, inverse, least)
-    for start in range(0, m, BLOCK):
-        stop = min(start + BLOCK, m)
-        corner, row = _part(b, start, stop, start, stop), _part(b, start, stop, 0, start)
-        across = _transposed(row)
-        _subtract(corner, _times(row, across))
-        upper = np.zeros(corner.shape)  # the transposed inverse of the corner's factor
-        log_determinant += factorise(corner, upper, np.empty(corner.shape), least)
-        _put(b, start, start, corner)
-        below = _part(b, stop, m, start, stop)
-        _subtract(below, _times(_part(b, stop, m, 0, start), across))
-        _put(b, stop, start, _times(below, upper))
-        lower = _transposed(upper)
-        done = _times(lower, _times(row, _part(factor, 0, start, 0, start)))
-        _put(factor, start, 0, -done)
-        _put(factor, start, start, lower)
-        _put(factor, 0, start, np.zeros((start, stop - start)))
-    for start in range(0, m, BLOCK):
-        stop = min(start + BLOCK, m)
-        rows = _times(_transposed(_part(factor, start, m, start, stop)), _part(factor, start, m, 0, stop))
-        _put(inverse, start, 0, rows)
-        _put(inverse, 0, start, _transposed(_part(rows, 0, stop - start, 0, start)))
-    return log_determinant
-
-
-@compiled
-def _subtract(a, b):  # type: ignore[no-untyped-def]
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            a[i, j] -= b[i, j]
-
-
-@compiled
-def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
-    """Return the observed cells of a study, in contiguous arrays.
-
-    ``place`` [2, cell] holds alternative and context; ``cells`` [3, cell] count, mean and relative noise;
-    ``totals`` n, Σ W/noise and Σ N log noise.
-    """
-    m = 0
-    for k in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            m += count[k, c] > 0
-    place, cells, totals = np.empty((2, m), np.int64), np.empty((3, m)), np.zeros(3)
-    i = 0
-    for k in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            if count[k, c] > 0:
-                place[0, i], place[1, i] = k, c
-                cells[0, i], cells[1, i], cells[2, i] = count[k, c], mean[k, c], noise[k, c]
-                totals[0] += count[k, c]
-                totals[1] += m2[k, c] / noise[k, c]
-                totals[2] += count[k, c] * np.log(noise[k, c])
-                i += 1
-    return place, cells, totals
+from argbest.core.observed_cells import observed_cells
 
 
 @compiled
@@ -169,16 +70,6 @@ def _pulls(place, root, alpha, inverse, relation, nearness):  # type: ignore[no-
             on_relation[k, place[0, j]] += pull * nearness[c, place[1, j]]
             on_nearness[c, place[1, j]] += pull * relation[k, place[0, j]]
     return on_relation, on_nearness
-
-
-@compiled
-def add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-untyped-def]
-    """Add Σ pull · dκ/d log l for every lengthscale."""
-    for g in range(separation.shape[0]):
-        precision = np.exp(-2.0 * lengths[g])
-        for i in range(pull.shape[0]):
-            for j in range(pull.shape[1]):
-                gradient[g] += pull[i, j] * slope[i, j] * separation[g, i, j] * precision
 
 
 @compiled

@@ -12,10 +12,10 @@ rounding, and so M = I + Fᵀ Λ F, whose eigenvalues are at least 1, needs no j
 
 import numpy as np
 
+from argbest.core.correlations import correlations
 from argbest.core.evidence import (
     add_log_prior,
     compiled,
-    correlate,
     doubt_of,
     factorise,
     greatest_diagonal,
@@ -71,22 +71,6 @@ def _smooth(half, vector):  # type: ignore[no-untyped-def]
         for r in range(half.shape[1]):
             inner[r] += half[i, r] * vector[i]
     return _apply(half, inner)
-
-
-@compiled
-def correlations(lengths, code, separation):  # type: ignore[no-untyped-def]
-    """Return correlation and slope of all pairs of contexts for the log lengthscales."""
-    d, c = separation.shape[0], separation.shape[1]
-    precision = inverse_squares(lengths, d)
-    correlation, slope = np.empty((c, c)), np.empty((c, c))
-    for i in range(c):
-        for j in range(i + 1):
-            r2 = 0.0
-            for g in range(d):
-                r2 += separation[g, i, j] * precision[g]
-            correlation[i, j], slope[i, j] = correlate(code, r2)
-            correlation[j, i], slope[j, i] = correlation[i, j], slope[i, j]
-    return correlation, slope
 
 
 @compiled

@@ -1,0 +1,80 @@
+"""Cholesky factor, inverse and log determinant of larger matrices, block by block; compiled by Numba."""
+
+import numpy as np
+
+from argbest.core.evidence import compiled, factorise
+
+BLOCK = 48  # plain loops inside blocks of this many rows, matrix products between them
+
+
+@compiled
+def _times(a, b):  # type: ignore[no-untyped-def]
+    """Return the product of two contiguous matrices; the only place that calls BLAS, dear to compile."""
+    return np.dot(a, b)
+
+
+@compiled
+def _part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
+    """Return a contiguous copy of a part of the matrix."""
+    out = np.empty((bottom - top, right - left))
+    for i in range(top, bottom):
+        for j in range(left, right):
+            out[i - top, j - left] = a[i, j]
+    return out
+
+
+@compiled
+def _transposed(a):  # type: ignore[no-untyped-def]
+    out = np.empty((a.shape[1], a.shape[0]))
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[j, i] = a[i, j]
+    return out
+
+
+@compiled
+def _put(a, top, left, part):  # type: ignore[no-untyped-def]
+    for i in range(part.shape[0]):
+        for j in range(part.shape[1]):
+            a[top + i, left + j] = part[i, j]
+
+
+@compiled
+def _subtract(a, b):  # type: ignore[no-untyped-def]
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a[i, j] -= b[i, j]
+
+
+@compiled
+def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-def]
+    """Replace ``b`` by its Cholesky factor L, fill ``inverse`` with b⁻¹ and return log|b|.
+
+    ``factor`` receives L⁻¹. As `factorise`, to which the blocks on the diagonal go: no pivot is below
+    ``least``. Everything off the diagonal is a product of matrices, 4/3 m³ operations in all.
+    """
+    m, log_determinant = b.shape[0], 0.0
+    if m <= BLOCK:
+        return factorise(b, factor, inverse, least)
+    for start in range(0, m, BLOCK):
+        stop = min(start + BLOCK, m)
+        corner, row = _part(b, start, stop, start, stop), _part(b, start, stop, 0, start)
+        across = _transposed(row)
+        _subtract(corner, _times(row, across))
+        upper = np.zeros(corner.shape)  # the transposed inverse of the corner's factor
+        log_determinant += factorise(corner, upper, np.empty(corner.shape), least)
+        _put(b, start, start, corner)
+        below = _part(b, stop, m, start, stop)
+        _subtract(below, _times(_part(b, stop, m, 0, start), across))
+        _put(b, stop, start, _times(below, upper))
+        lower = _transposed(upper)
+        done = _times(lower, _times(row, _part(factor, 0, start, 0, start)))
+        _put(factor, start, 0, -done)
+        _put(factor, start, start, lower)
+        _put(factor, 0, start, np.zeros((start, stop - start)))
+    for start in range(0, m, BLOCK):
+        stop = min(start + BLOCK, m)
+        rows = _times(_transposed(_part(factor, start, m, start, stop)), _part(factor, start, m, 0, stop))
+        _put(inverse, start, 0, rows)
+        _put(inverse, 0, start, _transposed(_part(rows, 0, stop - start, 0, start)))
+    return log_determinant

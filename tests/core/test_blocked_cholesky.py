@@ -1,0 +1,31 @@
+"""Factor, inverse and determinant block by block, against NumPy's."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from argbest.core.blocked_cholesky import factorise_in_blocks
+
+in_blocks: Any = factorise_in_blocks.py_func  # its parts are compiled
+
+
+def test_blocks_give_the_factor_the_inverse_and_the_determinant() -> None:
+    rng = np.random.default_rng(0)
+    for m in (1, 7, 48, 49, 96, 150):
+        root = rng.normal(size=(m, m))
+        b = np.eye(m) + root @ root.T
+        lower, factor, inverse = b.copy(), np.empty((m, m)), np.empty((m, m))
+        log_determinant = in_blocks(lower, factor, inverse, 1.0)
+        assert log_determinant == pytest.approx(np.linalg.slogdet(b)[1], rel=1e-12)
+        np.testing.assert_allclose(np.tril(lower), np.linalg.cholesky(b), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(inverse, np.linalg.inv(b), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12, atol=1e-15)
+
+
+def test_no_pivot_falls_below_the_least() -> None:
+    """A matrix that rounding has robbed of its identity: all pivots after the first are at least 1."""
+    m = 100
+    b = np.full((m, m), 1e20)
+    log_determinant = in_blocks(b, np.empty((m, m)), np.empty((m, m)), 1.0)
+    assert log_determinant == pytest.approx(np.log(1e20), rel=1e-12)
