@@ -253,3 +253,13 @@ def test_tables_longer_than_a_screen_are_cut_and_say_so(tmp_path: Path) -> None:
     result = call(str(tmp_path / "l.csv"), "--model", "independent", "--next", "1")
     assert result.exit_code == 0, result.output
     assert "... and 5 more contexts; --out and --json give all." in result.stdout
+
+
+def test_a_column_of_numbers_may_be_declared_to_be_names() -> None:
+    result = call(str(WAITING), *COLUMNS, "--categorical", "arrivals", "--json", "--next", "0")
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)["selection"]
+    ours = by_hand(categorical=["arrivals"]).selection()
+    assert [row["p_best"] for row in shown] == pytest.approx(ours["p_best"].tolist(), abs=1e-12)
+    assert not np.allclose(ours["p_best"], by_hand().selection()["p_best"], atol=1e-3)
+    assert call(str(WAITING), *COLUMNS, "--categorical", "arrival").exit_code == 2

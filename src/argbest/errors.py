@@ -43,6 +43,10 @@ class DataNotice(UserWarning):
     """The data look unlike what the models assume; answers are given all the same."""
 
 
+class ExtrapolationNotice(UserWarning):
+    """A prediction is asked for where nothing like it was simulated; the answer is given all the same."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """Return the error for a name that is not registered, with the nearest ones that are."""
     names = sorted(known)

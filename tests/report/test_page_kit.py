@@ -30,7 +30,7 @@ def correlation(kernel: str, r: float) -> float:
 def distance(kit: dict[str, Any], lengths: list[float], one: list[Any], two: list[Any]) -> float:
     total = 0.0
     for column, length, x, y in zip(kit["coordinates"], lengths, one, two, strict=True):
-        apart = float(x != y) if column["kind"] == "text" else (x - y) / (column["high"] - column["low"])
+        apart = float(x != y) if column["kind"] == "category" else (x - y) / (column["high"] - column["low"])
         total += (apart / length) ** 2
     return float(np.sqrt(total))
 
@@ -106,7 +106,7 @@ def test_the_line_of_the_kit_is_the_study_s_prediction(study: Study) -> None:
             column = kit["coordinates"][end["coordinate"]]
             a, b = column["values"][end["from"]], column["values"][end["to"]]
             x = row[column["name"]]
-            if column["kind"] == "text":  # the third category lies half-way
+            if column["kind"] == "category":  # the third category lies half-way
                 z.append(0.0 if x == a else 1.0 if x == b else 0.5)
             else:
                 z.append((x - a) / (float(b) - a))
@@ -118,7 +118,7 @@ def test_a_kit_describes_the_coordinates_of_the_contexts() -> None:
     rate, night, site = prediction_kit(mixed())["coordinates"]
     assert (rate["name"], rate["kind"], rate["low"], rate["high"]) == ("rate", "number", 0.5, 4.0)
     assert (night["kind"], night["low"], night["high"]) == ("boolean", 0.0, 1.0)
-    assert site == {"name": "site", "kind": "text", "values": list("abc") * 6}
+    assert site == {"name": "site", "kind": "category", "values": list("abc") * 6}
 
 
 def test_rewards_in_a_kit_grow_with_their_quality_and_the_sign_turns_them_back() -> None:

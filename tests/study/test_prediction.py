@@ -8,6 +8,7 @@ import pytest
 from study.conftest import assert_close, noise, problem
 
 from argbest import GP, InputError, Problem, Study
+from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
 
 NUMBERS = ["mean", "gap", "gap_sd", "p_best", "expected_loss"]
@@ -106,14 +107,14 @@ def test_what_lies_out_of_bounds_is_marked(study: Study) -> None:
 
 
 def test_without_given_bounds_those_of_the_contexts_count() -> None:
-    predicted = by_rows().predict(
-        [
-            {"rate": 0.5, "shift": "night"},
-            {"rate": 0.4, "shift": "night"},
-            {"rate": 3.1, "shift": "day"},
-            {"rate": 1.0, "shift": "noon"},
-        ]
-    )
+    rows = [
+        {"rate": 0.5, "shift": "night"},
+        {"rate": 0.4, "shift": "night"},
+        {"rate": 3.1, "shift": "day"},
+        {"rate": 1.0, "shift": "noon"},
+    ]
+    with pytest.warns(ExtrapolationNotice, match="shift 'noon'"):
+        predicted = by_rows().predict(rows)
     assert predicted["extrapolated"].tolist() == [False, True, True, True]
 
 
@@ -152,10 +153,40 @@ def model_line(alternative: str, context: int, seed: int) -> float:
 
 def test_new_text_is_as_far_as_any_other_text() -> None:
     study = Study(Problem([0, 1], ["x", "y", "z"], lambda a, c, s: a * len(c) + noise(s)), seed=2).run(30)
-    predicted = study.predict(["x", "new", "other"])
+    with pytest.warns(ExtrapolationNotice, match="never simulated: context 'new', 'other' .known: 'x', 'y'"):
+        predicted = study.predict(["x", "new", "other"])
     assert predicted["extrapolated"].tolist() == [False, True, True]
     assert predicted[NUMBERS].iloc[1].equals(predicted[NUMBERS].iloc[2])
-    assert_close(study.predict_proba(["new"]).sum(axis=1), [1.0], 1e-9)
+    with pytest.warns(ExtrapolationNotice, match="never simulated: context 'new'"):
+        assert_close(study.predict_proba(["new"]).sum(axis=1), [1.0], 1e-9)
+
+
+def test_a_new_category_is_warned_of_once_per_call_with_its_column_and_the_known_ones() -> None:
+    study = by_rows()
+    rows = [{"rate": 1.0, "shift": new} for new in ("dawn", "day", "dusk", "dawn")]
+    for ask in (study.predict, study.predict_proba, study.posterior):
+        with pytest.warns(ExtrapolationNotice) as caught:
+            answer = ask(rows)
+        (notice,) = caught
+        said = (
+            "never simulated: shift 'dawn', 'dusk' (known: 'day', 'night'). The answer takes it to be unlike"
+        )
+        assert str(notice.message).startswith(said)
+        assert notice.filename == __file__
+        assert np.isfinite(answer.select_dtypes(float).to_numpy()).all()
+
+
+def test_of_many_categories_a_warning_names_some() -> None:
+    study = Study(Problem(["a", "b"], [f"site {i}" for i in range(9)]))
+    for trial in study.ask(36):
+        study.tell(trial, float(trial.id % 5))
+    with pytest.warns(ExtrapolationNotice, match="'site 4' and 4 more\\)"):
+        study.predict(["elsewhere"])
+
+
+def test_known_categories_and_numbers_out_of_range_are_not_warned_of() -> None:
+    predicted = by_rows().predict([{"rate": 99.0, "shift": "day"}])
+    assert predicted["extrapolated"].tolist() == [True]
 
 
 def test_predictions_follow_every_value_told(study: Study) -> None:

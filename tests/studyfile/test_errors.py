@@ -84,6 +84,14 @@ def test_the_top_of_the_file(text: str | bytes, message: str, tmp_path: Path) ->
         ),
         ("[alternatives]\nfile = 3", r"\[alternatives\]: file must be text, got 3"),
         (
+            "[alternatives]\ngrid.plan = [1, 2]\ncategorical = ['plans']",
+            r"\[alternatives\]: unknown categorical column 'plans'; known are plan. Did you mean 'plan'",
+        ),
+        (
+            "[alternatives]\ngrid.plan = [1, 2]\ncategorical = true",
+            r"\[alternatives\]: got categorical=True; expected names of columns",
+        ),
+        (
             "[alternatives]\nfile = 'gone.csv'",
             r"\[alternatives\]: cannot read the file '.*gone.csv': No such file",
         ),

@@ -323,5 +323,16 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment", "policy"),
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
-        *("delta", "measured", "table", "url"),
+        *("delta", "measured", "table", "url", "categorical"),
     }
+
+
+def test_an_axis_may_declare_columns_that_are_mere_names(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
+        "[alternatives]\nlabels = [4, 8]\ncategorical = ['alternative']\n"
+        "[contexts]\ngrid.zone = [1, 5]\ngrid.rate = [1, 2]\ncategorical = ['zone']\n"
+    )
+    problem = read(file).problem
+    assert problem.setting.alternatives is None
+    assert problem.bounds == {"rate": (1.0, 2.0)}

@@ -40,6 +40,12 @@ _FEWEST = 20  # draws that still tell something
 )
 @click.option("--weights", metavar="COL", help="A column that tells how much each context counts.")
 @click.option(
+    "--categorical",
+    metavar="COL",
+    multiple=True,
+    help="A column whose numbers are mere names or categories; repeat it for more.",
+)
+@click.option(
     "--bins",
     metavar="N|COL=N",
     multiple=True,
@@ -82,6 +88,7 @@ def analyze(
     value: str,
     goal: str,
     weights: str | None,
+    categorical: tuple[str, ...],
     bins: tuple[str, ...],
     dropna: bool,
     decimal: str,
@@ -109,6 +116,7 @@ def analyze(
         value=value,
         goal=goal,
         weights=weights,
+        categorical=categorical,
         bins=_bins(bins),
         dropna=dropna,
         name=runs.stem,

@@ -9,12 +9,20 @@ import click
 
 from argbest import __version__
 from argbest.cli.terminal import note
-from argbest.errors import ArgbestError, CompilationNotice, DataNotice, InputError, OutageNotice, unknown_name
+from argbest.errors import (
+    ArgbestError,
+    CompilationNotice,
+    DataNotice,
+    ExtrapolationNotice,
+    InputError,
+    OutageNotice,
+    unknown_name,
+)
 from argbest.outlets import lasting_streams
 from argbest.storage.address import concealed
 from argbest.texts import harmless
 
-_NOTICES = (CompilationNotice, DataNotice, OutageNotice)
+_NOTICES = (CompilationNotice, DataNotice, ExtrapolationNotice, OutageNotice)
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 

@@ -14,6 +14,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
+from argbest.problems import categories
 from argbest.problems.axis import Axis, Bounds
 
 Goal: TypeAlias = Literal["max", "min"]
@@ -30,8 +31,9 @@ class Problem:
 
     Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`). One noisy reward comes from
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
-    `bounds` give the range of the context coordinates (`Axis.bounds`). `truth`, its standard error `truth_se`
-    and the noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
+    `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
+    numbers are mere identifiers (`categories.declared`). `truth`, its standard error `truth_se` and the
+    noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     """
 
@@ -56,6 +58,7 @@ class Problem:
         *,
         weights: object = None,
         bounds: object = None,
+        categorical: object = (),
         goal: str = "max",
         truth: object = None,
         truth_se: object = None,
@@ -67,7 +70,8 @@ class Problem:
         one_of("goal", goal, ("max", "min"))
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
-        rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
+        given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
+        rows, columns = categories.declared(given, categorical)
         shape = (len(rows), len(columns))
         affordable(
             f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS

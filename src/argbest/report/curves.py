@@ -146,9 +146,9 @@ def allocation(study: Study) -> Allocation:
 def coordinate(problem: Problem) -> str | None:
     """Return the name of the contexts' one coordinate if it is a number that varies."""
     names = list(problem.contexts.coordinates)
-    if len(names) != 1 or isinstance(problem.contexts.coordinates[names[0]][0], bool | str):
+    if len(names) != 1 or isinstance(problem.contexts.coordinates[names[0]][0], bool):
         return None
-    low, high = problem.bounds[names[0]]
+    low, high = problem.bounds.get(names[0], (0.0, 0.0))
     return names[0] if low < high else None
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from argbest.checks import real, whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Bounds, Columns, Kind, Label
+from argbest.problems.categories import meant
 
 Bins: TypeAlias = int | Mapping[str, int] | None
 
@@ -27,6 +28,7 @@ class Names:
     kind: Kind
     columns: dict[str, str]
     label: str | None = None  # the column of labels beside them, in frames as a study exports them
+    categorical: frozenset[str] = frozenset()  # those whose numbers are mere names, by names on the axis
 
     @property
     def used(self) -> list[str]:
@@ -64,7 +66,7 @@ class _Column:
         return not isinstance(self.values[0], str | bool)
 
 
-def named(kind: Kind, frame: pd.DataFrame, given: str | Sequence[str]) -> Names:
+def named(kind: Kind, frame: pd.DataFrame, given: str | Sequence[str], categorical: object = ()) -> Names:
     """Return the columns meant by one name or several.
 
     The kind itself also stands for columns as `Study.observations` has them: ``context.rate``, with labels
@@ -83,7 +85,7 @@ def named(kind: Kind, frame: pd.DataFrame, given: str | Sequence[str]) -> Names:
     short = [name.removeprefix(prefix) or name for name in asked]
     if len(set(short)) < len(short):
         raise InputError(f"the {kind} columns {asked} come twice. Name each once.")
-    return Names(kind, dict(zip(short, asked, strict=True)), label)
+    return Names(kind, dict(zip(short, asked, strict=True)), label, meant(kind, short, categorical))
 
 
 def check_name(what: str, frame: pd.DataFrame, name: str) -> None:
@@ -151,12 +153,9 @@ def _distinct(columns: Sequence[_Column]) -> tuple[IntArray, IntArray]:
 
 
 def _axis(names: Names, entries: Columns, labels: list[Label] | None) -> Axis:
-    if names.plain:
-        return Axis.of(names.kind, list(entries[names.kind]))
-    axis = Axis.of(names.kind, pd.DataFrame(entries, dtype=object))
-    return (
-        axis if labels is None else Axis(names.kind, Axis.of(names.kind, labels).labels, axis.columns, True)
-    )
+    given = list(entries[names.kind]) if names.plain else pd.DataFrame(entries, dtype=object)
+    axis = replace(Axis.of(names.kind, given), categorical=names.categorical)
+    return axis if labels is None else replace(axis, labels=Axis.of(names.kind, labels).labels, named=True)
 
 
 def _coded(kind: Kind, frame: pd.DataFrame, name: str, rows: IntArray) -> _Column:
@@ -205,7 +204,11 @@ def _wanted(names: Names, columns: dict[str, _Column], bins: Bins) -> dict[str, 
     if isinstance(bins, Mapping):
         asked = {short.removeprefix(f"{names.kind}."): n for short, n in bins.items()}
     else:
-        asked = {short: bins for short, column in columns.items() if column.numeric}
+        asked = {
+            short: bins
+            for short, column in columns.items()
+            if column.numeric and short not in names.categorical
+        }
     if not asked:
         raise InputError(
             f"bins={bins!r}, but no {names.kind} column holds numbers: {list(columns)}. Leave it out."
@@ -213,7 +216,7 @@ def _wanted(names: Names, columns: dict[str, _Column], bins: Bins) -> dict[str, 
     for short, n in asked.items():
         if short not in columns:
             raise unknown_name(f"{names.kind} column with bins", short, columns)
-        if not columns[short].numeric:
+        if not columns[short].numeric or short in names.categorical:
             raise InputError(f"bins for {short!r}, which holds no numbers. Bins need numbers; leave it out.")
         whole(f"bins of {short!r}", n, at_least=2, at_most=10**5)
     return {short: n for short, n in asked.items() if len(columns[short].values) > n}

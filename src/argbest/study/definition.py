@@ -143,9 +143,15 @@ def _object(what: str, stored: Plain, given: Any) -> Any:
 
 def _of_axis(axis: Axis) -> Plain:
     columns = {name: list(values) for name, values in axis.columns.items()}
-    return {"labels": list(axis.labels), "columns": columns, "named": axis.named}
+    return {
+        "labels": list(axis.labels),
+        "columns": columns,
+        "named": axis.named,
+        "categorical": sorted(axis.categorical),
+    }
 
 
 def _axis(kind: Kind, stored: Plain) -> Axis:
     columns = {name: tuple(values) for name, values in stored["columns"].items()}
-    return Axis(kind, tuple(stored["labels"]), columns, stored["named"])
+    declared = frozenset(stored.get("categorical", ()))  # studies of version 0.1 know none
+    return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared)

@@ -38,6 +38,9 @@ def _of_axes(there: Plain, here: Plain) -> Iterator[str]:
         elif list(one["columns"]) != list(other["columns"]):
             columns = [", ".join(each["columns"]) or "none" for each in (one, other)]
             yield _said(f"columns of {name}", *columns)
+        elif one.get("categorical", []) != other.get("categorical", []):
+            declared = [", ".join(each.get("categorical", [])) or "none" for each in (one, other)]
+            yield _said(f"categorical columns of {name}", *declared)
         elif rows != others:
             at = next(i for i, row in enumerate(rows) if row != others[i])
             yield _said(f"number {at + 1} of the {name}", _value(rows[at]), _value(others[at]))

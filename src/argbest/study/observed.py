@@ -76,6 +76,7 @@ def observe(
     goal: str = "max",
     weights: object = None,
     bounds: object = None,
+    categorical: object = (),
     bins: Bins = None,
     dropna: bool = False,
     simulate: Simulate | None = None,
@@ -88,6 +89,7 @@ def observe(
     `Study.observations` returns them need no names. Rows with a column ``n`` above 1 are means of so many
     replications, and need their sample variance in the column ``variance``.
 
+    ``categorical`` names columns of either that hold numbers but mean names, as `Problem` takes it.
     ``weights`` are numbers in the order of the contexts, or the name of a column. ``bins`` puts contexts
     that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it. Rows
     with something missing are refused, or left out with ``dropna``.
@@ -96,7 +98,10 @@ def observe(
         got = "a frame without rows" if isinstance(frame, pd.DataFrame) else type(frame).__name__
         raise InputError(f"got {got}; expected a pandas DataFrame with a row for every run.")
     flag("dropna", dropna)
-    names = columns.named("alternative", frame, alternative), columns.named("context", frame, context)
+    names = (
+        columns.named("alternative", frame, alternative, categorical),
+        columns.named("context", frame, context, categorical),
+    )
     columns.check_name("value column", frame, value)
     extra = [column for column in ("n", "variance") if _is_extra(frame, column, names, value)]
     used = _used(frame, names, value, weights, extra)
@@ -112,6 +117,7 @@ def observe(
         simulate,
         weights=_weights(weights, names[1], kept, rows, where[1]),
         bounds=_bounds(bounds, where[1]),
+        categorical=categorical,
         goal=goal,
         name=name,
     )
@@ -220,9 +226,7 @@ def _about_alternatives() -> str:
 
 def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
     """Return the offer of bins for the columns with the most values, as far as they hold numbers."""
-    numeric = [
-        short for short, values in found.axis.coordinates.items() if not isinstance(values[0], str | bool)
-    ]
+    numeric = [short for short, values in found.axis.metric.items() if not isinstance(values[0], bool)]
     largest = max(distinct, key=lambda short: distinct[short])
     if largest not in numeric:
         return f"Leave out {largest!r} if it only numbers the runs, or put its values into groups."

@@ -30,6 +30,7 @@ def of_study(study: "Study", contexts: object = None) -> pd.DataFrame:
         chance = best_probability(predicting.belief_at(study, rows), predicting.ruled_out_at(study, rows))
         given = (belief.mean, belief.var, belief.noise, chance)
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
+        predicting.warn_of_the_unknown(study, rows)
     mean, var, noise, chance = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)

@@ -1,16 +1,41 @@
 """What a study can say of any contexts, simulated or not, each by itself: arrays [row, alternative, 1]."""
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from argbest.core.arrays import BoolArray
 from argbest.core.belief import Belief
 from argbest.core.selectable import among_the_rest
+from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
+from argbest.problems.categories import never_seen
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
+
+
+class Prediction(NamedTuple):
+    """The contexts asked for, what is believed there, and what cannot be selected there."""
+
+    rows: Axis
+    belief: Belief
+    ruled_out: BoolArray | None
+
+
+def predicted(study: "Study", contexts: object) -> Prediction:
+    """Return what answers at any contexts rest on; see `warn_of_the_unknown`."""
+    rows = study.problem.contexts.rows(contexts)
+    found = Prediction(rows, belief_at(study, rows), ruled_out_at(study, rows))
+    warn_of_the_unknown(study, rows)
+    return found
+
+
+def warn_of_the_unknown(study: "Study", rows: Axis) -> None:
+    """Warn of categories that no simulated context has, in the name of whoever called the study."""
+    if said := never_seen(study.problem.contexts, rows):
+        warnings.warn(said, ExtrapolationNotice, stacklevel=4)
 
 
 def belief_at(study: "Study", rows: Axis) -> Belief:

@@ -29,10 +29,10 @@ _DIGITS = 30  # binary, of a Sobol point
 def prediction_kit(study: Study) -> Plain:
     """Return what `Study.predict` and `Study.predict_proba` follow from, of a family named ``family``.
 
-    ``coordinates`` describes the contexts: name, kind (number, boolean, text), the values of the simulated
-    contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists what cannot
-    be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the family: gp,
-    additive, trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
+    ``coordinates`` describes the contexts: name, kind (number, boolean, category), the values of the
+    simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists
+    what cannot be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the
+    family: gp, additive, trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
     hyper-parameters, all but gp also Sobol points (`sobol`); linear holds coefficients and their
     covariance; listed holds ``points`` with the predictions there.
     """
@@ -205,9 +205,9 @@ def _grid(study: Study) -> list[Any]:
 def _coordinates(study: Study) -> list[Plain]:
     described = []
     for name, values in study.problem.contexts.coordinates.items():
-        kind = {str: "text", bool: "boolean"}.get(type(values[0]), "number")
-        column: Plain = {"name": name, "kind": kind, "values": list(values)}
+        column: Plain = {"name": name, "kind": "category", "values": list(values)}
         if name in study.problem.bounds:
+            column["kind"] = "boolean" if isinstance(values[0], bool) else "number"
             column["low"], column["high"] = (float(end) for end in study.problem.bounds[name])
         described.append(column)
     return described

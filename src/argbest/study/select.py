@@ -18,6 +18,7 @@ def select(
     goal: str = "max",
     weights: object = None,
     bounds: object = None,
+    categorical: object = (),
     progress: bool | Progress = False,
     stop: Stop | None = None,
     **options: Any,
@@ -26,5 +27,13 @@ def select(
 
     ``options`` are those of `Study`: policy, model, initial, seed, refit_every, common_random_numbers.
     """
-    problem = Problem(alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds)
+    problem = Problem(
+        alternatives,
+        contexts,
+        simulate,
+        goal=goal,
+        weights=weights,
+        bounds=bounds,
+        categorical=categorical,
+    )
     return Study(problem, **options).run(budget, progress=progress, stop=stop)

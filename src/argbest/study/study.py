@@ -340,19 +340,17 @@ class Study:
     def predict(self, contexts: object) -> pd.DataFrame:
         """Return the rows of `selection` for any contexts, simulated or not.
 
-        ``extrapolated`` marks those out of the bounds of the problem's contexts.
+        ``extrapolated`` marks those out of the bounds of the problem's contexts, or with a category that none
+        of these has; of such a category an `ExtrapolationNotice` warns.
         """
-        rows = self.problem.contexts.rows(contexts)
-        belief, out = predicting.belief_at(self, rows), predicting.ruled_out_at(self, rows)
-        frame = frames.of_selection(self.problem, rows, belief, out)
-        frame["extrapolated"] = self.problem.contexts.outside(rows, self.problem.bounds)
+        found = predicting.predicted(self, contexts)
+        frame = frames.of_selection(self.problem, *found)
+        frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
         return frame
 
     def predict_proba(self, contexts: object) -> pd.DataFrame:
         """Return P(each alternative is best), a row per context given and a column per alternative."""
-        rows = self.problem.contexts.rows(contexts)
-        belief, out = predicting.belief_at(self, rows), predicting.ruled_out_at(self, rows)
-        return frames.of_probabilities(self.problem, rows, belief, out)
+        return frames.of_probabilities(self.problem, *predicting.predicted(self, contexts))
 
     def _belief(self) -> Belief:
         """Return the belief (larger is better) that answers rest on, with what is ruled out far below.

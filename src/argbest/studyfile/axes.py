@@ -15,6 +15,7 @@ from argbest.core.arrays import Array
 from argbest.csv_files import unguarded
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
+from argbest.problems.categories import declared
 from argbest.studyfile.sections import table, text, within
 
 _MOST_ROWS = 10**7  # of a grid
@@ -35,6 +36,7 @@ def axis(kind: Kind, given: object, folder: Path) -> Given:
     They are a list of labels or of tables, or a table with one of ``labels``, ``rows`` (a list of tables),
     ``grid`` (columns, every combination of their values, the last column changing fastest), ``file`` (CSV).
     ``columns`` selects columns of rows or of a file, ``label`` names the column that holds the labels;
+    ``categorical`` lists columns whose numbers are mere names (of plain labels: the kind itself);
     ``weights`` are numbers in order or the name of a column, ``bounds`` pairs by column or one pair.
     """
     where = f"[{kind}s]"
@@ -50,7 +52,8 @@ def axis(kind: Kind, given: object, folder: Path) -> Given:
         raise InputError(f"{where} has {' and '.join(forms) or 'none of them'}; expected one of {_FORMS}.")
     with within(where):
         entries, weights = _entries(kind, forms[0], options, folder)
-        return Given(Axis.of(kind, entries), weights, options.get("bounds"))
+        (found,) = declared([Axis.of(kind, entries)], options.get("categorical", []))
+        return Given(found, weights, options.get("bounds"))
 
 
 def cost(given: object, alternatives: int, contexts: int) -> Array | str | None:

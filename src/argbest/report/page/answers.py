@@ -100,10 +100,10 @@ def _choice(study: Study, selection: pd.DataFrame) -> str:
 
 
 def _ordered(axis: Axis) -> bool:
-    """Return whether the entries are known by one number each."""
+    """Return whether the entries are known by one number each, and numbers have an order here."""
     if len(axis.coordinates) > 1 or (axis.named and axis.columns):
         return False
-    return not isinstance(next(iter(axis.coordinates.values()))[0], bool | str)
+    return any(not isinstance(values[0], bool) for values in axis.metric.values())
 
 
 def _outright(study: Study, selection: pd.DataFrame) -> str:

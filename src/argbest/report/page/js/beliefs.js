@@ -18,9 +18,9 @@
     },
   };
 
-  /** Squared distance of two values along a coordinate, scaled by its bounds; 1 for different texts. */
+  /** Squared distance of two values along a coordinate, scaled by its bounds; 1 for different categories. */
   function separation(coordinate, one, two) {
-    if (coordinate.kind === "text") return one === two ? 0 : 1;
+    if (coordinate.kind === "category") return one === two ? 0 : 1;
     const width = coordinate.high - coordinate.low;
     return width > 0 ? ((Number(one) - Number(two)) / width) ** 2 : 0;
   }

@@ -1,0 +1,114 @@
+"""Labels and rows as users give them: read, checked one by one, and turned into plain values."""
+
+import math
+from collections.abc import Iterable, Mapping, Sized
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from argbest.checks import affordable, unicode
+from argbest.errors import InputError
+
+Kind: TypeAlias = Literal["alternative", "context"]
+Label: TypeAlias = str | int | float | bool
+Item: TypeAlias = Label | dict[str, Label]
+Columns: TypeAlias = dict[str, tuple[Label, ...]]
+Key: TypeAlias = tuple[tuple[str, Label], ...]
+_Raw: TypeAlias = tuple[list[Any] | None, dict[Any, list[Any]]]
+
+_EXACT = 2**53  # integers beyond it are no longer distinct as floats
+_MOST_ENTRIES = 10**7  # alternatives or contexts
+_CLOSE = 1e-12  # relative; a number read back from a text file may differ in its last digit
+
+
+def of_frame(kind: Kind, frame: Any) -> _Raw:
+    """Return the labels, if the frame has an index of its own, and the columns of a frame."""
+    names = list(frame.columns)
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"got {kind}s with the columns {names}; expected one or more, distinct. Rename.")
+    labels = None if frame.index.equals(pd.RangeIndex(len(frame))) else frame.index.tolist()
+    return labels, {name: frame[name].tolist() for name in names}
+
+
+def of_sequence(kind: Kind, given: object) -> _Raw:
+    """Return the labels or the columns of a sequence; what has no order of its own is refused."""
+    refused = isinstance(given, str | bytes | Mapping | set | frozenset) or getattr(given, "ndim", 1) != 1
+    if refused or not isinstance(given, Iterable):
+        shape = getattr(given, "shape", None)
+        shown = repr(given) if shape is None else f"an array of shape {shape}"
+        raise InputError(f"got {shown} as {kind}s. Give a list of labels, a list of dicts or a DataFrame.")
+    affordable(f"the number of {kind}s", len(given) if isinstance(given, Sized) else 0, _MOST_ENTRIES)
+    entries = list(given)
+    if not any(isinstance(entry, Mapping) for entry in entries):
+        return entries, {}
+    names = list(entries[0]) if isinstance(entries[0], Mapping) else []
+    for i, row in enumerate(entries):
+        if not isinstance(row, Mapping) or not names or set(row) != set(names):
+            raise InputError(f"{kind} {i} is {row!r}; expected a dict with the keys {names}. Complete it.")
+    return None, {name: [row[name] for row in entries] for name in names}
+
+
+def checked(values: Iterable[object], kind: Kind, column: object = "label") -> tuple[Label, ...]:
+    """Return plain Python values of one sort."""
+    if not isinstance(column, str) or not column:
+        raise InputError(f"got {column!r} as the name of a {kind} column; expected text. Rename the column.")
+    unicode(f"the name of a {kind} column", column)
+    found = tuple(plain(value, f"{column!r} of {kind} {i}") for i, value in enumerate(values))
+    for i, value in enumerate(found):
+        if sort(value) != sort(found[0]):
+            raise InputError(
+                f"{column!r} of {kind} {i} is {value!r} ({sort(value)}), that of {kind} 0 is {found[0]!r} "
+                f"({sort(found[0])}). Use text, numbers or booleans throughout."
+            )
+    return found
+
+
+def plain(value: Any, where: str) -> Label:
+    """Return the plain Python value of a label or coordinate."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        return unicode(where, str.__str__(value))
+    whole = isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64)
+    if whole and abs(int(value)) <= _EXACT:
+        return int(value)
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        return float(value)
+    raise InputError(
+        f"{where} is {value!r} ({type(value).__name__}); expected text, a boolean or a finite number (an "
+        "integer up to 2^53). Convert it, for example a date to text or to a number of days."
+    )
+
+
+def sort(value: Label) -> str:
+    """Return text, boolean or number."""
+    return "text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number"
+
+
+def keys(columns: Iterable[tuple[Label, ...]]) -> list[Key]:
+    """Return one hashable key per row; the sort keeps True apart from 1."""
+    return [tuple((sort(value), value) for value in row) for row in zip(*columns, strict=True)]
+
+
+def close(a: tuple[str, Label], b: tuple[str, Label]) -> bool:
+    """Return whether two parts of keys are the same but for rounding."""
+    both = a[0] == b[0] == "number"
+    return math.isclose(float(a[1]), float(b[1]), rel_tol=_CLOSE) if both else a == b
+
+
+def refuse_repeats(what: str, columns: list[tuple[Label, ...]]) -> None:
+    """Raise an InputError where a row comes twice."""
+    seen: dict[Key, int] = {}
+    for i, key in enumerate(keys(columns)):
+        if seen.setdefault(key, i) != i:
+            values = ", ".join(repr(value) for _, value in key)
+            raise InputError(f"{what}: {values} at positions {seen[key]} and {i}. Keep one of them.")
+
+
+def texts(columns: Columns) -> tuple[Label, ...]:
+    """Return the label of every row: "servers=3, shift=day", or the value itself of a single column."""
+    if len(columns) == 1:
+        return next(iter(columns.values()))
+    rows = zip(*columns.values(), strict=True)
+    return tuple(", ".join(f"{n}={v}" for n, v in zip(columns, row, strict=True)) for row in rows)
