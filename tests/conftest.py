@@ -1,4 +1,5 @@
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,10 @@ REFERENCE = ROOT.parent / "shared" / "reference"
 
 settings.register_profile("argbest", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("argbest")
+
+# Started in the background of a shell, a program is told to ignore Ctrl-C, and so would all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
