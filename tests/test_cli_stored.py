@@ -129,6 +129,9 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     assert "observations: 8 of 8" in shown
     assert "trials: 8 told, 0 under way, 0 waiting, 1 failed" in shown
     assert "PCS so far:" in shown
+    told = " ".join(shown.split())
+    assert "what the model found: Each alternative has a curve of its own" in told
+    assert "The noise of one replication has standard deviation" in told
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended
 
@@ -137,6 +140,7 @@ def test_status_as_json_is_one_object_per_look(place: Path) -> None:
     [now] = rows(call("status", place, "--json"))
     assert now["observations"] == 0
     assert now["certainty"] is None
+    assert now["model"] is None
     study = Study.load(place)
     study.tell(study.ask()[0], 1.0)  # one value alone must be enough for a look
     [now] = rows(call("status", place, "--json"))
@@ -145,6 +149,8 @@ def test_status_as_json_is_one_object_per_look(place: Path) -> None:
     [now] = rows(call("status", place, "--json", "--watch"))  # finished, so one look is enough
     assert now["observations"] == now["budget"] == 8
     assert 0 <= now["certainty"]["pcs_m"] <= now["certainty"]["pcs_e"] <= 1
+    assert now["model"]["sentences"][-1].startswith("The noise of one replication")
+    assert now["model"]["effects"]["columns"] == ["effect", "share", "sd"]
     assert [worker["slots"] for worker in now["workers"]] == [1]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from argbest.texts import LONGEST, capped, harmless
+from argbest.texts import LONGEST, capped, harmless, number
 
 ANY = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -60,3 +60,10 @@ def test_a_long_text_keeps_its_beginning_and_end_and_says_what_is_cut(
     assert min(len(start), len(end)) > LONGEST // 16
     assert int(mark) == len(text.encode()) - len(start.encode()) - len(end.encode())
     assert capped(kept) == kept
+
+
+def test_no_digit_before_the_point_of_a_number_is_lost() -> None:
+    assert number(12345.678) == "12346"
+    assert number(999.9) == "999.9"
+    assert number(1.5e7) == "1.5e+07"
+    assert number(float("inf")) == "inf"

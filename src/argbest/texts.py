@@ -1,4 +1,4 @@
-"""Texts of strangers, such as labels and what simulators say: shown and kept so that they do no harm."""
+"""Texts of strangers, such as labels and what simulators say, shown and kept without harm; and numbers."""
 
 import re
 
@@ -23,3 +23,9 @@ def capped(text: str) -> str:
     start, end = (part.decode("utf-8", "ignore") for part in (content[:half], content[-half:]))
     missing = len(content) - len(start.encode()) - len(end.encode())
     return start + _CUT.format(missing) + end
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits, but no digit before the point lost below a million."""
+    whole = len(str(round(abs(value)))) if 1 <= abs(value) < 1e6 else 0
+    return f"{value:.{max(digits, whole)}g}"

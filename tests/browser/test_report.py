@@ -68,6 +68,7 @@ def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study)
         "Where the replications went",
         "Any context",
         "Still in the running",
+        "What the model found",
         "Does the model fit?",
         "Failed simulations",
         "How it was computed",

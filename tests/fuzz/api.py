@@ -66,6 +66,7 @@ def looked_at(draw: Draw, study: Study, folder: Path, said: list[str]) -> None:
         study.observations,
         study.certificate,
         study.model_check,
+        study.model_summary,
         study.history,
         study.posterior,
         lambda: study.trials(details=True),

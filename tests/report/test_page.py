@@ -151,7 +151,6 @@ def test_hyperparameters_of_every_alternative_are_in_the_units_of_the_problem() 
 @pytest.mark.parametrize(
     ("model", "rows", "first"),
     [
-        ("additive-gp", 5, "part"),
         ("shared-gp", 4, "part"),
         ("joint-gp", 1, "prior mean"),
         ("linear", 4, "alternative"),
@@ -164,8 +163,17 @@ def test_other_models_show_their_hyperparameters_too(model: str, rows: int, firs
     assert {len(row) for row in shown["rows"]} == {len(shown["columns"])}
 
 
-def test_pairs_by_themselves_have_no_hyperparameters() -> None:
-    assert payload(line("independent"))["hyperparameters"] is None
+@pytest.mark.parametrize("model", ["independent", "additive-gp"])
+def test_without_numbers_of_single_alternatives_there_is_no_table_of_them(model: str) -> None:
+    assert payload(line(model))["hyperparameters"] is None
+
+
+def test_the_page_says_what_the_model_found() -> None:
+    study = line("additive-gp")
+    shown = payload(study)["model"]
+    assert shown["sentences"] == list(study.model_summary().sentences)
+    assert [row[0] for row in shown["parts"]["rows"]] == ["trend", "offset", "joint", "own", "noise"]
+    assert shown["parts"]["rows"][-1][1] is None
 
 
 def test_a_page_holds_its_payload_and_asks_for_nothing_else(tmp_path: Path) -> None:

@@ -65,7 +65,17 @@ def test_the_picture_is_the_report_s_payload_and_the_course(study: Study, watche
     watch = watched()
     found = known(watch, 30)
     expected = json.loads(json.dumps(payload(study)))
-    for name in ("answer", "decisions", "certainty", "contexts", "alternatives", "how", "hyperparameters"):
+    shown = (
+        "answer",
+        "decisions",
+        "certainty",
+        "contexts",
+        "alternatives",
+        "model",
+        "how",
+        "hyperparameters",
+    )
+    for name in shown:
         assert found[name] == expected[name]
     assert found["allocation"]["count"] == expected["allocation"]["count"]
     assert "prediction" not in found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from argbest.cli.terminal import drawn, echo, list_written, prepare, say, table
+from argbest.texts import number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -54,7 +55,7 @@ def _show_selection(study: "Study") -> None:
     columns = ("selected", "runner_up", "gap", "p_best")
     frame = study.selection().iloc[contexts.order]
     rows = [
-        (label, short[selected], short[rival], curves.number(gap), f"{p_best:.3f}")
+        (label, short[selected], short[rival], number(gap), f"{p_best:.3f}")
         for label, selected, rival, gap, p_best in zip(
             contexts.labels, *(frame[name].tolist() for name in columns), strict=True
         )

@@ -17,7 +17,7 @@ from argbest.cli.terminal import say, show_json, table
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
-    """Show how the study in STORAGE stands: progress, certainty, workers, failures."""
+    """Show how the study in STORAGE stands: progress, certainty, what the model found, workers, failures."""
     from argbest.outlets import unheard
     from argbest.study.overview import overview
 
@@ -62,6 +62,7 @@ def _show(now: dict[str, Any]) -> None:
         )
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")
+        say("what the model found:", *(f"  {sentence}" for sentence in now["model"]["sentences"]))
     show_failures(now, trials["failed"], sum(trials.values()))
     for alternative, context in now["set_aside"]:
         say(f"set aside: alternative {alternative!r} in context {context!r}")

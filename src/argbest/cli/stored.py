@@ -10,6 +10,7 @@ import click
 
 from argbest.cli.terminal import say, table
 from argbest.errors import InputError
+from argbest.texts import number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -91,9 +92,7 @@ def show_answer(study: "Study") -> None:
 
 
 def _numbers(gap: float, p_best: float) -> tuple[str, str]:
-    from argbest.report import curves
-
-    return "-" if isnan(gap) else curves.number(gap), "-" if isnan(p_best) else f"{p_best:.3f}"
+    return "-" if isnan(gap) else number(gap), "-" if isnan(p_best) else f"{p_best:.3f}"
 
 
 def show_troubles(study: "Study") -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from argbest.errors import ArgbestError
-from argbest.texts import harmless
+from argbest.texts import harmless, number
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -21,8 +21,6 @@ _NARROWEST = 80  # columns of text; numbers folded to fit less could not be read
 
 def numbers(values: Iterable[float]) -> tuple[str, ...]:
     """Return numbers as short texts."""
-    from argbest.report.curves import number
-
     return tuple(number(value) for value in values)
 
 

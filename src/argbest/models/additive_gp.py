@@ -10,6 +10,7 @@ from argbest.core import additive_belief, kernels, scaling
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -146,6 +147,18 @@ class AdditiveGP:
         prior = self._prior(setting, params, setting.separation)
         cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
         return additive_belief.predict(prior, cross, Data(tally, params.noise, params.shift))
+
+    def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
+        """Return how much each part varies over the table, and over what distances."""
+        shape = params.noise.shape
+        found = variation(self._prior(setting, params, setting.separation), shape[0])
+        lengths = [Lengthscales(("trend",), "context", params.trend_lengthscale)]
+        if setting.alternatives is not None:
+            lengths.append(Lengthscales(("offset", "joint"), "alternative", params.alternative_lengthscale))
+        lengths.append(Lengthscales(("joint", "own"), "context", params.lengthscale))
+        active = self.active(shape, setting)
+        parts = {part: found[part] if part in active else 0.0 for part in PARTS}
+        return Findings("", params.noise, self.kernel, parts, lengthscales=tuple(lengths))
 
     def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
         lone = np.ones(params.own.shape)

@@ -9,6 +9,7 @@ import numpy as np
 from argbest.core import conditioning, kernels, priors, scaling
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
+from argbest.core.findings import Findings, Lengthscales
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
@@ -155,6 +156,17 @@ class GP:
         noise = np.broadcast_to(params.noise.mean(axis=-1, keepdims=True), mean.shape)
         mean, var, noise = (np.moveaxis(v, -1, 0)[..., None] for v in (mean, var, noise))
         return BlockBelief(mean, var[..., None], noise)
+
+    def findings(self, setting: Setting, params: GPParams) -> Findings:
+        """Return how much the curve of each alternative varies over the contexts, and over what distances."""
+        cov = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        return Findings(
+            "Each alternative has a curve of its own over the contexts; nothing is shared between them.",
+            params.noise,
+            self.kernel,
+            curves=params.scale - cov.mean(axis=(-2, -1)),
+            lengthscales=(Lengthscales(("curve",), "context", params.lengthscale),),
+        )
 
     def _noise(
         self, tally: Tally, setting: Setting, scale: scaling.Scaling

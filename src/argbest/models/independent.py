@@ -6,6 +6,7 @@ import numpy as np
 
 from argbest.core.arrays import Array
 from argbest.core.belief import CellBelief
+from argbest.core.findings import Findings
 from argbest.core.moments import sample_variance
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -75,3 +76,10 @@ class Independent:
             for values in (belief.mean, belief.var, belief.noise)
         )
         return CellBelief(mean, var, noise)
+
+    def findings(self, setting: Setting, params: IndependentParams) -> Findings:  # noqa: ARG002
+        """Return the noise: there is nothing else to learn."""
+        return Findings(
+            "Every pair is judged by its own replications alone; no pair says anything about another.",
+            params.noise,
+        )

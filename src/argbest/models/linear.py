@@ -6,6 +6,7 @@ import numpy as np
 
 from argbest.core.arrays import Array
 from argbest.core.belief import BlockBelief
+from argbest.core.findings import Findings
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, check_spread
 from argbest.core.two_stage import completed, coordinates, prediction, residuals
@@ -93,3 +94,10 @@ class Linear:
         apart = at.reshape(len(at), *(1,) * len(tally.shape), at.shape[-1])
         mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, apart)
         return BlockBelief(mean, cov, np.broadcast_to(params.noise[..., None], mean.shape))
+
+    def findings(self, setting: Setting, params: LinearParams) -> Findings:  # noqa: ARG002
+        """Return the residual noise; the lines themselves follow from the averages."""
+        return Findings(
+            "Each alternative follows a straight line over the contexts; nothing is shared between them.",
+            params.noise[..., None],
+        )

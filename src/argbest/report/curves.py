@@ -10,6 +10,7 @@ from argbest.errors import InputError
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.study.study import Study
+from argbest.texts import number
 
 DECIDED = 0.95  # a context counts as decided when its selection is best with this probability
 _LONGEST = 28  # characters of a label
@@ -180,12 +181,6 @@ def shorten(values: Sequence[Label]) -> list[str]:
         if len(set(texts)) == len(set(values)):
             return texts
     return [str(value) for value in values]
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many significant digits, but no digit before the point lost below a million."""
-    whole = len(str(round(abs(value)))) if 1 <= abs(value) < 1e6 else 0
-    return f"{value:.{max(digits, whole)}g}"
 
 
 def middle_cut(text: str, longest: int = _LONGEST) -> str:

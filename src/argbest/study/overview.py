@@ -15,7 +15,7 @@ _MOST = 5  # causes of failures told
 
 
 def overview(study: "Study") -> dict[str, Any]:
-    """Return how a study stands, as JSON-ready values; certainty is None while nothing is known."""
+    """Return how a study stands, as JSON-ready values; certainty and model are None until a value came."""
     ledger, now = study._journal.ledger, time.time()
     return {
         "problem": study.problem.name,
@@ -27,6 +27,7 @@ def overview(study: "Study") -> dict[str, Any]:
         "seconds_budget": study.plan.get("seconds"),
         "trials": {name: ledger.status.count(name) for name in ("told", "pending", "waiting", "failed")},
         "certainty": _certainty(study) if study.n_observations else None,
+        "model": study.model_summary().plain() if study.n_observations else None,
         "workers": _workers(study, now),
         **failures(study),
         "set_aside": [list(pair) for pair in study.set_aside],

@@ -28,11 +28,21 @@ from argbest.storage import damage
 from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import opened
-from argbest.study import definition, frames, history, model_check, posterior, predicting, runner
+from argbest.study import (
+    definition,
+    frames,
+    history,
+    model_check,
+    model_summary,
+    posterior,
+    predicting,
+    runner,
+)
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
 from argbest.study.model_check import ModelCheck
+from argbest.study.model_summary import ModelSummary
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record, summary
@@ -317,6 +327,10 @@ class Study:
     def model_check(self) -> ModelCheck:
         """Return how well each pair is predicted from all others, and whether the model fits."""
         return model_check.of_study(self)
+
+    def model_summary(self) -> ModelSummary:
+        """Return what the model found: how much its parts vary, and over what distances."""
+        return model_summary.of_study(self)
 
     def posterior(self, contexts: object = None) -> pd.DataFrame:
         """Return the belief about every alternative at the contexts, or at others given."""

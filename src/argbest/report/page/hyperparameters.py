@@ -1,4 +1,4 @@
-"""Hyper-parameters of a prediction kit as a table for reading."""
+"""Hyper-parameters of every alternative as a table; what holds for all of them the model summary says."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,23 +46,6 @@ def _trend(kit: Plain, labels: Sequence[object]) -> Plain:  # noqa: ARG001
     return _table(["part", "prior mean", "sd", *_names(kit)], rows)
 
 
-def _additive(kit: Plain, labels: Sequence[object]) -> Plain:  # noqa: ARG001
-    none = [None] * len(kit["coordinates"])
-    own = _lengths(kit, kit["lengthscale"])
-    rows = [
-        [
-            "trend, common to all alternatives",
-            np.sqrt(kit["trend"]),
-            *_lengths(kit, kit["trend_lengthscale"]),
-        ],
-        ["offset, an alternative's level", np.sqrt(kit["offset"]), *none],
-        ["joint, alike for alternatives near each other", np.sqrt(kit["joint"]), *own],
-        ["own, of each alternative alone", np.sqrt(kit["own"]), *own],
-        ["noise, on average", float(np.mean(_noise(kit))), *none],
-    ]
-    return _table(["part", "sd", *_names(kit)], rows)
-
-
 def _crossed(kit: Plain, labels: Sequence[object]) -> Plain:  # noqa: ARG001
     noise = float(np.mean(_noise(kit)))
     row = [
@@ -88,7 +71,7 @@ def _linear(kit: Plain, labels: Sequence[object]) -> Plain:
     return _table(["alternative", "intercept", *slopes], rows)
 
 
-_TABLES = {"gp": _gp, "additive": _additive, "trend": _trend, "crossed": _crossed, "linear": _linear}
+_TABLES = {"gp": _gp, "trend": _trend, "crossed": _crossed, "linear": _linear}
 
 
 def _names(kit: Plain) -> list[str]:

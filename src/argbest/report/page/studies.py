@@ -56,6 +56,7 @@ def payload(study: Study, *, command: str = "") -> Plain:
         "decisions": table(selection),
         "certainty": _certainty(certificate),
         "allocation": _allocation(study),
+        "model": study.model_summary().plain(),
         "check": _check(study),
         "failures": _failures(study),
         "prediction": kit,

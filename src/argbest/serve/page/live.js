@@ -122,9 +122,9 @@
       parts.forEach((update) => update(data));
       return;
     }
-    const { decisions, certainty, allocation, contention, check, how } = argbest.parts;
+    const { decisions, certainty, allocation, contention, model, check, how } = argbest.parts;
     const made = [certainty(data), course(data), undecided(data)];
-    made.push(decisions(data), allocation(data), contention(data), check(data), how(data));
+    made.push(decisions(data), allocation(data), contention(data), model(data), check(data), how(data));
     parts = made;
     arrange();
   }

@@ -1,4 +1,4 @@
-// The page of a study: decisions, certainty, allocation, contention, check, failures, how it was computed.
+// The page of a study: decisions, certainty, allocation, contention, model, failures, how it was computed.
 // Each part returns a function that shows newer data in its place.
 (function (argbest) {
   "use strict";
@@ -180,6 +180,25 @@
     return { who, sum: Math.min(sum, 1) };
   }
 
+  function model(data) {
+    const place = element("div");
+    section("model", "What the model found").append(place);
+    const update = (next) => {
+      const { sentences, parts, lengthscales } = next.model;
+      place.replaceChildren(element("ul", {}, ...sentences.map((each) => element("li", {}, each))));
+      const tables = [
+        [parts, "Parts of the model and the noise: share of the variation, standard deviation", "model_parts.csv"],
+        [lengthscales, "Length scales: distance over which rewards change, in the units of the columns", "lengthscales.csv"],
+      ];
+      for (const [table, caption, file] of tables) {
+        if (table.rows.length)
+          argbest.table(place, { caption, columns: columnsOf(table), rows: table.rows, file, plain: true });
+      }
+    };
+    update(data);
+    return update;
+  }
+
   function check(data) {
     const found = data.check;
     const host = section("check", "Does the model fit?", found.verdict);
@@ -250,7 +269,7 @@
       facts(place, next.how);
       if (!next.hyperparameters) return;
       argbest.table(place, {
-        caption: "Hyper-parameters, in the units of the rewards and of the contexts",
+        caption: "Hyper-parameters of every alternative, in the units of the rewards and of the contexts",
         columns: columnsOf(next.hyperparameters),
         rows: next.hyperparameters.rows,
         file: "hyperparameters.csv",
@@ -261,7 +280,7 @@
   }
 
   argbest.contenders = contenders;
-  argbest.parts = { decisions, certainty, allocation, contention, check, how };
+  argbest.parts = { decisions, certainty, allocation, contention, model, check, how };
   argbest.pages = argbest.pages || {};
   argbest.pages.study = function (data) {
     decisions(data);
@@ -278,6 +297,7 @@
       data,
     );
     contention(data);
+    model(data);
     if (data.check) check(data);
     failures(data);
     how(data);
