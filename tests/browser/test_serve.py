@@ -92,6 +92,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
             "Decisions",
             "Where the replications went",
             "Still in the running",
+            "What the model found",
             "Does the model fit?",
             "Workers",
             "Failed simulations",

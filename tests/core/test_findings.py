@@ -1,5 +1,7 @@
 """The variation of the additive model's parts, against sampling and against dense covariances."""
 
+from typing import Any
+
 import additive_cases
 import numpy as np
 import pytest
@@ -38,7 +40,7 @@ def prior(case: Case, scales: Scales, kernel: str = "matern52") -> AdditivePrior
 
 def of_part(case: Case, scales: Scales, part: str, kernel: str = "matern52") -> Array:
     """The dense covariance of one part over all cells, from the definition."""
-    others = dict.fromkeys(set(PARTS) - {part}, 0.0)
+    others: dict[str, Any] = dict.fromkeys(set(PARTS) - {part}, 0.0)
     return case.covariance(kernel, scales._replace(**others))
 
 

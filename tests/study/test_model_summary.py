@@ -54,13 +54,15 @@ def test_shares_are_those_of_the_variation_and_vanished_parts_are_absent(said: M
 
 
 def test_lengthscales_are_in_the_units_of_their_columns(said: ModelSummary) -> None:
-    rows = said.lengthscales.set_index(["column", "part"])
-    assert rows.loc[("rate", "trend"), ["lengthscale", "range", "reach"]].tolist() == [4.0, 40.0, "short"]
-    assert rows.loc[("rate", "joint"), ["lengthscale", "reach"]].tolist() == [20.0, "medium"]
-    assert rows.loc[("servers", "offset, joint"), ["lengthscale", "reach"]].tolist() == [6.0, "long"]
-    assert rows.loc[("rate", "trend"), "correlation"] == pytest.approx(float(matern52(100.0)))
-    assert np.isnan(rows.loc[("shift", "offset, joint"), "range"])
-    assert rows.loc[("shift", "offset, joint"), "correlation"] == pytest.approx(float(matern52(4.0)))
+    rows = {(row["column"], row["part"]): row for row in said.lengthscales.to_dict("records")}
+    trend, joint, shift = rows["rate", "trend"], rows["rate", "joint"], rows["shift", "offset, joint"]
+    servers = rows["servers", "offset, joint"]
+    assert [trend["lengthscale"], trend["range"], trend["reach"]] == [4.0, 40.0, "short"]
+    assert [joint["lengthscale"], joint["reach"]] == [20.0, "medium"]
+    assert [servers["lengthscale"], servers["reach"]] == [6.0, "long"]
+    assert trend["correlation"] == pytest.approx(float(matern52(100.0)))
+    assert np.isnan(shift["range"])
+    assert shift["correlation"] == pytest.approx(float(matern52(4.0)))
     assert "fixed" not in said.lengthscales["column"].tolist()
     assert (
         "Distance over which rewards change, of the range: rate 4 (trend; short) and 20 (joint) of 40; "
@@ -72,8 +74,8 @@ def test_lengthscales_are_in_the_units_of_their_columns(said: ModelSummary) -> N
 
 
 def test_the_noise_is_told_with_its_range_over_pairs(said: ModelSummary) -> None:
-    noise = said.parts.set_index("part").loc["noise"]
-    assert noise[["sd", "low", "high"]].tolist() == pytest.approx([2.0, 1.0, 3.0])
+    noise = said.parts.to_dict("records")[-1]
+    assert [noise["part"], noise["sd"], noise["low"], noise["high"]] == ["noise", 2.0, 1.0, 3.0]
     assert str(said).endswith("The noise of one replication has standard deviation 2, pairs from 1 to 3.")
     even = summary(PROBLEM, np.eye(6), found(noise=np.full((6, 6), 4.0)))
     assert str(even).endswith("The noise of one replication has standard deviation 2.")

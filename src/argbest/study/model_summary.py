@@ -170,7 +170,8 @@ def _of_effects(effects: pd.DataFrame) -> Iterator[str]:
         f"{_percent(share)} {_EFFECTS[effect]}"
         for effect, share in zip(there["effect"], there["share"], strict=True)
     ]
-    yield f"The mean rewards of the pairs have standard deviation {total}; of their variance {_listed(shares)}."
+    spread = f"The mean rewards of the pairs have standard deviation {total}"
+    yield f"{spread}; of their variance {_listed(shares)}."
 
 
 def _of_parts(parts: pd.DataFrame) -> Iterator[str]:

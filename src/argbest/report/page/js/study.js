@@ -187,12 +187,12 @@
       const { sentences, parts, lengthscales } = next.model;
       place.replaceChildren(element("ul", {}, ...sentences.map((each) => element("li", {}, each))));
       const tables = [
-        [parts, "Parts of the model and the noise: share of the variation, standard deviation", "model_parts.csv"],
-        [lengthscales, "Length scales: distance over which rewards change, in the units of the columns", "lengthscales.csv"],
+        [parts, "Parts of the model and the noise: share of the variation, standard deviation"],
+        [lengthscales, "Length scales: distance over which rewards change, in the units of the columns"],
       ];
-      for (const [table, caption, file] of tables) {
+      for (const [table, caption] of tables) {
         if (table.rows.length)
-          argbest.table(place, { caption, columns: columnsOf(table), rows: table.rows, file, plain: true });
+          argbest.table(place, { caption, columns: columnsOf(table), rows: table.rows, plain: true });
       }
     };
     update(data);
