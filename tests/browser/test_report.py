@@ -230,6 +230,24 @@ def test_contexts_of_several_kinds_have_a_control_each(open_page: Open, tmp_path
     assert page.heard == []
 
 
+def test_numbers_declared_to_be_categories_are_a_list_and_not_a_slider(
+    open_page: Open, tmp_path: Path
+) -> None:
+    rows = [{"rate": r, "zone": z} for r in (1.0, 2.0, 4.0) for z in (3, 90, 17)]
+    truth = np.random.default_rng(6).normal(size=(2, len(rows)))
+    problem = Problem(["small", "large"], rows, categorical=["zone"])
+    study = told(problem, truth, model="additive-gp", policy="equal")
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    zone = page.locator("#explore .controls").first.get_by_label("zone", exact=True)
+    assert zone.locator("option").all_inner_texts() == ["3", "90", "17"]
+    zone.select_option(label="90")
+    slide(page, 2.5)
+    assert page.evaluate("argbest.current.context") == [2.5, 90]
+    probability = study.predict_proba([{"rate": 2.5, "zone": 90}]).iloc[0].tolist()
+    assert page.evaluate("argbest.current.probability") == pytest.approx(probability, abs=1e-6)
+    assert page.heard == []
+
+
 def test_a_listed_study_answers_for_the_nearest_context_and_says_so(open_page: Open, tmp_path: Path) -> None:
     page = open_page(write_report(line("independent"), tmp_path / "report.html"))
     slide(page, 6.0)

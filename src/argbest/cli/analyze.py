@@ -43,7 +43,7 @@ _FEWEST = 20  # draws that still tell something
     "--categorical",
     metavar="COL",
     multiple=True,
-    help="A column whose numbers are mere names or categories; repeat it for more.",
+    help="Column whose numbers are names, not amounts; may be repeated.",
 )
 @click.option(
     "--bins",

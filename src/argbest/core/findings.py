@@ -13,8 +13,8 @@ import numpy as np
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 
-_MOST_ROWS = 2048  # of alternatives: with more, these stand for all
-_AT_ONCE = 128
+_MOST_ROWS = 256  # of alternatives: with more, these stand for all, to three digits
+_AT_ONCE = 64
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 

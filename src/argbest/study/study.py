@@ -132,8 +132,9 @@ class Study:
     def from_observations(cls, frame: pd.DataFrame, **options: Any) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
-        Options: the columns ``alternative``, ``context`` and ``value``, ``goal``, ``bins`` for contexts that
-        never repeat, and those of `Study`; see `argbest.study.posthoc.from_observations`.
+        Options: the columns ``alternative``, ``context`` and ``value``, ``goal``, ``categorical`` columns,
+        ``bins`` for contexts that never repeat, and those of `Study`; see
+        `argbest.study.posthoc.from_observations`.
         """
         from argbest.study import posthoc  # which makes studies, so it imports this module
 

@@ -36,7 +36,7 @@ def axis(kind: Kind, given: object, folder: Path) -> Given:
     They are a list of labels or of tables, or a table with one of ``labels``, ``rows`` (a list of tables),
     ``grid`` (columns, every combination of their values, the last column changing fastest), ``file`` (CSV).
     ``columns`` selects columns of rows or of a file, ``label`` names the column that holds the labels;
-    ``categorical`` lists columns whose numbers are mere names (of plain labels: the kind itself);
+    ``categorical`` lists columns whose numbers are names, not amounts (of plain labels: the kind itself);
     ``weights`` are numbers in order or the name of a column, ``bounds`` pairs by column or one pair.
     """
     where = f"[{kind}s]"

@@ -31,7 +31,7 @@ grid.servers = [2, 3, 4, 5, 6]
 # file = "plans.csv"                                    # a table, one row per alternative
 # columns = ["servers", "shift"]                        # which columns of rows or of a file to use
 # label = "plan"                                        # the column that holds the names
-# categorical = ["servers"]                             # columns whose numbers are mere names, not amounts
+# categorical = ["servers"]                             # columns whose numbers are names, not amounts
 
 # What you do not choose, but will know when you decide. The same forms, and
 [contexts]
