@@ -128,6 +128,23 @@ def test_coordinates_that_do_not_vary_are_left_out_and_two_categories_are_0_and_
     assert sorted(coordinates(categories[None])[:, 0]) == [0.0, 0.0, 1.0, 1.0]
 
 
+def test_every_one_of_several_categories_has_an_effect_of_its_own() -> None:
+    """Against means per category: the line goes through every one of them, whatever the order."""
+    category = np.array([2, 0, 1, 1, 3, 2, 0])
+    apart = (category[:, None] != category).astype(float)[None]
+    x, truth = coordinates(apart), np.array([5.0, -3.0, 11.0, 0.5])
+    assert x.shape == (7, 3)
+    beta = least_squares(x, truth[category], np.ones(7, bool))
+    np.testing.assert_allclose(np.column_stack([np.ones(7), x]) @ beta, truth[category], atol=1e-12)
+    never_seen = coordinates(apart, np.ones((1, 1, 7)))
+    np.testing.assert_allclose(np.append(1.0, never_seen) @ beta, truth.mean(), atol=1e-12)
+
+
+def test_three_numbers_are_no_categories() -> None:
+    assert coordinates(separation(column(0.0, 0.5, 1.0))).shape == (3, 1)
+    assert coordinates(separation(column(0.0, 1.0, 2.0))).shape == (3, 1)
+
+
 def test_the_extreme_design_is_two_ends_in_one_dimension() -> None:
     assert extreme_design(column(0.4, 0.9, 0.1, 0.5)).tolist() == [1, 2]
     assert extreme_design(np.zeros((1, 0))).tolist() == [0]

@@ -106,7 +106,7 @@ def test_the_line_of_the_kit_is_the_study_s_prediction(study: Study) -> None:
             column = kit["coordinates"][end["coordinate"]]
             a, b = column["values"][end["from"]], column["values"][end["to"]]
             x = row[column["name"]]
-            if column["kind"] == "category":  # the third category lies half-way
+            if column["kind"] == "category":  # any other category lies half-way
                 z.append(0.0 if x == a else 1.0 if x == b else 0.5)
             else:
                 z.append((x - a) / (float(b) - a))

@@ -21,21 +21,35 @@ _LARGEST_H = 1e12
 def coordinates(separation: Array, rows: Array | None = None) -> Array:
     """Return the contexts' coordinates, 0 to 1 between two ends of the context set, [context, d].
 
-    With a context a farthest from context 0, b farthest from a and L their distance,
-    x_c = (|c − a|² − |c − b|² + L²) / (2L²): the coordinate itself up to sign, shift and unit, which is all
-    that a linear model with intercept needs. Coordinates in which no two contexts differ are left out. A
-    categorical column has distances 0 and 1: its categories a and b get 0 and 1, any third one ½.
+    With the `ends` a and b and L their distance, x_c = (|c − a|² − |c − b|² + L²) / (2L²): the coordinate
+    itself up to sign, shift and unit, which is all that a linear model with intercept needs. A category is 0
+    at a, 1 at b and ½ elsewhere, once for every b, so that each one has an effect of its own; one that was
+    never seen gets the average of them.
 
     ``separation`` is [d, context, context]; with ``rows`` [d, X, context], of other contexts, theirs [X, d].
     """
     rows = separation if rows is None else rows
-    columns = []
-    for between, asked in zip(separation, rows, strict=True):
-        a = int(np.argmax(between[0]))
-        b = int(np.argmax(between[a]))
-        if between[a, b] > 0:
-            columns.append(0.5 * ((asked[:, a] - asked[:, b]) / between[a, b] + 1.0))
+    columns = [
+        0.5 * ((rows[j, :, a] - rows[j, :, b]) / separation[j, a, b] + 1.0) for j, a, b in ends(separation)
+    ]
     return np.stack(columns, axis=-1) if columns else np.zeros((rows.shape[1], 0))
+
+
+def ends(separation: Array) -> list[tuple[int, int, int]]:
+    """Return (j, a, b): along coordinate j, from context a to context b.
+
+    Of numbers a is a context farthest from context 0, and b one farthest from a. Of three or more categories,
+    which are all at distance 1, every other one is a b. Coordinates in which no two contexts differ are left
+    out.
+    """
+    found = []
+    for j, between in enumerate(separation):
+        a = int(np.argmax(between[0]))
+        others = [int(np.argmax(between[a]))]
+        if np.all((between == 0) | (between == 1)):
+            others = [int(b) for b in np.unique(np.argmin(between, axis=1)) if between[a, b] > 0]
+        found += [(j, a, b) for b in others if between[a, b] > 0]
+    return found
 
 
 def regressors(x: Array) -> Array:

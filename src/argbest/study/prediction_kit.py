@@ -14,7 +14,7 @@ import numpy as np
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.correlated import SOBOL_POINTS, sobol_points
-from argbest.core.two_stage import completed, coordinates, estimator
+from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import InputError
 from argbest.study import predicting
 from argbest.study.study import Study
@@ -153,15 +153,9 @@ def _linear(study: Study, params: Any) -> Plain:
     observed = tally.count > 0
     design = estimator(coordinates(separation), observed)
     var = np.where(observed, params.noise[:, None] / np.maximum(tally.count, 1), 0.0)
-    ends = []
-    for j, between in enumerate(separation):
-        a = int(np.argmax(between[0]))
-        b = int(np.argmax(between[a]))
-        if between[a, b] > 0:
-            ends.append({"coordinate": j, "from": a, "to": b})
     return {
         "family": "linear",
-        "ends": ends,
+        "ends": [{"coordinate": j, "from": a, "to": b} for j, a, b in ends(separation)],
         "coefficients": _plain(np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0))),
         "covariance": _plain((design * var[:, None, :]) @ np.swapaxes(design, -1, -2)),
     }
