@@ -29,10 +29,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("covid"), help="folder of the pictures")
     options = parser.parse_args(arguments)
 
-    # Splits are points in space, and near ones do nearly as well: one Gaussian process over splits and
-    # situations learns about all of them from every simulation.
+    # Splits are points in space, and near ones do nearly as well: the usual model finds that out, and learns
+    # about all splits and situations from every simulation.
     problem = registry.problem("covid-regional")
-    study = argbest.Study(problem, policy="dvr", model="joint-gp", initial=1, seed=options.seed)
+    study = argbest.Study(problem, policy="dvr", initial=1, seed=options.seed)
     study.run(options.budget)
 
     certificate = study.certificate()

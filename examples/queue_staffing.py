@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> argbest.Study:
     parser.add_argument("budget", type=int, nargs="?", default=200, help="simulated weeks, two each at first")
     budget = parser.parse_args(arguments).budget
     rates = [10, 20, 30, 40, 50]
-    study = argbest.select(cost_per_hour, range(2, 8), rates, budget=budget, goal="min", model="joint-gp")
+    study = argbest.select(cost_per_hour, range(2, 8), rates, budget=budget, goal="min", policy="dvr")
     for row in study.selection().to_dict("records"):
         print(f"{row['context']} calls per hour: {row['selected']} agents, {row['p_best']:.0%} sure")
     print(f"between the rates: 35 calls per hour need {study.predict(35)['selected'][0]} agents")

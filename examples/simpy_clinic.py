@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> argbest.Study:
     options = parser.parse_args(arguments)
 
     problem = argbest.Problem(STAFF, ARRIVALS, cost_per_hour, goal="min", name="clinic")
-    study = argbest.Study(problem, policy="dvr", model="joint-gp-pair-noise")
+    study = argbest.Study(problem, policy="dvr")
     study.run(options.budget, workers=options.workers)
     print("patients per hour  nurses  doctors  cost per hour  P(best)")
     chosen = problem.alternatives.frame(study.certificate().selected)

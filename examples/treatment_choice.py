@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> argbest.Study:
     options = parser.parse_args(arguments)
 
     problem = argbest.Problem(TREATMENTS, PROFILES, simulate, name="treatment")
-    study = argbest.Study(problem, policy="dvr", model="shared-gp").run(options.budget)
+    study = argbest.Study(problem, policy="dvr").run(options.budget)
     print("age  kidney  smoker  treatment         months  P(best)")
     for row in study.selection().to_dict("records"):
         smoker = "yes" if row["context.smoker"] else "no"

@@ -14,14 +14,9 @@ from experiments.plan import Outcome, Plan, picture, write
 
 PROBLEMS = ("covid", "covid-regional")
 POLICIES = ("gp-c-ocba", "dvr")
-MODELS = ("gp", "gp-pair-noise", "shared-gp", "shared-gp-pair-noise", "pooled-gp", "joint-gp")
+MODELS = ("gp", "additive-gp")
 # What is asked: the first model of each pair against the second.
-QUESTIONS = (
-    ("gp-pair-noise", "gp"),
-    ("shared-gp-pair-noise", "shared-gp"),
-    ("shared-gp", "gp"),
-    ("joint-gp", "shared-gp"),
-)
+QUESTIONS = (("additive-gp", "gp"),)
 SAMPLES = 2_000
 LANDMARKS = (0, 100, 500, 2_000)
 _EVERY = 50  # samples between checkpoints

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry
-from argbest.experiment import Contender, Experiment, Results
+from argbest.experiment import Experiment, Results
 from argbest.problems.base import Problem
 from argbest.problems.design import ExtremeContexts
+from experiments import papers
 from experiments.plan import Plan
 
 MACROREPS, TOTAL = 50, 5_000  # the authors'; samples include the initial design
@@ -62,7 +63,7 @@ def experiment(plan: Plan, name: str, policies: tuple[str, ...]) -> Experiment:
     spared = 0 if own is None else full - len(own.pairs(problem, np.random.default_rng(0)))
     return Experiment(
         name,
-        [Contender(policy, initial=own) for policy in policies],
+        [papers.contender(policy, initial=own) for policy in policies],
         samples=plan.length(TOTAL - full) + spared,
         macroreps=plan.runs,
         initial=REPLICATIONS,

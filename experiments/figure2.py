@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from argbest.experiment import Contender, Experiment, Results
-from experiments import drawing, published
+from argbest.experiment import Experiment, Results
+from experiments import drawing, papers, published
+from experiments.papers import LOOKAHEAD, WITH_GP
 from experiments.plan import Outcome, Plan, picture, texts, write
 
-LOOKAHEAD = ("ikg", "ikg-noise-free")  # the policies of the paper that use the weights
-WITH_GP = ("gp-c-ocba", *LOOKAHEAD)
 POLICIES = (*WITH_GP, "c-ocba", "dsco", "ts", "ts-plus")
 
 
@@ -72,7 +71,7 @@ def experiment(plan: Plan, name: str, weights: str) -> Experiment:
     """Return the experiment of a problem; with other weights only of policies that use them."""
     return Experiment(
         name,
-        [Contender(policy) for policy in (PROBLEMS[name] if weights == "problem" else LOOKAHEAD)],
+        [papers.contender(policy) for policy in (PROBLEMS[name] if weights == "problem" else LOOKAHEAD)],
         samples=plan.length(),
         macroreps=plan.runs,
         seed=plan.seed,

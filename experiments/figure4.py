@@ -8,7 +8,7 @@ import pandas as pd
 from argbest import registry
 from argbest.errors import InputError
 from argbest.study.study import Study
-from experiments import covid_drawing, covid_runs
+from experiments import covid_drawing, covid_runs, papers
 from experiments.models import first_below
 from experiments.plan import Outcome, Plan, picture, write
 
@@ -65,7 +65,14 @@ def decision_seconds(name: str, policy: str, n: int, seed: int) -> float:
     if problem.simulate is None:
         raise InputError(f"problem {name!r} has no simulator. Name another.")
     initial = covid_runs.design(policy) or covid_runs.REPLICATIONS
-    study = Study(problem, policy=policy, initial=initial, seed=seed, refit_every=_REFIT)
+    study = Study(
+        problem,
+        policy=policy,
+        model=papers.model(policy),
+        initial=initial,
+        seed=seed,
+        refit_every=_REFIT,
+    )
     study.run(study.n_waiting)
     spent = 0.0
     for _ in range(n):

@@ -5,9 +5,9 @@ import time
 import pandas as pd
 
 from argbest import registry
-from argbest.experiment import Contender, Experiment, run
+from argbest.experiment import Experiment, run
 from argbest.study.study import Study
-from experiments import published
+from experiments import papers, published
 from experiments.figure2 import PROBLEMS
 from experiments.plan import Outcome, Plan, texts, write
 
@@ -50,7 +50,7 @@ def _alone(name: str, policy: str, length: int, seed: int) -> float:
     """Return the processor seconds of a live study between its initial design and its last decision."""
     problem, initial = registry.problem(name), registry.problem_entry(name).initial
     for budget in (1, length):  # the first one loads what is compiled
-        study = Study(problem, policy=policy, initial=initial, seed=seed)
+        study = Study(problem, policy=policy, model=papers.model(policy), initial=initial, seed=seed)
         n_initial = study.n_waiting
         study.run(n_initial)
         begin = time.process_time()
@@ -61,7 +61,7 @@ def _alone(name: str, policy: str, length: int, seed: int) -> float:
 
 def _together(plan: Plan, name: str, length: int, runs: int) -> dict[str, float]:
     """Return the processor seconds per macro-replication and 1,000 iterations, in one process."""
-    contenders = [Contender(policy) for policy in POLICIES]
+    contenders = [papers.contender(policy) for policy in POLICIES]
     experiment = Experiment(
         name, contenders, samples=length, macroreps=runs, seed=plan.seed, checkpoint_every=length
     )

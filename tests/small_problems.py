@@ -32,7 +32,7 @@ def table(seed: int = 0, *, goal: str = "max") -> Problem:
 
 
 def numbered() -> Problem:
-    """A table whose alternatives lie on a line, as joint models need."""
+    """A table whose alternatives lie on a line, for models that look where they lie."""
     given = table()
     alternatives = Axis.of("alternative", [{"a": a} for a in np.linspace(0.0, 1.0, SHAPE[0])])
     assert given.truth is not None

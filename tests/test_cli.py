@@ -183,12 +183,11 @@ def test_a_large_problem_or_one_without_truth_is_described_too(monkeypatch: pyte
     assert json.loads(call("problems", "dark", "--json").stdout)["truth"] is None
 
 
-def test_models_are_listed_with_the_options_that_set_them_apart() -> None:
+def test_models_are_listed_and_policies_with_the_options_that_set_them_apart() -> None:
     result = call("models")
     assert result.exit_code == 0
     text = " ".join(result.stdout.split())
     assert all(name in text for name in registry.MODELS)
-    assert "(noise='pair')" in text
     assert "lookahead=inf" in " ".join(call("policies").stdout.split())
 
 

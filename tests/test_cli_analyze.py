@@ -119,7 +119,7 @@ def test_bins_weights_models_and_policies_reach_the_study(tmp_path: Path) -> Non
     frame["value"] = r.normal(size=120) + frame["load"]
     frame.to_csv(tmp_path / "r.csv", index=False)
     names = ("--alternative", "plan", "--context", "load")
-    options = ("--weights", "w", "--model", "pooled-gp", "--policy", "dvr", "--seed", "3", "--next", "4")
+    options = ("--weights", "w", "--model", "additive-gp", "--policy", "dvr", "--seed", "3", "--next", "4")
     result = call(str(tmp_path / "r.csv"), *names, "--bins", "load=4", *options, "--json")
     assert result.exit_code == 0, result.output
     study = posthoc.from_observations(
@@ -128,7 +128,7 @@ def test_bins_weights_models_and_policies_reach_the_study(tmp_path: Path) -> Non
         context="load",
         bins=4,
         weights="w",
-        model="pooled-gp",
+        model="additive-gp",
         policy="dvr",
         seed=3,
     )

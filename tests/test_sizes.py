@@ -103,7 +103,7 @@ def test_tables_of_a_million_pairs_and_many_alternatives_are_welcome() -> None:
     assert isinstance(study().tally, Tally)
 
 
-@pytest.mark.parametrize("model", ["gp", "shared-gp", "latent-gp", "linear"])
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "linear"])
 @pytest.mark.parametrize("at", [1e300, -1e300, 1e11])
 def test_a_context_out_of_this_world_has_one_sentence(model: str, at: float) -> None:
     message = r"a context lies \S+ times the width of the bounds of 'context' from the others; nothing can be"
@@ -112,7 +112,7 @@ def test_a_context_out_of_this_world_has_one_sentence(model: str, at: float) -> 
             getattr(study(model=model), answer)(at)
 
 
-@pytest.mark.parametrize("model", ["gp", "shared-gp", "latent-gp", "linear"])
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "linear"])
 def test_a_context_far_away_has_an_answer(model: str) -> None:
     frame = study(model=model).predict(1e8)
     assert np.isfinite(frame[["mean", "gap", "p_best"]].to_numpy()).all()

@@ -14,7 +14,6 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.independent import Independent
-from argbest.models.shared_gp import SharedGP
 from argbest.policies.base import Draws, in_sequence, pick
 
 # These choose by position among equals, at random or the first, and a permutation moves positions.
@@ -36,7 +35,9 @@ def test_every_shipped_policy_conforms(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [GP(), GP(kernel="rbf", prior="modern"), GP(prior="none"), Independent(), SharedGP()], ids=str
+    "model",
+    [GP(), GP(kernel="rbf", prior="modern"), GP(prior="none"), Independent(), GP(noise="pair")],
+    ids=str,
 )
 def test_every_shipped_model_conforms(model: Any) -> None:
     testing.assert_valid_model(model)

@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     from argbest.models.additive_gp import AdditiveGP
     from argbest.models.gp import GP
     from argbest.models.independent import Independent
-    from argbest.models.joint_gp import JointGP
-    from argbest.models.latent_gp import LatentGP
     from argbest.models.linear import Linear
-    from argbest.models.shared_gp import SharedGP
     from argbest.problems.base import Problem
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
     from argbest.problems.space_filling import SpaceFilling
@@ -38,10 +35,7 @@ _WHERE = {
     "AdditiveGP": "models.additive_gp",
     "GP": "models.gp",
     "Independent": "models.independent",
-    "JointGP": "models.joint_gp",
-    "LatentGP": "models.latent_gp",
     "Linear": "models.linear",
-    "SharedGP": "models.shared_gp",
     "Problem": "problems.base",
     "EveryPair": "problems.design",
     "ExtremeContexts": "problems.design",
@@ -69,14 +63,11 @@ __all__ = [
     "FitError",
     "Independent",
     "InputError",
-    "JointGP",
-    "LatentGP",
     "Linear",
     "OpportunityCost",
     "Problem",
     "Program",
     "RandomContexts",
-    "SharedGP",
     "SimulationError",
     "SpaceFilling",
     "StorageError",
@@ -93,6 +84,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
+        import_module("argbest.models.retired").check_class(name)
         raise AttributeError(f"module 'argbest' has no attribute {name!r}")
     value = getattr(import_module(f"argbest.{_WHERE[name]}"), name)
     globals()[name] = value

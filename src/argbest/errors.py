@@ -39,6 +39,10 @@ class OutageNotice(UserWarning):
     """A storage is out of reach and waited for, or in reach again."""
 
 
+class VersionNotice(UserWarning):
+    """A study of an older version is opened with something else in the place of what is gone."""
+
+
 class DataNotice(UserWarning):
     """The data look unlike what the models assume; answers are given all the same."""
 

@@ -1,19 +1,17 @@
 """Names of everything that ships: one literal table per kind."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from argbest.checks import one_of
 from argbest.errors import InputError
+from argbest.models import retired
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.base import Model
 from argbest.models.gp import GP
 from argbest.models.independent import Independent
-from argbest.models.joint_gp import JointGP
-from argbest.models.latent_gp import LatentGP
 from argbest.models.linear import Linear
-from argbest.models.shared_gp import SharedGP
 from argbest.policies.base import Policy
 from argbest.policies.c_ocba import COCBA
 from argbest.policies.confirm import Confirm
@@ -66,6 +64,8 @@ class Family(Protocol):
 class PolicyEntry(NamedTuple):
     """How to make a policy, the model it is used with unless another is named, and its own initial design.
 
+    The paper's GP-C-OCBA keeps the paper's model.
+
     ``initial`` maps a problem and a number of replications to a design of about that number.
     """
 
@@ -84,32 +84,27 @@ class ProblemEntry(NamedTuple):
 MODELS: dict[str, Callable[[], Model[Any]]] = {
     "additive-gp": AdditiveGP,
     "gp": GP,
-    "gp-pair-noise": lambda: GP(noise="pair"),
-    "pooled-gp": lambda: GP(pooled=("lengthscale", "scale"), noise="pooled"),
-    "shared-gp": SharedGP,
-    "shared-gp-pair-noise": lambda: SharedGP(noise="pair"),
-    "joint-gp": JointGP,
-    "joint-gp-pair-noise": lambda: JointGP(noise="pair"),
-    "latent-gp": LatentGP,
     "independent": Independent,
     "linear": Linear,
 }
 
+USUAL_MODEL = "additive-gp"
+
 POLICIES: dict[str, PolicyEntry] = {
     "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
-    "ikg": PolicyEntry(IKG, "gp"),
-    "ikg-noise-free": PolicyEntry(lambda: IKG(lookahead=math.inf), "gp"),
-    "levi": PolicyEntry(LEVI, "gp"),
-    "dvr": PolicyEntry(DVR, "gp"),
-    "dvr-m": PolicyEntry(DVRM, "gp"),
-    "top-two": PolicyEntry(TopTwo, "gp"),
+    "ikg": PolicyEntry(IKG, USUAL_MODEL),
+    "ikg-noise-free": PolicyEntry(lambda: IKG(lookahead=math.inf), USUAL_MODEL),
+    "levi": PolicyEntry(LEVI, USUAL_MODEL),
+    "dvr": PolicyEntry(DVR, USUAL_MODEL),
+    "dvr-m": PolicyEntry(DVRM, USUAL_MODEL),
+    "top-two": PolicyEntry(TopTwo, USUAL_MODEL),
     "c-ocba": PolicyEntry(COCBA, "independent"),
     "dsco": PolicyEntry(DSCO, "independent"),
     "ts": PolicyEntry(TS, "linear", extremes_alike),
     "ts-plus": PolicyEntry(TSPlus, "linear", extremes_alike),
     "ocba": PolicyEntry(OCBA, "independent"),
-    "equal": PolicyEntry(Equal, "gp"),
-    "random": PolicyEntry(Random, "gp"),
+    "equal": PolicyEntry(Equal, USUAL_MODEL),
+    "random": PolicyEntry(Random, USUAL_MODEL),
 }
 
 PROBLEMS: dict[str, ProblemEntry] = {
@@ -151,9 +146,27 @@ def confirmation() -> Policy:
     return Confirm()
 
 
-def model(name: str) -> Model[Any]:
-    """Return a model by its registry name, with default options."""
-    return MODELS[one_of("model", name, MODELS)]()
+def model(name: str, *, kind: str = "model") -> Model[Any]:
+    """Return a model by its registry name, with default options; ``kind`` is what errors call it."""
+    retired.check(name)
+    return MODELS[one_of(kind, name, MODELS)]()
+
+
+def stored_model(kind: str, options: Mapping[str, Any]) -> tuple[Model[Any], str]:
+    """Return the model of a stored class with stored options, and the name of one that is gone, or "".
+
+    An unknown class is a KeyError, options that do not fit are a TypeError.
+    """
+    kind, options, gone = retired.in_todays_words(kind, options)
+    return CLASSES[kind](**options), gone
+
+
+def usual_model(given: str | Policy) -> str:
+    """Return the name of the model that a policy is used with unless another is named."""
+    if isinstance(given, str):
+        return policy(given).model
+    own = (entry.model for entry in POLICIES.values() if type(entry.make()) is type(given))
+    return next(own, USUAL_MODEL)
 
 
 def problem_entry(name: str) -> ProblemEntry:
@@ -169,10 +182,9 @@ def problem(name: str) -> Problem:
 
 def choose(policy_given: str | Policy, model_given: str | Model[Any] | None) -> tuple[Policy, Model[Any]]:
     """Return the policy and the model meant; without a model, the one the policy is usually used with."""
-    usual = "gp"
+    usual = usual_model(policy_given)
     if isinstance(policy_given, str):
-        entry = policy(policy_given)
-        policy_given, usual = entry.make(), entry.model
+        policy_given = policy(policy_given).make()
     if isinstance(policy_given, type) or not hasattr(policy_given, "propose"):
         raise InputError(
             f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.page_studies import anywhere, line, mixed, values
+from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, values
 from scipy.special import ndtr, ndtri
 
 from argbest import Problem, Study
@@ -18,10 +18,7 @@ from argbest.theory import contention
 
 Open = Callable[..., Any]
 PREDICT = "({kit, rows}) => { const p = argbest.predictor(kit); return rows.map((row) => p.at(row)); }"
-MODELS = [
-    "additive-gp", "gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp",
-    "linear", "independent",
-]  # fmt: skip
+MODELS: tuple[Named, ...] = (*CONDITIONED, "linear", "independent")
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +40,16 @@ def assert_as_predicted(page: Any, study: Study, rows: list[dict[str, Any]]) -> 
     np.testing.assert_allclose([each["mean"][each["selected"]] for each in found], frame["mean"], atol=1e-6)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_predictions_of_every_model_are_the_library_s(page: Any, model: str) -> None:
-    for study in (line(model), mixed(model)):
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_predictions_of_every_model_are_the_library_s(page: Any, model: Named) -> None:
+    for study in (line(model), mixed(model), line(model, names=True)):
         rows = anywhere(study, 8, seed=3)
         if model == "independent":
             rows = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]  # type: ignore[misc]
         assert_as_predicted(page, study, rows)
 
 
-def failed(model: str, failing: list[tuple[int, int]]) -> Study:
+def failed(model: Named, failing: list[tuple[int, int]]) -> Study:
     """Some alternatives along a line of contexts, of which pairs fail from the first time on."""
     study = line(model)
     given = study.problem
@@ -68,8 +65,8 @@ def failed(model: str, failing: list[tuple[int, int]]) -> Study:
     return broken
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: str) -> None:
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: Named) -> None:
     study = failed(model, [(3, c) for c in range(5)] + [(0, 1)])
     rows = [{"x": x} for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
     assert_as_predicted(page, study, rows + ([] if model == "independent" else anywhere(study, 5, seed=3)))

@@ -216,7 +216,7 @@ def test_charts_carry_names_and_tables_captions_for_those_who_listen(page: Any) 
 
 
 def test_contexts_of_several_kinds_have_a_control_each(open_page: Open, tmp_path: Path) -> None:
-    study = mixed("shared-gp")
+    study = mixed("additive-gp")
     page = open_page(write_report(study, tmp_path / "report.html"))
     controls = page.locator("#explore .controls").first
     controls.get_by_label("site", exact=True).select_option(label="c")

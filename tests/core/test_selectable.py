@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from argbest.core import additive_belief, kernels
+from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
 from argbest.core.certificate import Certificate
-from argbest.core.joint_belief import JointBelief
 from argbest.core.selectable import among_the_rest, best_probability
+from argbest.core.tally import Tally
 
 K, C = 4, 3
 WEIGHTS = np.array([0.5, 0.3, 0.2])
@@ -23,12 +26,21 @@ def covariance(rng: np.random.Generator, n: int, lead: tuple[int, ...]) -> Array
 def beliefs(lead: tuple[int, ...] = ()) -> dict[str, Belief]:
     rng = np.random.default_rng(3)
     mean, noise = rng.normal(size=(*lead, K, C)), np.ones((*lead, K, C))
-    cov = covariance(rng, K * C, lead).reshape(*lead, K, C, K, C)
     return {
         "cell": CellBelief(mean, rng.random((*lead, K, C)) + 0.1, noise),
         "block": BlockBelief(mean, covariance(rng, C, (*lead, K)), noise),
-        "joint": JointBelief(mean, cov, noise),
+        "additive": additive(rng, lead),
     }
+
+
+def additive(rng: np.random.Generator, lead: tuple[int, ...]) -> AdditiveBelief:
+    """Alternatives that covary through a trend."""
+    x, one = np.linspace(0.0, 1.0, C), np.ones(lead)
+    near = kernels.covariance("matern52", ((x[:, None] - x) ** 2)[None], one[..., None], one)
+    prior = AdditivePrior("matern52", None, one[..., None], 2.0 * near, near, 0.5 * one, 0.0 * one, one)
+    shape = (*lead, K, C)
+    tally = Tally(rng.integers(0, 3, shape), rng.normal(size=shape), np.zeros(shape))
+    return additive_belief.condition(prior, Data(tally, np.ones(shape), 0.0 * one))
 
 
 def without(belief: Belief, k: int) -> Belief:
@@ -55,7 +67,7 @@ def test_a_certificate_is_that_of_the_problem_without_the_alternative(kind: str,
     assert ours.selected.tolist() == kept[theirs.selected].tolist()
 
 
-@pytest.mark.parametrize("kind", ["cell", "block", "joint"])
+@pytest.mark.parametrize("kind", ["cell", "block", "additive"])
 def test_each_context_is_answered_among_what_is_left_there(kind: str) -> None:
     belief = beliefs()[kind]
     out = np.zeros((K, C), bool)
@@ -72,20 +84,26 @@ def test_each_context_is_answered_among_what_is_left_there(kind: str) -> None:
     assert alone == (pytest.approx(0.0, abs=1e-300), pytest.approx(1.0, abs=1e-12))
 
 
-@pytest.mark.parametrize("kind", ["cell", "block", "joint"])
+@pytest.mark.parametrize("kind", ["cell", "block", "additive"])
 def test_nothing_changes_where_nothing_is_ruled_out(kind: str) -> None:
     belief = beliefs()[kind]
     assert among_the_rest(belief, None) is belief
     assert among_the_rest(belief, np.zeros((K, C), bool)) is belief
 
 
-@pytest.mark.parametrize("kind", ["cell", "block", "joint"])
+def single(belief: Belief, i: int) -> Belief:
+    if isinstance(belief, AdditiveBelief):
+        return belief._study((i,))
+    fields = {name: getattr(belief, name)[i] for name in type(belief).__dataclass_fields__}  # type: ignore[attr-defined]
+    return type(belief)(**fields)
+
+
+@pytest.mark.parametrize("kind", ["cell", "block", "additive"])
 def test_studies_side_by_side_are_answered_as_each_alone(kind: str) -> None:
     belief, out = beliefs((2,))[kind], np.random.default_rng(1).random((2, K, C)) < 0.4
     together = among_the_rest(belief, out)
     for i in range(2):
-        fields = {name: getattr(belief, name)[i] for name in type(belief).__dataclass_fields__}  # type: ignore[attr-defined]
-        alone = among_the_rest(type(belief)(**fields), out[i])
+        alone = among_the_rest(single(belief, i), out[i])
         np.testing.assert_array_equal(together.mean[i], alone.mean)
         np.testing.assert_allclose(together.best_probability()[i], alone.best_probability(), atol=1e-12)
 

@@ -140,7 +140,7 @@ def test_an_interruption_waits_until_a_block_is_over() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["c-ocba", "dvr:joint-gp"])
+@pytest.mark.parametrize("policy", ["c-ocba", "dvr:additive-gp"])
 def test_one_process_apart_finds_the_same_numbers_as_several(
     monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:

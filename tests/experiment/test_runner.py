@@ -145,7 +145,9 @@ def test_a_folder_of_another_experiment_is_refused(
 def test_a_contender_under_the_same_label_but_with_another_model_is_refused(tmp_path: Path) -> None:
     run(Experiment(small_problems.table(), "equal", samples=2, macroreps=1), out=tmp_path)
     other = Contender("equal", "independent", label="equal")
-    with pytest.raises(InputError, match="other runs of contender 'equal': model is 'gp', asked for 'indep"):
+    with pytest.raises(
+        InputError, match="other runs of contender 'equal': model is 'additive-gp', asked for 'indep"
+    ):
         run(Experiment(small_problems.table(), other, samples=2, macroreps=1), out=tmp_path)
 
 

@@ -15,7 +15,7 @@ from argbest.experiment import run as run_experiment
 from argbest.simulators.program import Program
 
 POLICIES = ("gp-c-ocba", "equal", "dvr", "ikg", "c-ocba", "top-two", "ts", "dsco", "random")
-MODELS = ("gp", "shared-gp", "joint-gp", "independent", "linear", None)
+MODELS = ("gp", "additive-gp", "shared-gp", "independent", "linear", None)
 
 
 def simulate(alternative: Any, context: Any, seed: int) -> float:

@@ -241,7 +241,7 @@ _OPTIONS: list[list[str]] = [
     *(["--weights", name] for name in ("load", "plan", "value", "none")),
     *(["--decimal", name] for name in (",", ".", ";")),
     *(["--policy", name] for name in ("equal", "ikg", "nothing", "ts")),
-    *(["--model", name] for name in ("linear", "independent", "joint-gp", "x")),
+    *(["--model", name] for name in ("linear", "independent", "additive-gp", "joint-gp", "x")),
     *(["--delta", name] for name in ("0.5", "-1", "nan", "inf", "1e300")),
     *(["--next", name] for name in ("0", "3", "-1", "x")),
     ["--goal", "min"],

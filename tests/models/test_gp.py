@@ -264,24 +264,12 @@ def test_options_are_checked() -> None:
         GP(noise_sd=np.ones((2, 2))).check(TRUTH.shape, setting())
 
 
-OPTIONS = [
-    GP(pooled=("lengthscale", "scale"), noise="pooled"),
-    GP(pooled=("lengthscale",), noise="pooled"),
-    GP(noise="pooled"),
-    GP(noise="pair"),
-    GP(pooled=("lengthscale", "scale"), noise="pair"),
-    GP(pooled=("scale",)),
-    GP(pooled=("lengthscale",), noise_sd=0.2),
-]
+def test_the_suite_passes_with_noise_per_pair() -> None:
+    assert_valid_model(GP(noise="pair"))
 
 
-@pytest.mark.parametrize("model", OPTIONS[:-1], ids=repr)  # known noise has a unit
-def test_the_suite_passes_for_every_option(model: GP) -> None:
-    assert_valid_model(model)
-
-
-@pytest.mark.parametrize("model", OPTIONS, ids=repr)
-def test_many_studies_equal_single_ones_whatever_they_have_in_common(model: GP) -> None:
+@pytest.mark.parametrize("model", [GP(noise="pair"), GP(noise_sd=0.2)], ids=repr)
+def test_many_studies_equal_single_ones_whatever_their_noise(model: GP) -> None:
     single = [observe(seed, per_cell=3) for seed in range(3)]
     params = model.fit(stack(*single), setting())
     grown = [tallies.add(t, Decision(np.array(0), np.array(1)), np.array(0.3)) for t in single]
@@ -292,22 +280,8 @@ def test_many_studies_equal_single_ones_whatever_they_have_in_common(model: GP) 
         np.testing.assert_allclose(later.theta[i], model.fit(grown[i], setting(), alone).theta, rtol=1e-9)
 
 
-def test_pooled_hyper_parameters_are_the_same_for_all_and_their_means_are_not() -> None:
-    params = GP(pooled=("lengthscale", "scale"), noise="pooled").fit(observe(5), setting())
-    for name in ("lengthscale", "scale", "noise"):
-        values = getattr(params, name)
-        np.testing.assert_array_equal(values, np.broadcast_to(values[:1], values.shape), err_msg=name)
-    assert len(set(params.constant)) == 3
-    scales_own = GP(pooled="lengthscale", noise="pooled").fit(observe(5), setting())  # type: ignore[arg-type]
-    assert len(set(scales_own.scale)) == 3
-    assert len(set(scales_own.lengthscale[:, 0])) == 1
-    noise_alone = GP(noise="pooled").fit(observe(5), setting())
-    assert len(set(noise_alone.lengthscale[:, 0])) == 3
-    assert len(set(noise_alone.noise.ravel())) == 1
-
-
-def test_a_study_with_something_in_common_is_refitted_as_a_whole() -> None:
-    model = GP(noise="pooled")
+def test_a_study_whose_pairs_lean_on_each_other_is_refitted_as_a_whole() -> None:
+    model = GP(noise="pair")
     first = observe(6)
     params = model.fit(first, setting())
     assert not model.fit(first, setting(), params).changed.any()
@@ -343,10 +317,6 @@ def test_noise_per_pair_is_found_where_contexts_differ() -> None:
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(InputError, match="pooled hyper-parameter"):
-        GP(pooled=("noise",))
-    with pytest.raises(InputError, match="pooled=3 names nothing"):
-        GP(pooled=3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="kernel"):
         GP(kernel=["rbf"])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="noise 'pairs'"):

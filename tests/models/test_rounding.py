@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from argbest.core.arrays import Array
+from argbest.core.coordinates import Coordinates
 from argbest.core.search import CONVERGED
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.models.additive_gp import AdditiveGP
 from argbest.models.gp import GP
-from argbest.models.joint_gp import JointGP
-from argbest.models.latent_gp import LatentGP
-from argbest.models.shared_gp import SharedGP
 
 STUDIES = 100
 CONTEXTS = np.linspace(0.0, 1.0, 10)[:, None]
@@ -27,10 +26,9 @@ MODELS: dict[str, Callable[..., Any]] = {
     "gp": GP,
     "gp, no prior": lambda **options: GP(prior="none", **options),
     "gp, modern prior": lambda **options: GP(prior="modern", **options),
-    "gp, pooled": lambda **options: GP(pooled=("lengthscale", "scale"), **options),
-    "joint": JointGP,
-    "latent": LatentGP,
-    "shared": SharedGP,
+    "additive": AdditiveGP,
+    "additive, joint part": lambda **options: AdditiveGP(parts=("joint",), **options),
+    "additive, of names": lambda **options: AdditiveGP(parts=("trend", "offset", "own"), **options),
 }
 
 
@@ -40,8 +38,8 @@ def separation(x: Array) -> Array:
 
 def setting() -> Setting:
     c = len(CONTEXTS)
-    alternatives = separation(np.array([[0.0], [1.0]]))
-    return Setting(np.full(c, 1 / c), separation(CONTEXTS), np.ones(c, bool), alternatives)
+    places = Coordinates(np.array([[0.0], [1.0]]), np.array([False]))
+    return Setting(np.full(c, 1 / c), separation(CONTEXTS), np.ones(c, bool), alternatives=places)
 
 
 def rounded_otherwise(truth: Array, count: int) -> Tally:

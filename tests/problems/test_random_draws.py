@@ -86,5 +86,5 @@ def test_every_draw_is_a_whole_problem(name: str, shape: tuple[int, int]) -> Non
     assert problem.description == family.description
     assert problem.pcs_ceiling == pytest.approx(1.0)
     assert set(problem.bounds.values()) == {(0.0, 1.0)}
-    metric = problem.setting.alternative_separation is not None
+    metric = problem.setting.alternatives is not None
     assert metric == (name == "metric-draws")

@@ -1,19 +1,29 @@
 """Studies whose pages are tested: of every kind of context, and with labels that mean harm; a comparison."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from argbest import Problem, Study
+from argbest import GP, AdditiveGP, Problem, Study
 from argbest.core.arrays import Array
+from argbest.models.base import Model
 
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
     "<img src=x onerror=window.hacked=2>",
     "\"'`{{payload}}${1}\u2028&amp;",
     "=1+1",
+)
+Named: TypeAlias = str | Model[Any]
+# Models whose kits hold the data and the hyper-parameters, from which a reader predicts.
+CONDITIONED: tuple[Named, ...] = (
+    "gp",
+    GP(noise="pair"),
+    "additive-gp",
+    AdditiveGP(parts=("trend", "offset", "own"), noise="pooled"),
+    AdditiveGP(parts=("own", "joint"), kernel="matern32"),
 )
 DAYS = ("<i>Mon</i>", "</textarea><script>window.hacked=3</script>")
 
@@ -27,15 +37,16 @@ def told(problem: Problem, truth: Array, *, seed: int = 0, spread: float = 0.5, 
     return study
 
 
-def line(model: str = "gp", *, goal: str = "max", policy: str = "equal") -> Study:
-    """Four alternatives with a coordinate, along a line of five contexts."""
+def line(model: Named = "gp", *, goal: str = "max", policy: str = "equal", names: bool = False) -> Study:
+    """Four alternatives with a coordinate, or names without, along a line of five contexts."""
     x, a = np.array([0.0, 2.0, 3.0, 7.0, 10.0]), np.array([0.0, 1.0, 2.0, 4.0])
     truth = np.sin(x[None, :] / 3.0 + a[:, None]) + 0.1 * a[:, None]
-    problem = Problem([{"a": v} for v in a], [{"x": v} for v in x], goal=goal, name="line")
+    alternatives = list("abcd") if names else [{"a": v} for v in a]
+    problem = Problem(alternatives, [{"x": v} for v in x], goal=goal, name="line")
     return told(problem, truth, model=model, policy=policy)
 
 
-def mixed(model: str = "gp") -> Study:
+def mixed(model: Named = "gp") -> Study:
     """Contexts with a number, a boolean and a text; the smallest reward is best."""
     rows = [{"rate": r, "night": n, "site": s} for r in (0.5, 1.0, 4.0) for n in (False, True) for s in "abc"]
     truth = np.random.default_rng(5).normal(0.0, 1.0, (3, len(rows)))

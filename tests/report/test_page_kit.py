@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.page_studies import anywhere, line, mixed, values
+from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, values
 from scipy.special import ndtri
 
 from argbest import GP, Study
@@ -15,8 +15,6 @@ from argbest.core.arrays import Array
 from argbest.study import predicting
 from argbest.study import prediction_kit as kits
 from argbest.study.prediction_kit import prediction_kit
-
-CONDITIONED = ["additive-gp", "gp", "gp-pair-noise", "pooled-gp", "shared-gp", "joint-gp", "latent-gp"]
 
 
 def correlation(kernel: str, r: float) -> float:
@@ -42,16 +40,10 @@ def prior(kit: dict[str, Any], k: int, x: list[Any], j: int, y: list[Any]) -> fl
         if k != j:
             return 0.0
         return float(kit["scale"][k]) * correlation(kernel, distance(kit, kit["lengthscale"][k], x, y))
-    if kit["family"] == "additive":
-        trend = kit["trend"] * correlation(kernel, distance(kit, kit["trend_lengthscale"], x, y))
-        own = correlation(kernel, distance(kit, kit["lengthscale"], x, y))
-        alike = kit["relation"][k][j] * (kit["offset"] + kit["joint"] * own)
-        return float(trend + alike + (k == j) * kit["own"] * own)
-    near = float(kit["scale"]) * correlation(kernel, distance(kit, kit["lengthscale"], x, y))
-    if kit["family"] == "crossed":
-        return float(kit["relation"][k][j]) * near
-    shared = float(kit["trend_scale"]) * correlation(kernel, distance(kit, kit["trend_lengthscale"], x, y))
-    return shared + (k == j) * (near + float(kit["offset"]))
+    trend = kit["trend"] * correlation(kernel, distance(kit, kit["trend_lengthscale"], x, y))
+    own = correlation(kernel, distance(kit, kit["lengthscale"], x, y))
+    alike = kit["relation"][k][j] * (kit["offset"] + kit["joint"] * own)
+    return float(trend + alike + (k == j) * kit["own"] * own)
 
 
 def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
@@ -72,7 +64,7 @@ def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
         constant = np.full(len(own), ones @ average / ones.sum())
         cov += np.outer(1 - cross @ ones, 1 - cross @ ones) / ones.sum()
     else:
-        constant = np.broadcast_to(np.array(kit["constant"], float), len(own)).copy()
+        constant = np.array(kit["constant"], float)
     surprise = average - np.array([constant[k] for k, _ in cells])
     return constant + cross @ np.linalg.solve(gram, surprise), cov
 
@@ -83,9 +75,9 @@ def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
     return belief.mean[..., 0], belief.var[..., 0]
 
 
-@pytest.mark.parametrize("model", CONDITIONED)
-def test_textbook_conditioning_of_the_kit_gives_the_study_s_prediction(model: str) -> None:
-    for study in (line(model), mixed(model)):
+@pytest.mark.parametrize("model", CONDITIONED, ids=str)
+def test_textbook_conditioning_of_the_kit_gives_the_study_s_prediction(model: Named) -> None:
+    for study in (line(model), mixed(model), line(model, names=True)):
         kit = json.loads(json.dumps(prediction_kit(study), allow_nan=False))
         rows = anywhere(study, 4, seed=1)
         mean, var = predicted(study, rows)
@@ -144,7 +136,7 @@ class Own(GP):
 
 
 def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
-    study = line(Own())  # type: ignore[arg-type]
+    study = line(Own())
     kit = prediction_kit(study)
     assert kit["family"] == "listed"
     assert len(kit["points"]) == 5 + kits.LISTED_POINTS
@@ -159,7 +151,7 @@ def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
 
 def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kits, "MOST_CORRELATED", 3)
-    assert prediction_kit(line("shared-gp"))["family"] == "listed"
+    assert prediction_kit(line("additive-gp"))["family"] == "listed"
     assert prediction_kit(line("gp"))["family"] == "gp"
 
 

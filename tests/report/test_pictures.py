@@ -139,7 +139,7 @@ def test_a_model_that_does_not_fit_says_so_in_the_title() -> None:
         return x + 2.0 * ((alternative, x) == ("B", 0.5)) + 0.01 * float(streams.standard_normal(seed))
 
     contexts = np.linspace(0.0, 1.0, 21).tolist()
-    study = Study(Problem(list("ABC"), contexts, odd), model="shared-gp", initial=2).run(126)
+    study = Study(Problem(list("ABC"), contexts, odd), model="additive-gp", initial=2).run(126)
     ax = report.plot_model_check(study)
     title = ax.get_title().replace("\n", " ")
     assert title.startswith("problem: the model does not fit (RMS z ")

@@ -41,23 +41,24 @@ def test_models_are_compared_on_the_same_macro_replications() -> None:
 
 
 def test_one_model_is_advised_only_if_all_others_are_surely_dearer() -> None:
-    best = EQUAL | {"joint-gp": [1.0, 2.0, 4.0, 1.0]}
-    assert "least with joint-gp, 2.0; choose it. The next" in part.advice(made_up(best), "covid")
-    near = best | {"shared-gp": [1.0, 3.0, 3.0, 2.0]}
+    best = EQUAL | {"additive-gp": [1.0, 2.0, 4.0, 1.0]}
+    assert "least with additive-gp, 2.0; choose it. The next" in part.advice(made_up(best), "covid")
+    near = best | {"gp": [1.0, 3.0, 3.0, 2.0]}
     said = part.advice(made_up(near), "covid")
     assert said == (
-        "covid: mean EOC over the run is least with joint-gp, 2.0, but shared-gp cannot be told from it "
+        "covid: mean EOC over the run is least with additive-gp, 2.0, but gp cannot be told from it "
         "(two standard errors)."
     )
 
 
 def test_the_verdicts_answer_every_question() -> None:
-    runs = made_up(EQUAL | {"gp-pair-noise": [9.0, 11.5, 13.0, 11.0]})
+    runs = made_up(EQUAL | {"additive-gp": [9.0, 11.5, 13.0, 11.0]})
     answers = part.differences(runs)
     assert len(answers) == len(part.PROBLEMS) * len(part.QUESTIONS)
     said = part.verdicts(answers)
-    assert said[0].startswith("covid: gp-pair-noise costs 0.88 ± 0.12 infections less than gp")
-    assert said[1].startswith("covid: shared-gp-pair-noise cannot be told from shared-gp")
+    assert said[0].startswith("covid: additive-gp costs 0.88 ± 0.12 infections less than gp")
+    [same, _] = part.verdicts(part.differences(made_up(EQUAL)))
+    assert same.startswith("covid: additive-gp cannot be told from gp (difference +0.00")
 
 
 def test_calibration_names_the_worst_case_of_each_model() -> None:
@@ -66,19 +67,19 @@ def test_calibration_names_the_worst_case_of_each_model() -> None:
     said = part.calibration(part.at_landmarks(part.summary(runs)))
     assert "after 100 samples" in said
     assert "gp -0.250 ± 0.000" in said
-    assert "joint-gp +0.100" in said
+    assert "additive-gp +0.100" in said
 
 
 def test_the_part_writes_the_numbers_of_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part, "MODELS", ("gp", "gp-pair-noise"))
-    monkeypatch.setattr(part, "QUESTIONS", (("gp-pair-noise", "gp"),))
+    monkeypatch.setattr(part, "MODELS", ("gp", "independent"))
+    monkeypatch.setattr(part, "QUESTIONS", (("independent", "gp"),))
     outcome = part.covid_models(Plan(tmp_path, macroreps=2, samples=20, seed=4))
     assert len(outcome.table) == 2 * 2 * 2
     numbers = pd.read_csv(tmp_path / "covid_models.csv")
-    expected = run(Experiment("covid", "dvr:gp-pair-noise", samples=20, macroreps=2, seed=4)).summary()
-    own = numbers.query("problem == 'covid' and policy == 'dvr' and model == 'gp-pair-noise'")
+    expected = run(Experiment("covid", "dvr:independent", samples=20, macroreps=2, seed=4)).summary()
+    own = numbers.query("problem == 'covid' and policy == 'dvr' and model == 'independent'")
     for name, theirs in (("share_correct", "pcs_e"), ("cost", "eoc"), ("cost_se", "eoc_se")):
         at_ends = [expected[theirs].iloc[0], expected[theirs].iloc[-1]]
         assert own[name].tolist() == pytest.approx(at_ends, rel=1e-12)

@@ -5,7 +5,9 @@ import pytest
 
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, run
-from experiments.figure2 import LOOKAHEAD, PANELS, POLICIES, PROBLEMS, figure2, runs
+from experiments import papers
+from experiments.figure2 import PANELS, POLICIES, PROBLEMS, figure2, runs
+from experiments.papers import LOOKAHEAD
 from experiments.plan import Outcome, Plan
 from experiments.published import COLUMNS
 
@@ -31,7 +33,8 @@ def test_every_panel_has_a_curve_of_every_policy_it_needs(done: tuple[Outcome, P
 def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> None:
     curves = pd.read_csv(done[1] / "fig2.csv")
     for weights, measure in (("problem", "pcs_e"), ("uniform", "p_all")):
-        experiment = Experiment("branin", "ikg", samples=20, macroreps=3, seed=5, weights=weights)
+        ikg = Contender("ikg", "gp")
+        experiment = Experiment("branin", ikg, samples=20, macroreps=3, seed=5, weights=weights)
         expected = run(experiment).summary()
         own = curves[
             (curves["problem"] == "branin") & (curves["measure"] == measure) & (curves["contender"] == "ikg")
@@ -40,6 +43,15 @@ def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> 
             assert own[column].tolist() == pytest.approx(
                 [expected[name].iloc[0], expected[name].iloc[-1]], rel=1e-12
             )
+
+
+def test_every_policy_has_the_model_that_the_paper_gives_it() -> None:
+    models = {policy: papers.contender(policy).model_name for policy in POLICIES}
+    assert models == {
+        **dict.fromkeys(("gp-c-ocba", "ikg", "ikg-noise-free"), "gp"),
+        **dict.fromkeys(("c-ocba", "dsco"), "independent"),
+        **dict.fromkeys(("ts", "ts-plus"), "linear"),
+    }
 
 
 def test_only_policies_that_use_weights_are_run_a_second_time() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from argbest import registry
 from argbest.experiment import Experiment, run
 from experiments import models as part
 from experiments.plan import Plan
@@ -28,14 +27,14 @@ def test_costs_that_differ_by_rounding_are_the_same() -> None:
 
 
 def test_savings_ask_what_the_papers_model_needs_for_the_others_cost_at_100() -> None:
-    numbers = pd.concat([curve("gp", [8.0, 6.0, 4.0, 2.0]), curve("shared-gp", [5.0, 4.0, 3.0, 2.5])])
+    numbers = pd.concat([curve("gp", [8.0, 6.0, 4.0, 2.0]), curve("additive-gp", [5.0, 4.0, 3.0, 2.5])])
     [row] = part.savings(numbers).itertuples()
-    assert (row.model, row.at, row.eoc) == ("shared-gp", 100, 3.0)
+    assert (row.model, row.at, row.eoc) == ("additive-gp", 100, 3.0)
     assert row.needed == pytest.approx(125.0)
 
 
 def test_without_the_papers_model_nothing_is_saved() -> None:
-    assert part.savings(curve("shared-gp", [5.0, 4.0, 3.0])).empty
+    assert part.savings(curve("additive-gp", [5.0, 4.0, 3.0])).empty
 
 
 def test_impossible_pairs_are_left_out_with_a_reason(tmp_path: Path) -> None:
@@ -43,27 +42,21 @@ def test_impossible_pairs_are_left_out_with_a_reason(tmp_path: Path) -> None:
     found, skipped = part.contenders(plan, "cosine8")
     assert "gp-c-ocba:gp" in [each.label for each in found]
     reasons = {(policy, model): reason for _, policy, model, reason in skipped}
-    assert "800 pairs, more than 400" in reasons["dvr", "shared-gp"]
-    assert "800 pairs, more than 100" in reasons["ikg", "shared-gp"]
+    assert "800 pairs, more than 400" in reasons["dvr", "additive-gp"]
+    assert "800 pairs, more than 100" in reasons["ikg", "additive-gp"]
     assert len(found) + len(skipped) == len(part.MODELS) * len(part.POLICIES)
-
-
-def test_a_model_that_is_not_registered_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(registry.MODELS, "pooled-gp")
-    _, skipped = part.contenders(Plan(tmp_path, macroreps=1, samples=1), "classical")
-    assert ("classical", "dvr", "pooled-gp", "no such model is registered") in skipped
 
 
 def test_the_part_writes_the_numbers_of_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(part, "problems", lambda: ["newsvendor"])
-    monkeypatch.setattr(part, "MODELS", ("gp", "pooled-gp"))
+    monkeypatch.setattr(part, "MODELS", ("gp", "independent"))
     outcome = part.models(Plan(tmp_path, macroreps=2, samples=20, seed=4))
     assert len(outcome.table) == 6
     numbers = pd.read_csv(tmp_path / "models.csv")
-    expected = run(Experiment("newsvendor", "dvr:pooled-gp", samples=20, macroreps=2, seed=4)).summary()
-    own = numbers[(numbers["policy"] == "dvr") & (numbers["model"] == "pooled-gp")]
+    expected = run(Experiment("newsvendor", "dvr:independent", samples=20, macroreps=2, seed=4)).summary()
+    own = numbers[(numbers["policy"] == "dvr") & (numbers["model"] == "independent")]
     for name in ("pcs_e", "eoc", "eoc_se"):
         assert own[name].tolist() == pytest.approx(
             [expected[name].iloc[0], expected[name].iloc[-1]], rel=1e-12

@@ -14,6 +14,7 @@ import pytest
 from argbest import GP, Problem, Study, Trial
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, BlockBelief
+from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
@@ -76,11 +77,12 @@ def assert_close(actual: object, expected: object, tolerance: float) -> None:
 
 
 def assert_same_belief(one: Belief, two: Belief, tolerance: float) -> None:
-    assert isinstance(one, BlockBelief)
-    assert isinstance(two, BlockBelief)
+    assert type(one) is type(two)
     assert_close(one.mean, two.mean, tolerance)
-    assert_close(one.cov, two.cov, tolerance)
     assert_close(one.noise, two.noise, tolerance)
+    for k, c in np.ndindex(one.mean.shape):
+        cell = Decision(np.array(k), np.array(c))
+        assert_close(one.cov_with(cell), two.cov_with(cell), tolerance)
 
 
 @contextmanager

@@ -212,7 +212,7 @@ def test_many_replications_at_once_settle_a_context() -> None:
 
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "ikg", "levi", "dvr", "dvr-m", "top-two"])
 def test_policies_run_on_a_belief_with_correlated_alternatives(policy: str) -> None:
-    study = Study(problem(), policy=policy, model="shared-gp", initial=1, seed=4).run(30)
+    study = Study(problem(), policy=policy, model="additive-gp", initial=1, seed=4).run(30)
     assert study.n_observations == 30
     assert study.selection()["p_best"].between(0, 1).all()
     np.testing.assert_allclose(study.predict_proba([0, 1.5]).sum(axis=1), 1.0, atol=1e-9)

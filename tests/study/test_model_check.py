@@ -7,7 +7,7 @@ import pytest
 import small_problems
 from scipy import stats
 
-from argbest import GP, InputError, Problem, Study, registry
+from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
 from argbest.core.arrays import Array
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
@@ -66,8 +66,10 @@ def assert_same_as_removal(study: Study, tolerance: float) -> None:
         assert var[k, c] == pytest.approx(removed.var[k, c], rel=100 * tolerance, abs=tolerance * unit**2)
 
 
-@pytest.mark.parametrize("model", ["gp", "pooled-gp", "shared-gp", "joint-gp", "linear", "gp-pair-noise"])
-def test_the_closed_form_is_the_posterior_without_the_pair(model: str) -> None:
+@pytest.mark.parametrize(
+    "model", ["gp", "additive-gp", "linear", GP(noise="pair"), AdditiveGP(parts=("own",))], ids=str
+)
+def test_the_closed_form_is_the_posterior_without_the_pair(model: str | GP | AdditiveGP) -> None:
     study = Study(small_problems.numbered(), model=model, initial=3, seed=1).run(70)
     assert_same_as_removal(study, 1e-8)
 

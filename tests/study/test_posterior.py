@@ -19,7 +19,7 @@ def test_at_the_studys_contexts_it_is_the_belief_in_the_users_sign() -> None:
         assert frame["alternative"].tolist() == [label for label in "ABCD" for _ in range(5)]
 
 
-@pytest.mark.parametrize("model", ["gp", "shared-gp", "joint-gp", "independent", "linear"])
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "independent", "linear"])
 def test_asking_for_the_studys_contexts_changes_nothing(model: str) -> None:
     study = Study(small_problems.numbered(), model=model, initial=2, refit_every=1).run(45)
     own = posterior.of_study(study)

@@ -19,7 +19,7 @@ from argbest.storage.sql import SQLStorage
 from argbest.study.learning import Knowledge
 
 PLAIN = [name for name in registry.POLICIES if not name.startswith(("ts", "ocba"))]
-MODELS = [name for name in registry.MODELS if name not in ("joint-gp", "joint-gp-pair-noise", "linear")]
+MODELS = [name for name in registry.MODELS if name != "linear"]
 
 
 def load(file: Path, **options: Any) -> Study:
@@ -46,16 +46,15 @@ def test_every_model_is_resumed_from_the_parameters_of_its_last_refit(model: str
     assert_same_frames(resumed.run(81), whole)
 
 
-@pytest.mark.parametrize("model", ["joint-gp", "joint-gp-pair-noise"])
-def test_models_of_coordinates_are_resumed_too(model: str, tmp_path: Path) -> None:
+def test_alternatives_with_coordinates_are_resumed_too(tmp_path: Path) -> None:
     def known(alternative: int, context: int, seed: int) -> float:
         return simulate(ALTERNATIVES[alternative], context, seed)
 
     def plain() -> Problem:
         return Problem([0, 1, 2], [0, 1, 2, 3], known)
 
-    whole = Study(plain(), model=model).run(80)
-    Study(plain(), model=model, storage=tmp_path / "s.db").run(30)
+    whole = Study(plain(), model="additive-gp").run(80)
+    Study(plain(), model="additive-gp", storage=tmp_path / "s.db").run(30)
     assert_same_frames(Study.load(tmp_path / "s.db", simulate=known).run(80), whole)
 
 

@@ -19,7 +19,7 @@ TRUTH = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 2.5, 2.5, 3.0], [8.0, 9.0, 8.5, 9.
 LAST = frozenset((2, c) for c in range(4))
 SOME = frozenset({(2, 0), (2, 1), (1, 1)})
 COLUMN = frozenset((k, 2) for k in range(3))
-INDEPENDENT = ("gp", "gp-pair-noise", "independent")
+INDEPENDENT = ("gp", "independent")
 MODELS = sorted(registry.MODELS)
 
 
@@ -100,7 +100,7 @@ def test_all_answers_are_those_of_the_problem_without_the_alternative(model: str
     assert (ours.predict_proba(contexts).iloc[:, 2] == 0).all()
 
 
-@pytest.mark.parametrize("model", ["gp", "shared-gp", "latent-gp", "linear"])
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "linear"])
 def test_at_unlisted_contexts_an_alternative_without_any_value_is_out(model: str) -> None:
     rows = [{"rate": 1.5}, {"rate": 2.0}, {"rate": 9.0}]
     lost = told(LAST, **usual(model)).predict(rows)

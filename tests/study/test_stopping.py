@@ -133,7 +133,7 @@ class Certain:
 
 
 def test_an_object_that_can_be_called_is_a_rule() -> None:
-    study = Study(problem(), policy="equal").run(BUDGET, stop=Certain(0.35))
+    study = Study(problem(), policy="equal", model="gp").run(BUDGET, stop=Certain(0.35))
     assert 24 < study.n_observations < BUDGET
     assert float(np.sqrt(study._belief().var).max()) <= 0.35
 

@@ -5,11 +5,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from argbest import InputError
+from argbest import GP, InputError, registry
 from argbest.studyfile import read, run_options
 from argbest.studyfile.reading import _study_file
 from argbest.studyfile.sections import KEYS, TOP, table
@@ -255,9 +256,14 @@ def test_options_of_the_study(text: str, message: str, tmp_path: Path) -> None:
     refused(tmp_path, AXES + text, message)
 
 
-def test_a_model_that_cannot_serve_so_many_pairs(tmp_path: Path) -> None:
-    text = f"alternatives = {list(range(40))}\ncontexts = {list(range(40))}\n[study]\nmodel = 'latent-gp'"
-    refused(tmp_path, text, r"\[study\] model: .*1,600 pairs")
+def test_a_model_that_is_gone_is_answered_with_the_new_spelling(tmp_path: Path) -> None:
+    text = AXES + "[study]\nmodel = 'shared-gp'"
+    refused(tmp_path, text, "the model 'shared-gp' of version 0.1 is gone. Use model='additive-gp', which")
+
+
+def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.MODELS, "gp", lambda: GP(noise_sd=np.ones((9, 9))))
+    refused(tmp_path, AXES + "[study]\nmodel = 'gp'", r"\[study\] model: noise_sd has shape \(9, 9\)")
 
 
 @pytest.mark.parametrize(

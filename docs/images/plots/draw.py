@@ -20,7 +20,7 @@ def pictures() -> dict[str, Callable[..., Any]]:
     """Return what draws each picture, by its name."""
     line = Study(registry.problem("branin"), seed=0).run(400)
     regional = registry.problem("covid-regional")
-    grid = Study(regional, policy="dvr", model="joint-gp", initial=1, seed=0).run(1_000)
+    grid = Study(regional, policy="dvr", initial=1, seed=0).run(1_000)
     policies = ("gp-c-ocba", "ikg", "dvr", "equal")
     experiment = Experiment(
         "branin", [Contender.named(name) for name in policies], samples=200, macroreps=50, checkpoint_every=10

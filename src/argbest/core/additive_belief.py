@@ -20,6 +20,7 @@ from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+_UNKNOWN = 100.0  # standard deviations of an observation: the constant while nothing is known of it
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
 _ROOM = 32  # rows made room for ahead of need
 
@@ -212,10 +213,15 @@ def _reduced(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> tuple[Ar
     """Return w = L⁻¹ D½ K_o* [cell, alternative, context], the mean and q of one study.
 
     L is the Cholesky factor of I + D½ K_oo D½, whose eigenvalues are at least 1. With e = L⁻¹ D½ 1 and
-    u = L⁻¹ D½ Ȳ the constant is m = eᵀu / eᵀe, the mean m + wᵀ(u − m e), and q = (1 − wᵀe) / √(eᵀe).
+    u = L⁻¹ D½ Ȳ the constant is m = eᵀu / eᵀe, the mean m + wᵀ(u − m e), and q = (1 − wᵀe) / √(eᵀe). Before
+    anything is observed the constant is as good as unknown.
     """
     tally, noise, shift = data
     k, c = np.nonzero(tally.count > 0)
+    if not len(k):
+        table = tally.shape[-2], cross.trend.shape[-1]
+        level = np.full(table, _UNKNOWN * np.sqrt(prior.variance + noise.max()))
+        return np.empty((0, *table)), np.full(table, shift), level
     count = tally.count[k, c]
     rows = cross.rows(k, c, tally.shape[-2])
     root = np.sqrt(count / np.maximum(noise[k, c], len(k) * NUGGET * count * prior.variance))

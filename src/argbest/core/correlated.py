@@ -122,12 +122,6 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
                 yield rows, columns, centre[:, None, :] + _normals(int(size)) @ np.swapaxes(root, -1, -2)
 
 
-def gathered(cov: Array, columns: IntArray) -> Array:
-    """Return the listed rows and columns [row, m] of the covariances [row, k, k], [row, m, m]."""
-    picked: Array = cov[np.arange(len(cov))[:, None, None], columns[:, :, None], columns[:, None, :]]
-    return picked
-
-
 def weight_of(n: Array, var: Array, noise: Array) -> Array:
     """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
     total = np.asarray(n * var + noise)

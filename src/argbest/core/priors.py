@@ -47,13 +47,6 @@ def fixed(value: float) -> list[float]:
     return rule(FLAT, 0.0, 0.0, (value, value))
 
 
-# Of models fitted to a whole study: the paper's priors on lengths and noise, and a weak exponential one on
-# scales, which only keeps a scale that the data do not need from wandering.
-STUDY_LENGTH = rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)
-STUDY_SCALE = rule(GAMMA, 1.0, 0.1, SCALE_RANGE)
-STUDY_NOISE = rule(GAMMA, 1.1, 0.05, NOISE_RANGE)
-
-
 def _paper(d: int) -> Hyperprior:
     """Return the 2021 BoTorch defaults with which the paper's experiments were run."""
     rules = [rule(GAMMA, 3.0, 6.0, LENGTH_RANGE)] * d

@@ -16,7 +16,6 @@ class Setting:
     weights: Array  # [context], sums to 1
     separation: Array  # [coordinate, context, context]: squared distances after scaling by the bounds
     allowed: BoolArray  # [..., context]
-    alternative_separation: Array | None = None  # [coordinate, alternative, alternative]; None: mere names
     cost: Array | None = None  # [alternative, context]: of a replication, above 0, in any unit; None: alike
     excluded: BoolArray | None = None  # [alternative, context]: set aside, never to be simulated; None: none
     alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates

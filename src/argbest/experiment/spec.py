@@ -66,7 +66,7 @@ class Contender:
         """The registry name of the model, or the name of its class."""
         if self.model is not None:
             return _name(self.model)
-        return registry.policy(self.policy).model if isinstance(self.policy, str) else "gp"
+        return registry.usual_model(self.policy)
 
     def make(self) -> tuple[Policy, Model[Any]]:
         """Return the policy and the model."""

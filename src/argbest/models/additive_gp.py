@@ -15,13 +15,14 @@ from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
-from argbest.models.options import STUDY_NOISES, check_kernel, check_noise_shape, checked_noise, noise_table
+from argbest.models.options import check_kernel, check_noise_shape, checked_noise, noise_table
 from argbest.models.refitting import check_fit, scattered, starts, study_changed
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
 
 PARTS = ("trend", "offset", "joint", "own")
+NOISES = ("pair", "pooled")
 FIRST_STEPS = 25  # of every start; only the best goes on
 
 # Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
@@ -64,8 +65,9 @@ class AdditiveGPParams:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveGP:
-    """f_k(c) = m + trend(c) + offset_k + joint(k, c) + own_k(c), each part a Gaussian process, normal noise.
+    """A common trend, levels, likeness of neighbours, own deviations: each as large as the data say.
 
+    f_k(c) = m + trend(c) + offset_k + joint(k, c) + own_k(c), each part a Gaussian process, normal noise.
     Trend: common to all alternatives. Offset: an alternative's level. Joint: alternatives near each other
     behave alike. Own: the rest. Where alternatives are names without coordinates there is no joint part.
     Scales are learned, and a part that the data do not support vanishes; ``parts`` leaves some out
@@ -85,7 +87,7 @@ class AdditiveGP:
         object.__setattr__(self, "parts", _checked_parts(self.parts))
         check_kernel(self.kernel)
         noise = "pooled" if self.noise == "pair" and self.noise_sd is not None else self.noise
-        object.__setattr__(self, "noise_sd", checked_noise(noise, self.noise_sd, STUDY_NOISES))
+        object.__setattr__(self, "noise_sd", checked_noise(noise, self.noise_sd, NOISES))
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Raise an InputError if no part is left for this table, or the known noise has another shape."""

@@ -1,6 +1,5 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,13 @@ from argbest.core.belief import BlockBelief
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError, unknown_name
 from argbest.models.options import check_kernel, check_noise_shape, checked_noise, noise_table
-from argbest.models.refitting import Search, check_fit, scattered, starts
+from argbest.models.refitting import check_fit, scattered, starts
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
 
-NOISES = ("alternative", "pooled", "pair")
-POOLABLE = ("lengthscale", "scale")
+NOISES = ("alternative", "pair")
 
 
 @dataclass(frozen=True)
@@ -42,27 +39,24 @@ class GPParams:
 
 @dataclass(frozen=True, eq=False)
 class GP:
-    """f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
+    """One Gaussian process per alternative over the contexts, nothing shared (the paper's model).
 
+    f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
     ``kernel`` is rbf, matern12, matern32 or matern52; ``prior`` is paper, modern or none (see
-    `argbest.core.priors`). ``pooled`` names what all alternatives have in common: any of "lengthscale" and
-    "scale". ``noise`` is learned: one level per "alternative", one for all ("pooled"), or one per "pair" by
-    shrinkage (`argbest.core.noise`). ``noise_sd`` is the standard deviation of one observation where it is
-    known: a number, or a table [alternative, context]. Outcomes are standardised per alternative, or over
-    the whole study where alternatives have something in common. BoTorch's model since 0.12 is
-    ``GP(kernel="rbf", prior="modern")``.
+    `argbest.core.priors`). ``noise`` is learned: one level per "alternative", or one per "pair" by shrinkage
+    (`argbest.core.noise`). ``noise_sd`` is the standard deviation of one observation where it is known: a
+    number, or a table [alternative, context]. Outcomes are standardised per alternative. BoTorch's model
+    since 0.12 is ``GP(kernel="rbf", prior="modern")``.
     """
 
     kernel: str = "matern52"
     prior: str = "paper"
-    pooled: tuple[str, ...] = ()
     noise: str = "alternative"
     noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         priors.hyperprior(self.prior, 1)
-        object.__setattr__(self, "pooled", _pooled(self.pooled))
         object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, NOISES))
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002
@@ -73,64 +67,24 @@ class GP:
         """Return MAP hyper-parameters, searched from the preset's starts or from ``params``.
 
         An alternative is searched again when it has new data, or when the spread it borrows has changed; all
-        of a study are where they have something in common.
+        of a study are where every pair's noise leans on all others.
         """
-        together = bool(self.pooled) or (self.noise == "pooled" and self.noise_sd is None)
-        chosen, fresh = (self._fit_together if together else self._fit_each)(tally, setting, params)
-        kept = None if params is None else replace(params, changed=np.zeros_like(params.changed))
-        return scattered(fresh, chosen, kept)
-
-    def _fit_each(
-        self, tally: Tally, setting: Setting, params: GPParams | None
-    ) -> tuple[BoolArray, GPParams]:
-        """Return which alternatives were searched, [..., alternative], and what was found, [chosen, ...]."""
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
         scale = scaling.standardisation(tally)
         chosen = _changed(tally, scale, params)
-        if self.noise == "pair":  # every pair's noise leans on all others
+        if self.noise == "pair":
             chosen = np.broadcast_to(chosen.any(axis=-1, keepdims=True), chosen.shape)
         data = scaling.standardise(tally, scale)[chosen]
-        prior, noise = self._noise(tally, setting, scale)
+        preset = priors.hyperprior(self.prior, len(setting.separation))
+        prior, noise = noise_table(self, preset, tally, scale, per_alternative=True)
         own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         points, searched = starts(prior, data.count.sum(axis=-1), chosen, params)
         found = fitting.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points)
         check_fit(found)
-        return chosen, _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
-
-    def _fit_together(
-        self, tally: Tally, setting: Setting, params: GPParams | None
-    ) -> tuple[BoolArray, GPParams]:
-        """Return which studies were searched, [...], and what was found, [chosen, alternative, ...]."""
-        from argbest.core import pooling  # imports Numba, so not before it is needed
-
-        shape = tally.shape[:-1]
-        scale = scaling.Scaling(*(np.broadcast_to(v, shape) for v in scaling.standardisation_of_study(tally)))
-        chosen = np.asarray(_changed(tally, scale, params).any(axis=-1))
-        data = scaling.standardise(tally, scale)[chosen]
-        single, noise = self._noise(tally, setting, scale)
-        who = pooling.ownership(
-            tally.shape[-2],
-            len(setting.separation),
-            lengths="lengthscale" in self.pooled,
-            scale="scale" in self.pooled,
-            noise=self.noise != "alternative",
-        )
-        prior, before = who.prior(single), None
-        if params is not None:
-            before = Search(who.collect(params.theta), params.searched[..., 0], params.status[..., 0])
-        points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, before)
-        found = pooling.fit_map(
-            self.kernel, setting.separation, data, noise[chosen], prior, who.owner, points
-        )
-        check_fit(found)
-        fitted = data.count.sum(axis=-1)
-        each = found._replace(
-            theta=who.gather(found.theta), status=np.broadcast_to(found.status[..., None], fitted.shape)
-        )
-        own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
-        since = np.broadcast_to(searched[..., None], fitted.shape)
-        return chosen, _in_units(each, fitted, since, noise[chosen], own)
+        fresh = _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
+        kept = None if params is None else replace(params, changed=np.zeros_like(params.changed))
+        return scattered(fresh, chosen, kept)
 
     def posterior(
         self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
@@ -167,24 +121,6 @@ class GP:
             curves=params.scale - cov.mean(axis=(-2, -1)),
             lengthscales=(Lengthscales(("curve",), "context", params.lengthscale),),
         )
-
-    def _noise(
-        self, tally: Tally, setting: Setting, scale: scaling.Scaling
-    ) -> tuple[priors.Hyperprior, Array]:
-        """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context]."""
-        prior = priors.hyperprior(self.prior, len(setting.separation))
-        return noise_table(self, prior, tally, scale, per_alternative=not self.pooled)
-
-
-def _pooled(given: object) -> tuple[str, ...]:
-    """Return the names of what alternatives have in common, checked."""
-    names = (given,) if isinstance(given, str) else given
-    if not isinstance(names, Collection):
-        raise InputError(f"pooled={given!r} names nothing; give any of {POOLABLE}, such as {POOLABLE[:1]}.")
-    for name in names:
-        if name not in POOLABLE:
-            raise unknown_name("pooled hyper-parameter", str(name), POOLABLE)
-    return tuple(names)
 
 
 def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:

@@ -22,11 +22,12 @@ class IndependentParams:
 
 @dataclass(frozen=True)
 class Independent:
-    """F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent: the model of C-OCBA and DSCO.
+    """Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
 
-    Needs two observations of every pair but those set aside; one of these without any is never selected.
-    Here every observation moves a hyper-parameter, v, and learning costs no more than conditioning: refit at
-    every sample (``refit_every=1``). Between refits v is frozen, while means and counts go on.
+    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair
+    but those set aside; one of these without any is never selected. Here every observation moves a hyper-
+    parameter, v, and learning costs no more than conditioning: refit at every sample (``refit_every=1``).
+    Between refits v is frozen, while means and counts go on.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

@@ -26,15 +26,16 @@ class LinearParams:
 
 @dataclass(frozen=True)
 class Linear:
-    """F(k, c) = (1, x_c)ᵀβ_k, β_k by least squares from the averages of the contexts that were observed.
+    """A straight line over the contexts per alternative, by least squares: the model of TS and TS+.
 
-    Unweighted, however the counts differ (Shen, Hong and Zhang 2021): meant for few design contexts, as `TS`
-    and `TSPlus` choose them. The belief is the sampling distribution of the prediction, which equals the
-    posterior under a flat prior where there are as many design contexts as coefficients (two in one
-    dimension). With more of them, or on an observation at a new context, ``update`` of the belief is only
-    approximate: conditioning weighs observations by their precision, least squares here does not. Refitting
-    costs no more than that: refit at every sample (``refit_every=1``). An alternative without data, all of
-    whose pairs are set aside, is left alone.
+    F(k, c) = (1, x_c)ᵀβ_k, β_k from the averages of the contexts that were observed. Unweighted, however
+    the counts differ (Shen, Hong and Zhang 2021): meant for few design contexts, as `TS` and `TSPlus`
+    choose them. The belief is the sampling distribution of the prediction, which equals the posterior
+    under a flat prior where there are as many design contexts as coefficients (two in one dimension).
+    With more of them, or on an observation at a new context, ``update`` of the belief is only
+    approximate: conditioning weighs observations by their precision, least squares here does not.
+    Refitting costs no more than that: refit at every sample (``refit_every=1``). An alternative without
+    data, all of whose pairs are set aside, is left alone.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

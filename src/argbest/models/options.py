@@ -12,8 +12,6 @@ from argbest.core.scaling import Scaling
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
 
-STUDY_NOISES = ("pooled", "pair")  # of models that learn one noise level for the whole study
-
 
 class NoiseOptions(Protocol):
     """What a model says of its noise."""

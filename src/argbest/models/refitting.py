@@ -1,7 +1,7 @@
 """What models with searched hyper-parameters share: where a search starts, and what its end replaces."""
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -47,14 +47,6 @@ class Fitted(Protocol):
     @property
     def fitted(self) -> IntArray:
         """Observations at the last fit, [..., alternative, context]."""
-
-
-class Search(NamedTuple):
-    """A search that several parameter sets have in common."""
-
-    theta: Array
-    searched: IntArray
-    status: IntArray
 
 
 def starts(

@@ -137,6 +137,7 @@ def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array
     """Return log Σ_{k, c′} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² over the differences that count most.
 
     Those are the _MOST largest densities; one e⁻⁴⁰ of the largest is out in any case, rounding would take it.
+    Covariances are counted in a power of two near the largest variance, so that their squares are numbers.
     """
     lead, (n_alternatives, n_contexts) = log_density.shape[:-2], log_density.shape[-2:]
     flat = log_density.reshape(*lead, -1)
@@ -148,14 +149,16 @@ def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array
     weight = np.take_along_axis(weight, order, axis=-1)
     rival, context = np.divmod(order, n_contexts)
     every = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
+    _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
     of_best = belief.cov_rows(selected, every)
     total = np.zeros((*lead, n_alternatives, n_contexts))
     for some in kg.blocks(crowd, total.size):
         apart = np.take_along_axis(of_best, context[..., some, None, None], axis=-3)
         apart -= belief.cov_rows(rival[..., some], context[..., some])
-        total += np.einsum("...m,...mkc->...kc", weight[..., some], apart**2)
+        counted = np.ldexp(apart, -size[..., None, :, :])
+        total += np.einsum("...m,...mkc->...kc", weight[..., some], counted**2)
     with np.errstate(divide="ignore"):
-        return np.log(total) + top[..., None]
+        return np.asarray(np.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
 
 
 def _log_square(values: Array) -> Array:

@@ -115,7 +115,6 @@ class Problem:
             weights=self.weights,
             separation=self.contexts.separation(self.bounds),
             allowed=np.ones(self.n_contexts, bool),
-            alternative_separation=self.alternatives.separation(known) if known else None,
             alternatives=self.alternatives.located(known),
         )
 

@@ -91,10 +91,15 @@ def decode_fields(kind: type, plain: Mapping[str, Any]) -> Any:
     try:
         return kind(**{name: decode(value) for name, value in plain.items()})
     except TypeError as error:
-        raise StorageError(
-            f"what was stored of {kind.__name__} does not fit this version of it ({error}); "
-            "use the version of argbest, or of your own class, that wrote it."
-        ) from error
+        raise misfit(kind.__name__, error) from error
+
+
+def misfit(kind: str, error: TypeError) -> StorageError:
+    """Return the error for options or parameters that a class does not know."""
+    return StorageError(
+        f"what was stored of {kind} does not fit this version of it ({error}); "
+        "use the version of argbest, or of your own class, that wrote it."
+    )
 
 
 def _number(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """The definition of a study as plain values: all that is fixed before its first trial, and back."""
 
 import uuid
+import warnings
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any, get_type_hints
@@ -9,7 +10,7 @@ import numpy as np
 
 from argbest import registry
 from argbest.checks import table
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.axis import Axis, Kind
@@ -61,6 +62,30 @@ def restored(
         simulate = stored_simulators.simulator_from(stored["simulator"])
     problem = problem_from(stored["problem"], simulate)
     return problem, _object("policy", stored["policy"], policy), _object("model", stored["model"], model)
+
+
+def modern(stored: Plain, *, notify: bool) -> Plain:
+    """Return a definition that any version has stored in today's words.
+
+    Where the model is gone its successor stands in its place, with a notice, and ``succeeded`` holds the name
+    of the old.
+    """
+    if "class" not in stored["model"]:
+        return stored
+    options = {name: plain.decode(value) for name, value in stored["model"]["options"].items()}
+    try:
+        model, gone = registry.stored_model(stored["model"]["class"], options)
+    except TypeError as error:
+        raise plain.misfit(stored["model"]["class"], error) from error
+    if not gone:
+        return {**stored, "model": of_object(model)}
+    if notify:
+        words = (
+            f"this study was made with the model {gone} of version 0.1, which is gone; additive-gp takes its "
+            "place and learns from all observations anew."
+        )
+        warnings.warn(words, VersionNotice, stacklevel=3)
+    return {**stored, "model": of_object(model), "succeeded": gone}
 
 
 def params_type(model: Model[Any]) -> type:

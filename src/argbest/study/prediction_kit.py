@@ -32,14 +32,14 @@ def prediction_kit(study: Study) -> Plain:
     ``coordinates`` describes the contexts: name, kind (number, boolean, category), the values of the
     simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists
     what cannot be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the
-    family: gp, additive, trend and crossed hold ``count`` and ``mean`` [alternative][context] and the model's
-    hyper-parameters, all but gp also Sobol points (`sobol`); linear holds coefficients and their
-    covariance; listed holds ``points`` with the predictions there.
+    family: gp and additive hold ``count`` and ``mean`` [alternative][context] and the model's
+    hyper-parameters, additive also Sobol points (`sobol`); linear holds coefficients and their covariance;
+    listed holds ``points`` with the predictions there.
     """
     params = study._learned().params
     make = _FAMILIES.get(f"{type(params).__module__}.{type(params).__name__}")
     own = type(study.model).__module__.startswith("argbest.models.")
-    crowded = make in (_additive, _trend, _crossed) and study.problem.n_alternatives > MOST_CORRELATED
+    crowded = make is _additive and study.problem.n_alternatives > MOST_CORRELATED
     body = listed(study) if make is None or not own or crowded else make(study, params)
     return {
         "sign": study.problem.sign,
@@ -106,28 +106,6 @@ def _gp(study: Study, params: Any) -> Plain:
     }
 
 
-def _trend(study: Study, params: Any) -> Plain:
-    names = ("trend_lengthscale", "trend_scale", "lengthscale", "scale", "offset", "constant", "noise")
-    return {
-        "family": "trend",
-        "kernel": study.model.kernel,  # type: ignore[attr-defined]
-        **_data(study),
-        **{name: _plain(getattr(params, name)) for name in names},
-        "sobol": sobol(study.problem.n_alternatives),
-    }
-
-
-def _crossed(study: Study, params: Any) -> Plain:
-    names = ("relation", "lengthscale", "scale", "constant", "noise")
-    return {
-        "family": "crossed",
-        "kernel": study.model.kernel,  # type: ignore[attr-defined]
-        **_data(study),
-        **{name: _plain(getattr(params, name)) for name in names},
-        "sobol": sobol(study.problem.n_alternatives),
-    }
-
-
 def _additive(study: Study, params: Any) -> Plain:
     names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
     every = np.arange(study.problem.n_alternatives)
@@ -165,8 +143,6 @@ def _linear(study: Study, params: Any) -> Plain:
 _FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {
     "argbest.models.additive_gp.AdditiveGPParams": _additive,
     "argbest.models.gp.GPParams": _gp,
-    "argbest.models.shared_gp.SharedGPParams": _trend,
-    "argbest.models.crossed.CrossedParams": _crossed,
     "argbest.models.linear.LinearParams": _linear,
 }
 

@@ -124,6 +124,7 @@ class Study:
                     f"there is no study {name!r} in {shown(storage)}; make it with Study(..., storage=)."
                 )
             with damage.explained("the definition of the study"):
+                stored = definition.modern(stored, notify=model is None)
                 problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
                 study._open(kept, stored, problem, chosen_policy, chosen_model)
         return study

@@ -6,7 +6,7 @@ written, and only once they are safe does the study in memory change.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from argbest.core.setting import Setting
@@ -145,7 +145,10 @@ class Transcript:
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
-        params = plain.decode_fields(params_type(self.model), event.params or {})
+        kind, found = params_type(self.model), event.params or {}
+        if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
+            return  # of a model that is gone
+        params = plain.decode_fields(kind, found)
         belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
         self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
         self._view = None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from argbest import registry, streams
-from argbest.checks import finite, flag, indifference_zone, whole
+from argbest.checks import finite, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
@@ -64,9 +64,10 @@ def remarks(simulate: Program | Function | None, alternatives: Axis, contexts: A
 def study_options(given: object, problem: Problem) -> dict[str, Any]:
     """Return the options of `Study` that a study file gives."""
     options = {} if given is None else table("[study]", given)
-    for key, registered in (("policy", registry.POLICIES), ("model", registry.MODELS)):
-        if key in options and options[key] not in list(registered):  # what is given may have no hash
-            raise unknown_name(f"[study] {key}", options[key], registered)
+    if "policy" in options:
+        one_of("[study] policy", options["policy"], registry.POLICIES)
+    if "model" in options:
+        registry.model(options["model"], kind="[study] model")
     if "seed" in options:
         whole("[study] seed", options["seed"], at_least=0, below=2**64)
     if "refit_every" in options:

@@ -30,33 +30,6 @@ def _gp(kit: Plain, labels: Sequence[object]) -> Plain:
     return _table(["alternative", "prior mean", "prior sd", "noise sd", *_names(kit)], rows)
 
 
-def _trend(kit: Plain, labels: Sequence[object]) -> Plain:  # noqa: ARG001
-    none = [None] * len(kit["coordinates"])
-    rows = [
-        [
-            "trend",
-            kit["sign"] * kit["constant"],
-            np.sqrt(kit["trend_scale"]),
-            *_lengths(kit, kit["trend_lengthscale"]),
-        ],
-        ["deviations", None, np.sqrt(kit["scale"]), *_lengths(kit, kit["lengthscale"])],
-        ["constant part of the deviations", None, np.sqrt(kit["offset"]), *none],
-        ["noise, on average", None, float(np.mean(_noise(kit))), *none],
-    ]
-    return _table(["part", "prior mean", "sd", *_names(kit)], rows)
-
-
-def _crossed(kit: Plain, labels: Sequence[object]) -> Plain:  # noqa: ARG001
-    noise = float(np.mean(_noise(kit)))
-    row = [
-        kit["sign"] * kit["constant"],
-        np.sqrt(kit["scale"]),
-        noise,
-        *_lengths(kit, kit["lengthscale"]),
-    ]
-    return _table(["prior mean", "prior sd", "noise sd, on average", *_names(kit)], [row])
-
-
 def _linear(kit: Plain, labels: Sequence[object]) -> Plain:
     """Return the coefficients as they are: of 1 and of coordinates that run from 0 to 1 between two ends."""
     rows = [
@@ -71,7 +44,7 @@ def _linear(kit: Plain, labels: Sequence[object]) -> Plain:
     return _table(["alternative", "intercept", *slopes], rows)
 
 
-_TABLES = {"gp": _gp, "trend": _trend, "crossed": _crossed, "linear": _linear}
+_TABLES = {"gp": _gp, "linear": _linear}
 
 
 def _names(kit: Plain) -> list[str]:

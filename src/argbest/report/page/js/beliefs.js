@@ -2,8 +2,7 @@
 (function (argbest) {
   "use strict";
 
-  const { cholesky, solveLower, solveUpper, eigen, times, timesTransposed, transposed, product, dot } =
-    argbest.matrix;
+  const { cholesky, solveLower, dot } = argbest.matrix;
 
   const CORRELATIONS = {
     rbf: (r2) => Math.exp(-0.5 * r2),
@@ -123,40 +122,6 @@
     };
   }
 
-  /** One GP over all pairs: prior covariance relation(k, j) · κ(c, c′). */
-  function crossed(kit) {
-    const n = kit.coordinates[0].values.length,
-      k = kit.count.length,
-      cells = k * n;
-    const near = priorCovariance(kit, kit.lengthscale, kit.scale),
-      prior = new Float64Array(cells * cells);
-    for (let i = 0; i < cells; i++) {
-      for (let j = 0; j < cells; j++) {
-        prior[i * cells + j] =
-          kit.relation[Math.floor(i / n)][Math.floor(j / n)] * near[(i % n) * n + (j % n)];
-      }
-    }
-    const count = kit.count.flat(),
-      { root, lower } = bracket(prior, cells, count, kit.noise.flat());
-    const weighted = solveLower(lower, cells, scaled(root, residuals(count, kit.mean.flat(), kit.constant)));
-    return (context) => {
-      const cross = covariances(kit, kit.lengthscale, kit.scale, context);
-      const halves = kit.relation.map((row) => {
-        const toward = Float64Array.from(
-          { length: cells },
-          (_, i) => root[i] * row[Math.floor(i / n)] * cross[i % n],
-        );
-        return solveLower(lower, cells, toward);
-      });
-      const cov = new Float64Array(k * k);
-      for (let a = 0; a < k; a++) {
-        for (let b = 0; b < k; b++)
-          cov[a * k + b] = kit.relation[a][b] * kit.scale - dot(halves[a], halves[b]);
-      }
-      return { mean: halves.map((half) => kit.constant + dot(half, weighted)), cov };
-    };
-  }
-
   /** Trend, offset, joint and own part, from the observed cells alone; the constant is integrated. */
   function additive(kit) {
     const n = kit.coordinates[0].values.length,
@@ -201,105 +166,6 @@
     };
   }
 
-  /** A trend g that all share plus deviations: Cov(f_k, f_j) = T_k S_g T_jᵀ + 1{k=j} R_k. */
-  function trend(kit) {
-    const n = kit.coordinates[0].values.length,
-      own = kit.scale + kit.offset;
-    const common = priorCovariance(kit, kit.trend_lengthscale, kit.trend_scale);
-    const deviation = priorCovariance(kit, kit.lengthscale, kit.scale).map((value) => value + kit.offset);
-    const parts = kit.count.map((count, k) => {
-      const part = bracket(deviation, n, count, kit.noise[k]);
-      part.weighted = solveLower(
-        part.lower,
-        n,
-        scaled(part.root, residuals(count, kit.mean[k], kit.constant)),
-      );
-      return part;
-    });
-    const { white, pull } = absorb(parts, common, n);
-    const reach = product(white, common, n),
-      drift = timesTransposed(reach, n, pull);
-    const of = product(transposed(reach, n), reach, n).map((value, i) => common[i] - value);
-    return (context) => {
-      const toward = covariances(kit, kit.trend_lengthscale, kit.trend_scale, context);
-      const across = covariances(kit, kit.lengthscale, kit.scale, context).map((value) => value + kit.offset);
-      const w = times(white, n, toward),
-        corner = kit.trend_scale - dot(w, w);
-      const last = timesTransposed(reach, n, w).map((value, i) => toward[i] - value);
-      const loadings = [],
-        rest = [],
-        mean = [];
-      for (const part of parts) {
-        const half = solveLower(part.lower, n, scaled(part.root, across));
-        const loading = solveUpper(part.lower, n, half).map((value, i) => -part.root[i] * value);
-        loadings.push(loading);
-        rest.push(Math.max(own - dot(half, half), 0));
-        mean.push(kit.constant + dot(half, part.weighted) + dot(loading, drift) + dot(w, pull));
-      }
-      return { mean, cov: spread(loadings, rest, of, last, corner, n) };
-    };
-  }
-
-  /** T S_g Tᵀ + diag R with the loading (T, 1) on the trend at the contexts and at the point itself. */
-  function spread(loadings, rest, of, last, corner, n) {
-    const k = loadings.length,
-      cov = new Float64Array(k * k);
-    const pulled = loadings.map((loading) => times(of, n, loading).map((value, i) => value + last[i]));
-    for (let a = 0; a < k; a++) {
-      for (let b = 0; b < k; b++) {
-        cov[a * k + b] = dot(loadings[a], pulled[b]) + dot(loadings[b], last) + corner;
-      }
-    }
-    for (let a = 0; a < k; a++) {
-      for (let b = 0; b < a; b++) cov[a * k + b] = cov[b * k + a] = 0.5 * (cov[a * k + b] + cov[b * k + a]);
-      cov[a * k + a] = Math.max(cov[a * k + a], 0) + rest[a];
-    }
-    return cov;
-  }
-
-  /** W and W Λ⁻¹h with WᵀW = Λ½(I + Λ½ K_g Λ½)⁻¹Λ½, Λ = Σ_k A_k: what all alternatives say of the trend. */
-  function absorb(parts, common, n) {
-    const sum = new Float64Array(n * n),
-      h = new Float64Array(n);
-    for (const part of parts) {
-      const half = new Float64Array(n * n); // L⁻¹ D½
-      for (let j = 0; j < n; j++) {
-        const column = new Float64Array(n);
-        column[j] = part.root[j];
-        solveLower(part.lower, n, column).forEach((value, i) => {
-          half[i * n + j] = value;
-        });
-      }
-      product(transposed(half, n), half, n).forEach((value, i) => {
-        sum[i] += value;
-      });
-      timesTransposed(half, n, part.weighted).forEach((value, i) => {
-        h[i] += value;
-      });
-    }
-    const { values, vectors } = eigen(sum, n),
-      top = Math.max(...values);
-    const size = values.map((value) => (value > 1e-15 * top ? Math.sqrt(value) : 0));
-    const inner = product(product(transposed(vectors, n), common, n), vectors, n);
-    const lower = cholesky(
-      inner.map((value, i) => {
-        const row = Math.floor(i / n),
-          column = i % n;
-        return size[row] * value * size[column] + (row === column ? 1 : 0);
-      }),
-      n,
-    );
-    const target = timesTransposed(vectors, n, h).map((value, i) => (size[i] > 0 ? value / size[i] : 0));
-    const white = new Float64Array(n * n);
-    for (let j = 0; j < n; j++) {
-      const column = Float64Array.from({ length: n }, (_, i) => size[i] * vectors[j * n + i]);
-      solveLower(lower, n, column).forEach((value, i) => {
-        white[i * n + j] = value;
-      });
-    }
-    return { white, pull: solveLower(lower, n, target) };
-  }
-
   // Each gives a function of a context: its mean, and sd of independent or cov of correlated alternatives.
-  argbest.beliefs = { gp, linear, additive, crossed, trend, separation };
+  argbest.beliefs = { gp, linear, additive, separation };
 })((globalThis.argbest = globalThis.argbest || {}));

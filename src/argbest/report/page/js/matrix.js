@@ -86,63 +86,11 @@
     return a;
   }
 
-  /** A · x of an n × n matrix. */
-  function times(a, n, x) {
-    return Float64Array.from({ length: n }, (_, i) => {
-      let sum = 0;
-      for (let m = 0; m < n; m++) sum += a[i * n + m] * x[m];
-      return sum;
-    });
-  }
-
-  /** Aᵀ · x of an n × n matrix. */
-  function timesTransposed(a, n, x) {
-    const out = new Float64Array(n);
-    for (let m = 0; m < n; m++) for (let i = 0; i < n; i++) out[i] += a[m * n + i] * x[m];
-    return out;
-  }
-
-  /** x with Lᵀ x = b. */
-  function solveUpper(lower, n, given) {
-    const b = Float64Array.from(given);
-    for (let i = n - 1; i >= 0; i--) {
-      for (let m = i + 1; m < n; m++) b[i] -= lower[m * n + i] * b[m];
-      b[i] /= lower[i * n + i];
-    }
-    return b;
-  }
-
-  function transposed(a, n) {
-    return Float64Array.from(a, (_, i) => a[(i % n) * n + Math.floor(i / n)]);
-  }
-
-  function product(a, b, n) {
-    const out = new Float64Array(n * n);
-    for (let i = 0; i < n; i++) {
-      for (let m = 0; m < n; m++) {
-        const factor = a[i * n + m];
-        for (let j = 0; j < n; j++) out[i * n + j] += factor * b[m * n + j];
-      }
-    }
-    return out;
-  }
-
   function dot(x, y) {
     let sum = 0;
     for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
     return sum;
   }
 
-  argbest.matrix = {
-    cholesky,
-    solveLower,
-    solveUpper,
-    eigen,
-    squareRoot,
-    times,
-    timesTransposed,
-    transposed,
-    product,
-    dot,
-  };
+  argbest.matrix = { cholesky, solveLower, squareRoot, dot };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -76,7 +76,7 @@
     function across(context) {
       const { low, high } = kit.coordinates[along],
         k = data.alternatives.labels.length;
-      const cells = kit.coordinates[0].values.length * (kit.family === "crossed" ? k : 1);
+      const cells = kit.coordinates[0].values.length * (kit.family === "additive" ? k : 1);
       const points = Math.round(Math.min(Math.max(WORK / (k * cells * cells), 31), 161));
       const xs = new Set(Array.from({ length: points }, (_, i) => low + ((high - low) * i) / (points - 1)));
       if (kit.family === "listed") {

@@ -1,0 +1,54 @@
+"""Models of version 0.1 that are gone, and what to write in their place."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from argbest.errors import InputError
+
+SUCCESSOR = "additive-gp"
+_COMMON = 'parts=("trend", "offset", "own")'
+# In Python, the nearest to what the name meant; "" where nothing is near.
+NAMES = {
+    "shared-gp": f'AdditiveGP({_COMMON}, noise="pooled")',
+    "shared-gp-pair-noise": f"AdditiveGP({_COMMON})",
+    "joint-gp": 'AdditiveGP(parts=("joint",), noise="pooled")',
+    "joint-gp-pair-noise": 'AdditiveGP(parts=("joint",))',
+    "pooled-gp": 'AdditiveGP(parts=("own",), noise="pooled")',
+    "gp-pair-noise": 'GP(noise="pair")',
+    "latent-gp": "",
+}
+CLASSES = {"SharedGP": "shared-gp", "JointGP": "joint-gp", "LatentGP": "latent-gp"}
+
+
+def check(given: object) -> None:
+    """Raise an InputError if a model of this name is gone: what to write instead."""
+    if isinstance(given, str) and given in NAMES:
+        raise _gone("model", given, f"model={SUCCESSOR!r}", NAMES[given])
+
+
+def check_class(given: str) -> None:
+    """Raise an InputError if a model class of this name is gone: what to write instead."""
+    if given in CLASSES:
+        raise _gone("class", given, "AdditiveGP", NAMES[CLASSES[given]])
+
+
+def in_todays_words(kind: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
+    """Return class and options of a stored model as they are now, and the name of what is gone, or "".
+
+    A successor keeps the kernel and the noise that is known; what else it needs has its usual value.
+    """
+    if kind == "GP":
+        gone = "pooled-gp" if options.get("pooled") or options.get("noise") == "pooled" else ""
+    else:
+        gone = CLASSES.get(kind, "")
+    if gone:
+        return "AdditiveGP", {name: options[name] for name in ("kernel", "noise_sd")}, gone
+    return kind, {name: value for name, value in options.items() if (kind, name) != ("GP", "pooled")}, ""
+
+
+def _gone(what: str, given: str, successor: str, near: str) -> InputError:
+    hint = f" For the nearest to what it was, give {near} in Python." if near else ""
+    return InputError(
+        f"the {what} {given!r} of version 0.1 is gone. Use {successor}, which learns from the data what "
+        f"alternatives have in common.{hint}"
+    )
