@@ -11,7 +11,7 @@ from argbest.core.coordinates import Coordinates
 from argbest.core.priors import Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
-from argbest.models.additive_gp import AdditiveGP
+from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
 
 
 class Scales(NamedTuple):
@@ -97,3 +97,26 @@ def case(rng: np.random.Generator, *, names: bool = False, most: tuple[int, int]
 def random_theta(rng: np.random.Generator, prior: Hyperprior) -> Array:
     theta: Array = prior.starts[rng.integers(len(prior.starts))] + rng.normal(0, 0.7, len(prior.rules))
     return np.clip(theta, prior.rules[:, 3], prior.rules[:, 4])
+
+
+def params(one: Case, theta: Array) -> AdditiveGPParams:
+    """The parameters at a point, taken for a fit to outcomes that need no standardisation."""
+    scales, none = Scales.of(theta, one.x.shape[1]), np.array(0)
+    return AdditiveGPParams(
+        trend_lengthscale=scales.trend_lengths,
+        alternative_lengthscale=scales.alternative_lengths,
+        lengthscale=scales.lengths,
+        trend=np.array(scales.trend),
+        offset=np.array(scales.offset),
+        joint=np.array(scales.joint),
+        own=np.array(scales.own),
+        noise=scales.noise * one.noise,
+        constant=np.array(0.0),
+        theta=theta,
+        shift=np.array(0.3),
+        spread=np.array(1.0),
+        fitted=np.zeros(one.shape, np.int64),
+        searched=none,
+        status=none,
+        changed=np.array(True),
+    )

@@ -104,22 +104,34 @@ def test_nothing_observed_leaves_the_prior() -> None:
 
 @pytest.mark.parametrize("names", [False, True])
 def test_the_optimum_is_as_good_as_a_multi_start_search(names: bool) -> None:
-    """L-BFGS-B from the presets and three random points, on 25 data sets each (`pytest -rP`)."""
+    """On 20 data sets of each kind (`pytest -rP`)."""
+    found = margins(20, names=names)
+    assert np.median(found) > -1e-6
+    assert sum(margin < -0.01 for margin in found) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [False, True])
+def test_on_many_data_sets_the_optimum_is_as_good_as_a_multi_start_search(names: bool) -> None:
+    """On 100 data sets of each kind."""
+    found = margins(100, names=names)
+    assert np.median(found) > -1e-6
+    assert sum(margin < -0.01 for margin in found) <= 3
+
+
+def margins(n: int, *, names: bool) -> list[float]:
+    """How much higher our search ends than L-BFGS-B from the presets and three random points does at best."""
     rng = np.random.default_rng(6)
-    margins = []
-    for _ in range(25):
+    found = []
+    for _ in range(n):
         one = case(rng, names=names)
-        prior, inputs = one.prior(), one.inputs()
-        found = additive.fit_map(inputs, one.tally, one.noise, prior, prior.starts, first_steps=25)
-        assert found.status == CONVERGED
-        margins.append(float(found.value) - best_of_many(one, prior, rng))
-    print(f"margins: worst {min(margins):.2g}, best {max(margins):.2g}, below -0.01: {_low(margins)}")
-    assert np.median(margins) > -1e-6
-    assert _low(margins) <= 3
-
-
-def _low(margins: list[float]) -> int:
-    return sum(margin < -0.01 for margin in margins)
+        prior = one.prior()
+        ours = additive.fit_map(one.inputs(), one.tally, one.noise, prior, prior.starts, first_steps=25)
+        assert ours.status == CONVERGED
+        found.append(float(ours.value) - best_of_many(one, prior, rng))
+    low = sum(margin < -0.01 for margin in found)
+    print(f"margins: worst {min(found):.2g}, best {max(found):.2g}, below -0.01: {low} of {n}")
+    return found
 
 
 def best_of_many(one: Case, prior: priors.Hyperprior, rng: np.random.Generator) -> float:

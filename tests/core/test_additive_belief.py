@@ -1,18 +1,23 @@
 """The additive belief against literal algebra over all cells and raw observations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from additive_cases import Case, Scales, case, random_theta
+from additive_cases import Case, Scales, case, params, random_theta
 from oracles import DenseBelief
+from scipy.stats import norm
 
+from argbest.core import additive_belief
 from argbest.core import belief as beliefs
 from argbest.core import tally as tallies
-from argbest.core.additive_belief import AdditiveBelief
+from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.tally import Tally
-from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
+from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM
 from argbest.policies.gp_c_ocba import GPCOCBA
@@ -25,29 +30,6 @@ MODEL = AdditiveGP()
 
 def pair(k: int, c: int) -> Decision:
     return Decision(np.array(k), np.array(c))
-
-
-def params(one: Case, theta: Array) -> AdditiveGPParams:
-    """The parameters at a point, taken for a fit to outcomes that need no standardisation."""
-    scales, none = Scales.of(theta, one.x.shape[1]), np.array(0)
-    return AdditiveGPParams(
-        trend_lengthscale=scales.trend_lengths,
-        alternative_lengthscale=scales.alternative_lengths,
-        lengthscale=scales.lengths,
-        trend=np.array(scales.trend),
-        offset=np.array(scales.offset),
-        joint=np.array(scales.joint),
-        own=np.array(scales.own),
-        noise=scales.noise * one.noise,
-        constant=np.array(0.0),
-        theta=theta,
-        shift=np.array(0.3),
-        spread=np.array(1.0),
-        fitted=np.zeros(one.shape, np.int64),
-        searched=none,
-        status=none,
-        changed=np.array(True),
-    )
 
 
 def dense(one: Case, theta: Array, tally: Tally, points: Array | None = None) -> tuple[Array, Array]:
@@ -104,6 +86,21 @@ def test_the_posterior_is_that_of_the_observations(names: bool) -> None:
         assert np.all(found[chosen, np.arange(len(chosen))] == 0)
         where = pair(1, 0)
         np.testing.assert_allclose(ours.cov_with(where), theirs.cov_with(where), rtol=1e-8, atol=1e-10)
+
+
+def test_nothing_observed_leaves_the_prior_and_a_constant_that_the_first_observation_tells() -> None:
+    rng = np.random.default_rng(12)
+    one = case(rng)
+    known = params(one, random_theta(rng, one.prior()))
+    belief = MODEL.posterior(tallies.empty(one.shape), one.setting, known)
+    np.testing.assert_array_equal(belief.mean, np.full(one.shape, known.shift))
+    prior = one.covariance("matern52", Scales.of(known.theta, one.x.shape[1]))
+    reference = np.zeros(one.shape[1], np.int64)
+    expected = DenseBelief(belief.mean, prior, known.noise).difference_var(reference)
+    np.testing.assert_allclose(belief.difference_var(reference), expected, rtol=1e-10, atol=1e-12)
+    told = belief.update(pair(1, 1), np.array(known.shift + 7.0))
+    size = np.sqrt(prior[0, 0] + known.noise.max())
+    np.testing.assert_allclose(told.mean, known.shift + 7.0, atol=1e-3 * max(size, 7.0))
 
 
 def test_a_trend_that_dwarfs_all_differences_costs_them_no_digits() -> None:
@@ -201,6 +198,54 @@ def test_certificates_agree_with_monte_carlo() -> None:
         p, share = theirs.best_probability(), ours.best_probability()
         np.testing.assert_allclose(share.sum(axis=0), 1.0, rtol=1e-12)
         assert np.all(np.abs(share - p) < 5 * np.sqrt((p * (1 - p) + 1e-4) / 4096))
+
+
+def pair_of(mean: Array, trend: float, offset: float) -> AdditiveBelief:
+    """Alternatives in one context that share a trend and have levels of their own; nothing observed."""
+    one, shape = np.array(1.0), (len(mean), 1)
+    table = np.ones((1, 1))
+    prior = AdditivePrior("matern52", None, one[None], trend * table, table, offset * one, 0 * one, 0 * one)
+    belief = additive_belief.condition(prior, Data(tallies.empty(shape), np.ones(shape), 0 * one))
+    return replace(belief, mean=mean[:, None], level=np.zeros(shape), var=np.full(shape, trend + offset))
+
+
+def test_two_alternatives_have_closed_forms() -> None:
+    belief, first = pair_of(np.array([0.5, 0.0]), 2.0, 0.3), np.array([0])
+    tau = np.sqrt(0.6)
+    np.testing.assert_allclose(belief.difference_var(first), [[0.0], [0.6]], rtol=1e-14)
+    assert belief.good_probability(first)[0] == pytest.approx(norm.cdf(0.5 / tau), abs=1e-14)
+    expected = tau * norm.pdf(0.5 / tau) - 0.5 * norm.cdf(-0.5 / tau)
+    assert belief.expected_loss(first)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_trend_alone_leaves_known_ties_and_orders() -> None:
+    belief = pair_of(np.array([1.0, 1.0, 0.0]), 1.0, 0.0)
+    assert belief.good_probability(np.array([0])).tolist() == [1.0]
+    assert belief.expected_loss(np.array([2]))[0] == pytest.approx(1.0, rel=1e-14)
+
+
+def test_tails_beyond_the_points_are_still_ordered() -> None:
+    belief, _ = random_belief(12)
+    k, c = belief.mean.shape
+    chosen = np.ones(c, np.int64)
+    reach = 9.0 * np.sqrt(belief.difference_var(chosen).max(axis=0))
+    ahead = belief.mean.max(axis=0) + reach
+    far = replace(belief, mean=np.where((np.arange(k) == 1)[:, None], ahead, belief.mean))
+    assert np.all(far.expected_loss(chosen) > 0)
+    assert np.all(far.good_probability(chosen) <= 1)
+    np.testing.assert_array_equal(far.best_probability()[1], np.ones(c))
+
+
+def test_rounding_does_not_move_the_certificate_where_alternatives_are_exchangeable() -> None:
+    """Eigenvectors of equal eigenvalues are anybody's choice; probabilities must not depend on it."""
+    rng = np.random.default_rng(9)
+    belief = pair_of(rng.normal(0, 0.5, 10), 0.3, 1.0)
+    chosen = beliefs.best(belief)
+    found = []
+    for _ in range(10):
+        moved = replace(belief, level=1e-7 * rng.standard_normal((10, 1)))
+        found.append(float(moved.good_probability(chosen)[0]))
+    assert np.ptp(found) < 1e-3
 
 
 @pytest.mark.parametrize("policy", [DVR(), DVRM(), IKG(), LEVI(), GPCOCBA()])

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import oracles
 import pytest
 from additive_cases import Scales, case, squares
 
@@ -16,7 +15,7 @@ from argbest.core.coordinates import Coordinates
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import ArgbestError, InputError
+from argbest.errors import ArgbestError, FitError, InputError
 from argbest.models.additive_gp import PARTS, AdditiveGP
 from argbest.testing import assert_valid_model
 
@@ -96,28 +95,6 @@ def test_predicting_at_a_known_context_gives_its_belief() -> None:
     )
 
 
-def test_with_the_own_part_alone_it_is_a_gp_each_with_common_parameters() -> None:
-    """Against K separate conditionings around the constant estimated from all of them."""
-    one = case(np.random.default_rng(4), names=True)
-    model = AdditiveGP(parts=("own",), noise_sd=0.4)
-    params = model.fit(one.tally, one.setting)
-    belief = model.posterior(one.tally, one.setting, params)
-    near = oracles.kernel("matern52", one.x, one.x, params.lengthscale, float(params.own))
-    above = below = 0.0
-    for k in range(one.shape[0]):
-        seen = np.flatnonzero(one.tally.count[k])
-        noisy = near[np.ix_(seen, seen)] + np.diag(params.noise[k, seen] / one.tally.count[k, seen])
-        precision = np.linalg.inv(noisy)
-        above, below = above + (precision @ one.tally.mean[k, seen]).sum(), below + precision.sum()
-    constant = above / below
-    assert float(params.constant) == pytest.approx(constant, rel=1e-8, abs=1e-8)
-    for k in range(one.shape[0]):
-        seen = np.flatnonzero(one.tally.count[k])
-        noisy = near[np.ix_(seen, seen)] + np.diag(params.noise[k, seen] / one.tally.count[k, seen])
-        mean = constant + near[:, seen] @ np.linalg.solve(noisy, one.tally.mean[k, seen] - constant)
-        np.testing.assert_allclose(belief.mean[k], mean, rtol=1e-8, atol=1e-8)
-
-
 @pytest.mark.parametrize("parts", [("own",), ("joint",), ("trend", "own"), ("trend", "offset", "own")])
 def test_parts_left_out_are_not_there(parts: tuple[str, ...]) -> None:
     """The evidence at the fit is that of the definition without them."""
@@ -181,6 +158,86 @@ def test_constant_rewards_give_a_certain_and_finite_answer() -> None:
     belief = model.posterior(tally, setting(), model.fit(tally, setting()))
     np.testing.assert_allclose(belief.mean, 4.0, atol=1e-6)
     assert np.all(np.isfinite(belief.var))
+
+
+def cells(*rows: tuple[int, int, float]) -> Tally:
+    k, c, y = (np.array(column) for column in zip(*rows, strict=True))
+    return tallies.from_observations((k, c), y, TRUTH.shape)
+
+
+@pytest.mark.parametrize("z", [PLACES, None], ids=["places", "names"])
+@pytest.mark.parametrize("tally", [
+    tallies.empty(TRUTH.shape),
+    cells((0, 0, 1.0)),
+    cells((0, 0, 1.0), (1, 3, 2.0), (2, 5, 0.5)),
+    cells(*[(k, c, 7.0) for k in range(K) for c in range(C)] * 2),
+    cells(*[(0, 2, y) for y in (1.0, 2.0, 3.0)]),
+], ids=["nothing", "one observation", "three alternatives", "all equal", "one cell"])  # fmt: skip
+def test_the_smallest_data_give_a_usable_belief(tally: Tally, z: Array | None) -> None:
+    model, where = AdditiveGP(), setting(z=z)
+    belief = model.posterior(tally, where, model.fit(tally, where))
+    assert np.all(np.isfinite(belief.mean))
+    assert np.all(belief.var > 0)
+    assert np.all(belief.noise > 0)
+    assert np.all(np.isfinite(belief.expected_loss(best(belief))))
+
+
+def test_only_studies_with_new_data_are_refitted() -> None:
+    model, first = AdditiveGP(), stack(observe(7), observe(8))
+    params = model.fit(first, setting())
+    where, value = Decision(np.array([1, 1]), np.array([2, 2])), np.array([9.3, 9.3])
+    again = model.fit(tallies.add(first, where, value, n=np.array([0, 1])), setting(), params)
+    assert again.changed.tolist() == [False, True]
+    np.testing.assert_array_equal(again.theta[0], params.theta[0])
+    assert not np.array_equal(again.theta[1], params.theta[1])
+
+
+def test_warm_fits_end_as_high_as_cold_ones() -> None:
+    model, params, tally = AdditiveGP(), None, observe(9, per_cell=1)
+    for seed in range(10, 16):
+        tally = tallies.merge(tally, observe(seed, per_cell=1))
+        params = model.fit(tally, setting(), params)
+    assert params is not None
+    warm, cold = (model.posterior(tally, setting(), p) for p in (params, model.fit(tally, setting())))
+    np.testing.assert_allclose(warm.mean, cold.mean, atol=1e-3)
+    np.testing.assert_allclose(warm.var, cold.var, rtol=1e-2)
+
+
+def test_known_noise_is_taken_as_it_is() -> None:
+    sd = np.linspace(0.2, 1.0, K * C).reshape(K, C)
+    params = AdditiveGP(noise_sd=sd).fit(observe(17, noise=sd), setting())
+    np.testing.assert_allclose(params.noise, sd**2, rtol=1e-12)
+    number = AdditiveGP(noise_sd=0.5).fit(stack(observe(17), observe(18)), setting())
+    np.testing.assert_allclose(number.noise, np.full((2, K, C), 0.25), rtol=1e-12)
+
+
+def test_noise_per_pair_follows_the_replications() -> None:
+    sd = np.where(np.arange(C) < 3, 0.1, 2.0)
+    tally = observe(19, per_cell=20, noise=sd)
+    params = AdditiveGP().fit(tally, setting())
+    ratio = params.noise[:, 3:].mean() / params.noise[:, :3].mean()
+    assert 100 < ratio < 1600  # the truth is 400
+    assert np.ptp(AdditiveGP(noise="pooled").fit(tally, setting()).noise) == 0
+
+
+def test_data_that_are_no_numbers_are_refused() -> None:
+    tally = observe(25)
+    with pytest.raises(FitError, match="the likelihood is not finite anywhere"):
+        AdditiveGP().fit(Tally(tally.count, np.full(tally.shape, np.nan), tally.m2), setting())
+
+
+def test_two_alternatives_that_are_one_share_their_place_at_the_top() -> None:
+    """The same place and the same data: each is best with the same probability, and ahead of the others."""
+    z = np.array([[0.0], [0.0], [0.5], [1.0]])
+    tally = observe(20, 3.0 * np.array([[1.0], [1.0], [0.0], [-1.0]]) * np.ones(TRUTH.shape))
+    for table in vars(tally).values():
+        table[1] = table[0]
+    model = AdditiveGP()
+    belief = model.posterior(tally, setting(z=z), model.fit(tally, setting(z=z)))
+    np.testing.assert_allclose(belief.mean[1], belief.mean[0], rtol=1e-9)
+    chance = belief.best_probability()
+    np.testing.assert_allclose(chance[0], chance[1], atol=0.02)
+    np.testing.assert_allclose(chance[:2].sum(axis=0), 1.0, atol=1e-3)
 
 
 def test_alternatives_that_coincide_are_the_same_to_the_joint_part() -> None:
