@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 
+from argbest.core import priors
 from argbest.core.additive import Inputs
 from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
@@ -94,11 +95,6 @@ def case(rng: np.random.Generator, *, names: bool = False, most: tuple[int, int]
     return Case(None if names else z, x, (k, c), where, y, np.exp(rng.normal(0, 0.5, (k, c))))
 
 
-def random_theta(rng: np.random.Generator, prior: Hyperprior) -> Array:
-    theta: Array = prior.starts[rng.integers(len(prior.starts))] + rng.normal(0, 0.7, len(prior.rules))
-    return np.clip(theta, prior.rules[:, 3], prior.rules[:, 4])
-
-
 def params(one: Case, theta: Array) -> AdditiveGPParams:
     """The parameters at a point, taken for a fit to outcomes that need no standardisation."""
     scales, none = Scales.of(theta, one.x.shape[1]), np.array(0)
@@ -113,6 +109,7 @@ def params(one: Case, theta: Array) -> AdditiveGPParams:
         noise=scales.noise * one.noise,
         constant=np.array(0.0),
         theta=theta,
+        hessian=np.eye(len(theta)),
         shift=np.array(0.3),
         spread=np.array(1.0),
         fitted=np.zeros(one.shape, np.int64),
@@ -120,3 +117,45 @@ def params(one: Case, theta: Array) -> AdditiveGPParams:
         status=none,
         changed=np.array(True),
     )
+
+
+def posterior(one: Case, theta: Array, tally: Tally, points: Array | None = None) -> tuple[Array, Array]:
+    """Mean and covariance of all cells given the cells' means, the constant flat: universal kriging."""
+    scales = Scales.of(theta, one.x.shape[1])
+    seen = np.flatnonzero(tally.count.ravel())
+    prior = one.covariance("matern52", scales)
+    noisy = prior[np.ix_(seen, seen)] + np.diag(
+        (scales.noise * one.noise / np.maximum(tally.count, 1)).ravel()[seen]
+    )
+    cross = (prior if points is None else one.covariance("matern52", scales, points))[:, seen]
+    other = Case(one.z, one.x if points is None else points, one.shape, one.where, one.y, one.noise)
+    own = prior if points is None else other.covariance("matern52", scales)
+    precision, ones, y = np.linalg.inv(noisy), np.ones(len(seen)), tally.mean.ravel()[seen]
+    below = ones @ precision @ ones
+    constant = ones @ precision @ y / below
+    gain = cross @ precision
+    left = 1.0 - gain @ ones
+    return constant + gain @ (y - constant), own - gain @ cross.T + np.outer(left, left) / below
+
+
+def log_density(noisy: Array, y: Array) -> tuple[float, float]:
+    """log ∫ N(y; m, S) dm, the constant flat, and its estimate."""
+    precision, ones, n = np.linalg.inv(noisy), np.ones(len(y)), len(y)
+    below = float(ones @ precision @ ones)
+    constant = float(ones @ precision @ y) / below
+    rest = y - constant
+    log_determinant = float(np.linalg.slogdet(noisy)[1])
+    value = -0.5 * ((n - 1) * np.log(2 * np.pi) + log_determinant + rest @ precision @ rest + np.log(below))
+    return float(value), constant
+
+
+def log_prior(rules: Array, theta: Array) -> float:
+    """Σ (a − 1) θ − b e^θ over the parameters that have a prior: unnormalised densities of θ."""
+    free = rules[:, 0] == priors.GAMMA
+    a, b = rules[free, 1], rules[free, 2]
+    return float(np.sum((a - 1) * theta[free] - b * np.exp(theta[free])))
+
+
+def random_theta(rng: np.random.Generator, prior: Hyperprior) -> Array:
+    theta: Array = prior.starts[rng.integers(len(prior.starts))] + rng.normal(0, 0.7, len(prior.rules))
+    return np.clip(theta, prior.rules[:, 3], prior.rules[:, 4])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from additive_cases import Case, Scales, case, random_theta
+from additive_cases import Case, Scales, case, log_density, log_prior, random_theta
 from scipy.optimize import minimize
 
 from argbest.core import additive, priors
@@ -17,20 +17,7 @@ def dense_value(kernel: str, one: Case, theta: Array) -> tuple[float, float]:
     scales = Scales.of(theta, one.x.shape[1])
     whole = one.covariance(kernel, scales)[np.ix_(one.where, one.where)]
     noisy = whole + np.diag(scales.noise * one.noise.ravel()[one.where])
-    precision, ones, n = np.linalg.inv(noisy), np.ones(len(one.y)), len(one.y)
-    below = float(ones @ precision @ ones)
-    constant = float(ones @ precision @ one.y) / below
-    rest = one.y - constant
-    log_determinant = float(np.linalg.slogdet(noisy)[1])
-    value = -0.5 * ((n - 1) * np.log(2 * np.pi) + log_determinant + rest @ precision @ rest + np.log(below))
-    return float(value), constant
-
-
-def log_prior(rules: Array, theta: Array) -> float:
-    """Σ (a − 1) θ − b e^θ over the parameters that have a prior: unnormalised densities of θ."""
-    free = rules[:, 0] == priors.GAMMA
-    a, b = rules[free, 1], rules[free, 2]
-    return float(np.sum((a - 1) * theta[free] - b * np.exp(theta[free])))
+    return log_density(noisy, one.y)
 
 
 @pytest.mark.parametrize("names", [False, True])
@@ -87,7 +74,9 @@ def test_singular_covariances_and_precise_data_need_no_jitter(kernel: str) -> No
     one = Case(z, x, (6, 10), np.zeros(0, np.int64), np.zeros(0), np.ones((6, 10)))
     tally = Tally(np.full((6, 10), 10**5), np.sin(3 * x[:, 0] + z[:, :1]), np.zeros((6, 10)))
     prior = one.prior()
-    found = additive.fit_map(one.inputs(kernel), tally, one.noise, prior, prior.starts, first_steps=25)
+    found = additive.fit_map(
+        one.inputs(kernel), tally, one.noise, prior, additive.search_from(prior.starts, 25)
+    )
     assert np.isfinite(found.value)
     assert np.all(np.isfinite(found.theta))
 
@@ -126,7 +115,9 @@ def margins(n: int, *, names: bool) -> list[float]:
     for _ in range(n):
         one = case(rng, names=names)
         prior = one.prior()
-        ours = additive.fit_map(one.inputs(), one.tally, one.noise, prior, prior.starts, first_steps=25)
+        ours = additive.fit_map(
+            one.inputs(), one.tally, one.noise, prior, additive.search_from(prior.starts, 25)
+        )
         assert ours.status == CONVERGED
         found.append(float(ours.value) - best_of_many(one, prior, rng))
     low = sum(margin < -0.01 for margin in found)

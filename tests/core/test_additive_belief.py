@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from additive_cases import Case, Scales, case, params, random_theta
+from additive_cases import Scales, case, params, posterior, random_theta
 from oracles import DenseBelief
 from scipy.stats import norm
 
-from argbest.core import additive_belief
+from argbest.core import additive_conditioning
 from argbest.core import belief as beliefs
 from argbest.core import tally as tallies
 from argbest.core.additive_belief import AdditiveBelief, Data
@@ -16,7 +16,7 @@ from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
-from argbest.core.tally import Tally
+from argbest.core.foundations import ByFormula
 from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM
@@ -32,31 +32,12 @@ def pair(k: int, c: int) -> Decision:
     return Decision(np.array(k), np.array(c))
 
 
-def dense(one: Case, theta: Array, tally: Tally, points: Array | None = None) -> tuple[Array, Array]:
-    """Mean and covariance of all cells given the cells' means, the constant flat: universal kriging."""
-    scales = Scales.of(theta, one.x.shape[1])
-    seen = np.flatnonzero(tally.count.ravel())
-    prior = one.covariance("matern52", scales)
-    noisy = prior[np.ix_(seen, seen)] + np.diag(
-        (scales.noise * one.noise / np.maximum(tally.count, 1)).ravel()[seen]
-    )
-    cross = (prior if points is None else one.covariance("matern52", scales, points))[:, seen]
-    other = Case(one.z, one.x if points is None else points, one.shape, one.where, one.y, one.noise)
-    own = prior if points is None else other.covariance("matern52", scales)
-    precision, ones, y = np.linalg.inv(noisy), np.ones(len(seen)), tally.mean.ravel()[seen]
-    below = ones @ precision @ ones
-    constant = ones @ precision @ y / below
-    gain = cross @ precision
-    left = 1.0 - gain @ ones
-    return constant + gain @ (y - constant), own - gain @ cross.T + np.outer(left, left) / below
-
-
 def random_belief(seed: int, *, names: bool = False) -> tuple[AdditiveBelief, DenseBelief]:
     rng = np.random.default_rng(seed)
     one = case(rng, names=names)
     theta = random_theta(rng, one.prior())
     known = params(one, theta)
-    mean, cov = dense(one, theta, one.tally)
+    mean, cov = posterior(one, theta, one.tally)
     ours = MODEL.posterior(one.tally, one.setting, known)
     return ours, DenseBelief(mean.reshape(one.shape), cov, known.noise)
 
@@ -205,8 +186,9 @@ def pair_of(mean: Array, trend: float, offset: float) -> AdditiveBelief:
     one, shape = np.array(1.0), (len(mean), 1)
     table = np.ones((1, 1))
     prior = AdditivePrior("matern52", None, one[None], trend * table, table, offset * one, 0 * one, 0 * one)
-    belief = additive_belief.condition(prior, Data(tallies.empty(shape), np.ones(shape), 0 * one))
-    return replace(belief, mean=mean[:, None], level=np.zeros(shape), var=np.full(shape, trend + offset))
+    belief = additive_conditioning.condition(prior, Data(tallies.empty(shape), np.ones(shape), 0 * one))
+    known = ByFormula(prior, np.zeros(shape))
+    return replace(belief, mean=mean[:, None], foundation=known, var=np.full(shape, trend + offset))
 
 
 def test_two_alternatives_have_closed_forms() -> None:
@@ -243,7 +225,7 @@ def test_rounding_does_not_move_the_certificate_where_alternatives_are_exchangea
     chosen = beliefs.best(belief)
     found = []
     for _ in range(10):
-        moved = replace(belief, level=1e-7 * rng.standard_normal((10, 1)))
+        moved = replace(belief, foundation=ByFormula(belief.prior, 1e-7 * rng.standard_normal((10, 1))))
         found.append(float(moved.good_probability(chosen)[0]))
     assert np.ptp(found) < 1e-3
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from argbest.core import additive_belief, kernels
+from argbest.core import additive_conditioning, kernels
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray
@@ -40,7 +40,7 @@ def additive(rng: np.random.Generator, lead: tuple[int, ...]) -> AdditiveBelief:
     prior = AdditivePrior("matern52", None, one[..., None], 2.0 * near, near, 0.5 * one, 0.0 * one, one)
     shape = (*lead, K, C)
     tally = Tally(rng.integers(0, 3, shape), rng.normal(size=shape), np.zeros(shape))
-    return additive_belief.condition(prior, Data(tally, np.ones(shape), 0.0 * one))
+    return additive_conditioning.condition(prior, Data(tally, np.ones(shape), 0.0 * one))
 
 
 def without(belief: Belief, k: int) -> Belief:
@@ -93,7 +93,7 @@ def test_nothing_changes_where_nothing_is_ruled_out(kind: str) -> None:
 
 def single(belief: Belief, i: int) -> Belief:
     if isinstance(belief, AdditiveBelief):
-        return belief._study((i,))
+        return belief.study((i,))
     fields = {name: getattr(belief, name)[i] for name in type(belief).__dataclass_fields__}  # type: ignore[attr-defined]
     return type(belief)(**fields)
 

@@ -101,7 +101,9 @@ def test_parts_left_out_are_not_there(parts: tuple[str, ...]) -> None:
     one = case(np.random.default_rng(5))
     model = AdditiveGP(parts=parts)
     prior = model._hyperprior(one.shape, one.setting)
-    found = additive.fit_map(one.inputs(), one.tally, one.noise, prior, prior.starts, first_steps=25)
+    found = additive.fit_map(
+        one.inputs(), one.tally, one.noise, prior, additive.search_from(prior.starts, 25)
+    )
     scales = Scales.of(found.theta, one.x.shape[1])
     for name in PARTS:
         assert (getattr(scales, name) > 1e-5) == (name in parts)

@@ -1,22 +1,31 @@
-"""MAP search of the additive GP's hyper-parameters: one compiled ufunc over studies.
+"""MAP search of the additive GP's hyper-parameters, study by study or many small ones at once.
 
-Importing this module imports Numba and compiles nothing; the first call compiles or loads the cache.
+Small studies are searched by one compiled ufunc. Large ones are searched in Python, which hears interruptions
+between two evaluations: dense ones evaluate by the same ufunc, and where many cells are observed by
+`argbest.core.structured_evidence`. Importing this module imports Numba and compiles nothing; the first call
+compiles or loads the cache.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from argbest.compilation import compile_ufunc
+from argbest.core import structured_evidence
 from argbest.core.additive_evidence import log_posterior, prepare
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
-from argbest.core.fitting import Fit, kernel_code
+from argbest.core.fitting import kernel_code
+from argbest.core.landmarks import FEWER, MOST
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, STEP_LIMIT, search_for
+from argbest.core.representation import structure_shows_the_way, structured
+from argbest.core.search import MAX_STEPS, STEP_LIMIT, in_python, search_for
 from argbest.core.tally import Tally
+
+_SMALL = 200  # observed cells of a study that is searched at once: some tenths of a second
+_AT_ONCE = 8 * _SMALL**3  # operations per step between two looks at what else happens: a second or two
 
 
 class Inputs(NamedTuple):
@@ -27,36 +36,175 @@ class Inputs(NamedTuple):
     contexts: Array  # [d, context, context]: squared distances
 
 
-def fit_map(
-    inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, starts: Array, *, first_steps: int
-) -> Fit:
-    """Return the best maximum found from ``starts`` [..., s, parameter], a row of NaN being none.
+class Fit(NamedTuple):
+    """Where the search ended, per leading index."""
 
-    Every start is given ``first_steps``, and the best point reached then goes on until it converges. The
-    tally holds outcomes [..., alternative, context] standardised over the whole study; ``noise`` of that
+    theta: Array  # [..., parameter]
+    constant: Array  # [...]: the estimate of the constant
+    value: Array  # [...]: log evidence + log prior
+    status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
+    hessian: Array  # [..., parameter, parameter]: of −value, as the search has learned it
+
+
+class Search(NamedTuple):
+    """Where a search starts: points [..., s, parameter], a row of NaN being none, and how far all may go.
+
+    Every start is given ``first_steps``, and the best point reached then goes on until it converges.
+    ``hessian`` [..., parameter, parameter] is what an earlier search has learned at the first start, or NaN.
+    """
+
+    starts: Array
+    first_steps: int
+    hessian: Array
+
+
+def search_from(starts: Array, first_steps: int, hessian: Array | None = None) -> Search:
+    """Return a search, by default one that knows nothing of the Hessian."""
+    shape = (*starts.shape[:-2], starts.shape[-1], starts.shape[-1])
+    return Search(starts, first_steps, np.full(shape, np.nan) if hessian is None else hessian)
+
+
+def fit_map(inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, search: Search) -> Fit:
+    """Return the best maximum found.
+
+    The tally holds outcomes [..., alternative, context] standardised over the whole study; ``noise`` of that
     shape multiplies the noise parameter.
     """
-    first = Fit(*_climb(inputs, tally, noise, prior, starts, first_steps)[:-1])
-    going = np.asarray(first.status == STEP_LIMIT)
+    lead, p = tally.shape[:-2], len(prior.rules)
+    found = Fit(
+        np.empty((*lead, p)),
+        np.empty(lead),
+        np.empty(lead),
+        np.empty(lead, np.int64),
+        np.empty((*lead, p, p)),
+    )
+    for studies in _portions(tally.count):
+        own = Search(search.starts[studies], search.first_steps, search.hessian[studies])
+        for whole, part in zip(
+            found, _fit(inputs, tally[studies], noise[studies], prior.rules, own), strict=True
+        ):
+            whole[studies] = part
+    return found
+
+
+def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:
+    """Yield indices of the studies: large ones alone, small ones so many that a search of all is short."""
+    cells = (count > 0).sum(axis=(-2, -1))
+    if not cells.ndim:
+        yield ()
+        return
+    for study in np.argwhere(cells > _SMALL):
+        yield tuple(study)
+    small = np.argwhere(cells <= _SMALL)
+    portion = np.cumsum(cells[tuple(small.T)] ** 3) // _AT_ONCE
+    for number in np.unique(portion):
+        yield tuple(small[portion == number].T)
+
+
+Climb = Callable[[Array, int, Array], Fit]
+
+
+def _fit(inputs: Inputs, tally: Tally, noise: Array, rules: Array, search: Search) -> Fit:
+    """Return the best maximum found, by the algebra that suits the size of the studies."""
+    count, names = tally.count, inputs.alternatives is None
+    if count.ndim > 2 or (count > 0).sum() <= _SMALL:
+        climb: Climb = functools.partial(_climb_compiled, inputs, tally, noise, rules)
+        return _best(climb, climb, search)
+    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally, noise)
+    roughly, closely = (
+        functools.partial(_climb_structured, inputs.kernel, data, rules, most) for most in (FEWER, MOST)
+    )
+    # Of several starts few features find the best, nearly as well and far more quickly.
+    many = np.sum(~np.isnan(search.starts[:, 0])) > 1
+    if structured(count, names=names):
+        return _best(roughly if many else closely, closely, search)
+    dense = functools.partial(_climb_in_python, _search_dense, inputs, (tally, noise), rules)
+    return _best(roughly if many and structure_shows_the_way(count, names=names) else dense, dense, search)
+
+
+def _best(first: Climb, rest: Climb, search: Search) -> Fit:
+    """Return the best of the points reached by all starts in the first steps, gone on with to the end."""
+    reached = first(search.starts, search.first_steps, search.hessian)
+    going = np.asarray((reached.status == STEP_LIMIT) | (first is not rest))
     if not going.any():
-        return first
-    rest = np.where(going[..., None], first.theta, np.nan)
-    found = _climb(inputs, tally, noise, prior, rest[..., None, :], MAX_STEPS)[:-1]
-    pairs = zip(found, first, strict=True)
-    return Fit(*(np.where(going[..., None] if i == 0 else going, a, b) for i, (a, b) in enumerate(pairs)))
+        return reached
+    on = np.where(going[..., None], reached.theta, np.nan)
+    found = rest(on[..., None, :], MAX_STEPS, reached.hessian)
+    marks = (going[..., None], going, going, going, going[..., None, None])
+    return Fit(*(np.where(*each) for each in zip(marks, found, reached, strict=True)))
 
 
 def log_evidence(
     inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
 ) -> tuple[Array, Array, Array]:
-    """Return (log evidence + log prior, its gradient in θ, the constant) at θ [..., parameter]."""
-    _, constant, value, _, gradient = _climb(inputs, tally, noise, prior, theta[..., None, :], 0)
-    return value, gradient, constant
+    """Return (log evidence + log prior, its gradient in θ, the constant) at θ [..., parameter], dense."""
+    found = _call(inputs, tally, noise, prior.rules, theta[..., None, :], 0, _blank(theta))
+    return found.value, found.gradient, found.constant
 
 
-def _climb(
-    inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, starts: Array, steps: int
-) -> tuple[Any, ...]:
+def _climb_compiled(
+    inputs: Inputs, tally: Tally, noise: Array, rules: Array, starts: Array, steps: int, hessian: Array
+) -> Fit:
+    found = _call(inputs, tally, noise, rules, starts, steps, hessian)
+    return Fit(found.theta, found.constant, found.value, found.status, found.hessian)
+
+
+def _climb_structured(
+    kernel: str,
+    data: structured_evidence.Data,
+    rules: Array,
+    most: int,
+    starts: Array,
+    steps: int,
+    hessian: Array,
+) -> Fit:
+    """Return the best of climbs from all starts, each with landmarks that suit it."""
+    found = []
+    for i, start in enumerate(starts):
+        if not np.isnan(start[0]):
+            suited = structured_evidence.with_landmarks(kernel, data, start, most)
+            bent = hessian if i == 0 else _blank(start)
+            found.append(
+                _climb_in_python(_search_structured, kernel, suited, rules, start[None], steps, bent)
+            )
+    return max(found, key=lambda one: float(one.value))
+
+
+def _climb_in_python(
+    search: Callable[..., Any], code: Any, data: Any, rules: Array, starts: Array, steps: int, hessian: Array
+) -> Fit:
+    """Return where a search in Python ends; ``data`` begins with the tally."""
+    count, learned = data[0].count, hessian.copy()
+    theta, gradient = np.empty(starts.shape[1]), np.empty(starts.shape[1])
+    spare = float(np.maximum(count - 1, 0).sum())
+    value, constant, _, status = search(starts, code, data, rules, spare, steps, theta, gradient, learned)
+    return Fit(theta, np.asarray(constant), np.asarray(value), np.asarray(status), learned)
+
+
+def _evaluate(
+    theta: Array, code: Inputs, data: tuple[Tally, Array], rules: Array, gradient: Array
+) -> tuple[float, float, float]:
+    """Return (log evidence + log prior, constant, doubt) of one study and fill the gradient."""
+    found = _call(code, *data, rules, theta[None], 0, _blank(theta))
+    gradient[:] = found.gradient
+    return float(found.value), float(found.constant), float(found.doubt)
+
+
+class _Outputs(NamedTuple):
+    """What the ufunc fills."""
+
+    theta: Array
+    constant: Array
+    value: Array
+    status: IntArray
+    doubt: Array
+    gradient: Array
+    hessian: Array
+
+
+def _call(
+    inputs: Inputs, tally: Tally, noise: Array, rules: Array, starts: Array, steps: int, hessian: Array
+) -> _Outputs:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
     where = inputs.alternatives
     points = np.zeros((tally.shape[-2], 1)) if where is None else where.points
@@ -64,24 +212,33 @@ def _climb(
     tables = tally.count.astype(float), tally.mean, tally.m2, noise
     codes = kernel_code(inputs.kernel), int(where is None)
     with np.errstate(all="ignore"):
-        outputs: tuple[Any, ...] = _search()(
-            points, kinds, inputs.contexts, *tables, prior.rules, *codes, steps, starts
+        return _Outputs(
+            *_search()(points, kinds, inputs.contexts, *tables, rules, *codes, steps, starts, hessian)
         )
-    return outputs
+
+
+def _blank(theta: Array) -> Array:
+    """Return a Hessian of which nothing is known."""
+    return np.full((theta.shape[-1], theta.shape[-1]), np.nan)
 
 
 _maximise = search_for(log_posterior)
+_search_dense = search_for(_evaluate, in_python)
+_search_structured = search_for(structured_evidence.log_posterior, in_python)
 
 
 def _search_body(  # type: ignore[no-untyped-def]
-    points, categorical, separation, count, mean, m2, noise, rules, kernel, names, steps, starts,
-    theta, constant, value, status, gradient,
+    points, categorical, separation, count, mean, m2, noise, rules, kernel, names, steps, starts, hessian,
+    theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
-    """Fill the best of the points reached from the starts in so many steps, and the gradient there."""
+    """Fill the best of the points reached from the starts in so many steps, and the slopes there."""
     data = prepare(points, categorical, separation, count, mean, m2, noise)
     spare = data[4][0] - data[3].shape[1]
-    value[0], constant[0], status[0] = _maximise(
-        starts, (kernel, names), data, rules, spare, steps, theta, gradient
+    for i in range(theta.size):
+        for j in range(theta.size):
+            learned[i, j] = hessian[i, j]
+    value[0], constant[0], doubt[0], status[0] = _maximise(
+        starts, (kernel, names), data, rules, spare, steps, theta, gradient, learned
     )
 
 
@@ -89,8 +246,8 @@ def _search_body(  # type: ignore[no-untyped-def]
 def _search() -> Callable[..., Any]:
     cube, table, row = "float64[:,:,:]", "float64[:,:]", "float64[:]"
     signature = (
-        f"void({table}, {row}, {cube}{5 * f', {table}'}, int64, int64, int64, {table}, "
-        f"{row}, {row}, {row}, int64[:], {row})"
+        f"void({table}, {row}, {cube}{5 * f', {table}'}, int64, int64, int64, {table}, {table}, "
+        f"{row}, {row}, {row}, int64[:], {row}, {row}, {table})"
     )
-    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(p,q),(),(),(),(s,p)->(p),(),(),(),(p)"
+    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(p,q),(),(),(),(s,p),(p,p)->(p),(),(),(),(),(p),(p,p)"
     return compile_ufunc(_search_body, signature, layout)

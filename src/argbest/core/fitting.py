@@ -79,8 +79,9 @@ def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta,
     """Fill the best of the maxima reached from the starts."""
     data = observed(separation, count, mean, m2, noise)
     spare = data[4][0] - data[1].size
-    value[0], constant[0], status[0] = _maximise(
-        starts, code, data, rules, spare, MAX_STEPS, theta, np.empty(theta.size)
+    blank = np.full((theta.size, theta.size), np.nan)
+    value[0], constant[0], _, status[0] = _maximise(
+        starts, code, data, rules, spare, MAX_STEPS, theta, np.empty(theta.size), blank
     )
 
 

@@ -27,9 +27,9 @@ def log_sum(terms: Array, axis: int | tuple[int, ...] = -1) -> Array:
     return np.squeeze(total, axis=axis)
 
 
-def blocks(n_rows: int, row_size: int) -> Iterator[slice]:
-    """Return slices that cover the rows, each of few enough to keep temporaries small."""
-    step = max(1, _BLOCK // max(1, row_size))
+def blocks(n_rows: int, row_size: int, most: int = _BLOCK) -> Iterator[slice]:
+    """Return slices that cover the rows, each of few enough to keep temporaries below ``most`` entries."""
+    step = max(1, most // max(1, row_size))
     return (slice(i, i + step) for i in range(0, n_rows, step))
 
 

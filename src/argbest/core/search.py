@@ -1,4 +1,4 @@
-"""A bounded quasi-Newton search, compiled for any objective; parameters are logarithms.
+"""A bounded quasi-Newton search for any objective, compiled or in Python; parameters are logarithms.
 
 Importing this module imports Numba.
 """
@@ -16,18 +16,53 @@ TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still 
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
 
 
-def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the compiled search for a maximum of ``log_posterior(theta, code, data, rules, gradient)``.
+def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as Python runs it: any signal is heard between two evaluations of an objective."""
+    plain: Callable[..., Any] = getattr(function, "py_func", function)
+    return plain
+
+
+def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = compiled) -> Callable[..., Any]:
+    """Return the search for a maximum of ``log_posterior(theta, code, data, rules, gradient)``.
 
     The objective returns (value, constant, doubt), doubt being what rounding may have added to or taken from
     the value, and fills the gradient. The search
-    ``(starts, code, data, rules, spare, steps, theta, gradient)`` climbs from every row of ``starts``, a row
-    of NaN being none, fills ``theta`` with the best of the maxima inside the bounds of ``rules`` and
-    ``gradient`` with the slopes there, and returns (value, constant, status). ``spare`` is the number of
-    replications beyond the first of each cell: they fix the noise, and the first Hessian knows that.
+    ``(starts, code, data, rules, spare, steps, theta, gradient, hessian)`` climbs from every row of
+    ``starts``, a row of NaN being none, fills ``theta`` with the best of the maxima inside the bounds of
+    ``rules`` and ``gradient`` with the slopes there, and returns (value, constant, doubt, status). ``spare``
+    is the number of replications beyond the first of each cell: they fix the noise, and the first Hessian
+    knows that. ``hessian`` may hold that of an earlier search, with which the first climb begins, or NaN; it
+    receives the best climb's. ``build`` is `compiled`, or `in_python` for an objective in Python.
     """
+    invert = factorise if build is compiled else build(factorise)
+    flatten, bend = build(_flatten), build(_bend)
 
-    @compiled
+    @build
+    def direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
+        """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
+        p = theta.size
+        free = np.empty(p, np.int64)
+        m = 0
+        for i in range(p):
+            step[i] = 0.0
+            if not (
+                (theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)
+            ):
+                free[m] = i
+                m += 1
+        reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
+        for i in range(m):
+            for j in range(m):
+                reduced[i, j] = hessian[free[i], free[j]]
+        invert(reduced, upper, inverse, 1e-300)
+        gain = 0.0
+        for i in range(m):
+            for j in range(m):
+                step[free[i]] += inverse[i, j] * gradient[free[j]]
+            gain += step[free[i]] * gradient[free[i]]
+        return gain
+
+    @build
     def line_search(theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
         """Fill the first point along the step that is better; return (value, constant, doubt, outcome)."""
         longest = 0.0
@@ -47,26 +82,27 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
             length *= 0.3
         return value, 0.0, doubt, STALLED
 
-    @compiled
-    def maximise(theta, code, data, rules, spare, steps, gradient):  # type: ignore[no-untyped-def]
+    @build
+    def maximise(theta, code, data, rules, spare, steps, gradient, hessian):  # type: ignore[no-untyped-def]
         p, low, high = theta.size, rules[:, 3], rules[:, 4]
         trial, trial_gradient, step = np.empty(p), np.empty(p), np.empty(p)
         for i in range(p):
             theta[i] = min(max(theta[i], low[i]), high[i])
         value, constant, doubt = log_posterior(theta, code, data, rules, gradient)
-        hessian, fresh = np.empty((p, p)), True
-        _flatten(hessian, spare)
+        fresh = np.isnan(hessian[0, 0])
+        if fresh:
+            flatten(hessian, spare)
         for _ in range(steps):
-            gain = _direction(hessian, gradient, low, high, theta, step)
+            gain = direction(hessian, gradient, low, high, theta, step)
             if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
-                return value, constant, CONVERGED
+                return value, constant, doubt, CONVERGED
             reached, new_constant, new_doubt, outcome = line_search(
                 theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient
             )
             if outcome != FOUND:
                 if fresh or gain <= doubt:
-                    return value, constant, outcome
-                _flatten(hessian, spare)  # what was learned may mislead: try the slope alone
+                    return value, constant, doubt, outcome
+                flatten(hessian, spare)  # what was learned may mislead: try the slope alone
                 fresh = True
                 continue
             fresh = False
@@ -75,32 +111,34 @@ def search_for(log_posterior: Callable[..., Any]) -> Callable[..., Any]:
                 theta[i] = trial[i]
                 trial[i] = gradient[i] - trial_gradient[i]
                 gradient[i] = trial_gradient[i]
-            _bend(hessian, step, trial)
+            bend(hessian, step, trial)
             value, constant, doubt = reached, new_constant, new_doubt
-        return value, constant, STEP_LIMIT
+        return value, constant, doubt, STEP_LIMIT
 
-    @compiled
-    def best_of(starts, code, data, rules, spare, steps, theta, gradient):  # type: ignore[no-untyped-def]
-        value, constant, status = -np.inf, np.nan, STALLED
-        slopes, bounded = np.empty(theta.size), rules.copy()
+    @build
+    def best_of(starts, code, data, rules, spare, steps, theta, gradient, hessian):  # type: ignore[no-untyped-def]
+        value, constant, doubt, status = -np.inf, np.nan, np.nan, STALLED
+        slopes, bounded, learned = np.empty(theta.size), rules.copy(), hessian.copy()
         for i in range(theta.size):
             theta[i], gradient[i] = np.nan, np.nan
         for s in range(starts.shape[0]):
             if np.isnan(starts[s, 0]):
                 continue
             point = starts[s].copy()
-            reached, mean, ended = maximise(point, code, data, bounded, spare, steps, slopes)
+            reached, mean, unsure, ended = maximise(point, code, data, bounded, spare, steps, slopes, learned)
             if reached > value:
-                value, constant, status = reached, mean, ended
+                value, constant, doubt, status = reached, mean, unsure, ended
                 for i in range(theta.size):
                     theta[i], gradient[i] = point[i], slopes[i]
-        return value, constant, status
+                    for j in range(theta.size):
+                        hessian[i, j] = learned[i, j]
+            learned[0, 0] = np.nan
+        return value, constant, doubt, status
 
-    compiled_search: Callable[..., Any] = best_of
-    return compiled_search
+    search: Callable[..., Any] = best_of
+    return search
 
 
-@compiled
 def _flatten(hessian, spare):  # type: ignore[no-untyped-def]
     """Fill the Hessian of −f that is assumed before any is learned."""
     p = hessian.shape[0]
@@ -110,31 +148,6 @@ def _flatten(hessian, spare):  # type: ignore[no-untyped-def]
     hessian[p - 1, p - 1] += 0.5 * spare
 
 
-@compiled
-def _direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
-    """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
-    p = theta.size
-    free = np.empty(p, np.int64)
-    m = 0
-    for i in range(p):
-        step[i] = 0.0
-        if not ((theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)):
-            free[m] = i
-            m += 1
-    reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
-    for i in range(m):
-        for j in range(m):
-            reduced[i, j] = hessian[free[i], free[j]]
-    factorise(reduced, upper, inverse, 1e-300)
-    gain = 0.0
-    for i in range(m):
-        for j in range(m):
-            step[free[i]] += inverse[i, j] * gradient[free[j]]
-        gain += step[free[i]] * gradient[free[i]]
-    return gain
-
-
-@compiled
 def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
     """Update the Hessian of −f by BFGS, damped after Powell so that it stays positive definite."""
     p = move.size

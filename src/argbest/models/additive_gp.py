@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_belief, kernels, scaling
+from argbest.core import additive_conditioning, kernels, scaling
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -19,7 +19,7 @@ from argbest.models.options import check_kernel, check_noise_shape, checked_nois
 from argbest.models.refitting import check_fit, scattered, starts, study_changed
 
 if TYPE_CHECKING:
-    from argbest.core.fitting import Fit
+    from argbest.core.additive import Fit
 
 PARTS = ("trend", "offset", "joint", "own")
 NOISES = ("pair", "pooled")
@@ -55,6 +55,7 @@ class AdditiveGPParams:
     noise: Array  # [..., alternative, context]: variance of one observation
     constant: Array  # [...]: estimate of the constant
     theta: Array  # [..., parameter]: where the search ended, on standardised outcomes
+    hessian: Array  # [..., parameter, parameter]: what the search has learned of the curvature there
     shift: Array  # [...]: of the standardisation
     spread: Array  # [...]: of the standardisation
     fitted: IntArray  # [..., alternative, context]: observations at the last fit
@@ -124,7 +125,8 @@ class AdditiveGP:
         prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale)
         points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
-        found = additive.fit_map(inputs, data, noise[chosen], prior, points, first_steps=FIRST_STEPS)
+        search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
+        found = additive.fit_map(inputs, data, noise[chosen], prior, search)
         check_fit(found)
         own = scaling.Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         fresh = _in_units(found, data.count, searched, noise[chosen], own, len(setting.separation))
@@ -140,7 +142,7 @@ class AdditiveGP:
     ) -> AdditiveBelief:
         """Return the exact posterior at the contexts."""
         prior = self._prior(setting, params, setting.separation)
-        return additive_belief.condition(prior, Data(tally, params.noise, params.shift))
+        return additive_conditioning.condition(prior, Data(tally, params.noise, params.shift))
 
     def predict(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array
@@ -148,7 +150,7 @@ class AdditiveGP:
         """Return the exact posterior at new contexts, correlated across alternatives."""
         prior = self._prior(setting, params, setting.separation)
         cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
-        return additive_belief.predict(prior, cross, Data(tally, params.noise, params.shift))
+        return additive_conditioning.predict(prior, cross, Data(tally, params.noise, params.shift))
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
@@ -218,6 +220,7 @@ def _in_units(
         noise=(spread**2 * value[..., -1])[..., None, None] * noise,
         constant=shift + spread * found.constant,
         theta=found.theta,
+        hessian=found.hessian,
         shift=shift,
         spread=spread,
         fitted=fitted,

@@ -12,6 +12,7 @@ from argbest.core.tally import Tally
 from argbest.errors import FitError
 
 if TYPE_CHECKING:
+    from argbest.core.additive import Fit as StudyFit
     from argbest.core.fitting import Fit
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ def study_changed(tally: Tally, scale: Scaling, params: Fitted | None) -> BoolAr
     return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
 
 
-def check_fit(found: "Fit") -> None:
+def check_fit(found: "Fit | StudyFit") -> None:
     """Raise a FitError if some search found no point with a finite likelihood."""
     if not np.all(np.isfinite(found.value)):
         raise FitError(

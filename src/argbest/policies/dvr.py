@@ -17,6 +17,7 @@ from argbest.core.tally import Tally
 from argbest.policies.base import Draws, in_sequence, largest, pick
 
 _NEGLIGIBLE = 40.0  # nats below the largest
+_AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix products are the quicker the larger
 _MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
 
 
@@ -152,7 +153,7 @@ def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
     of_best = belief.cov_rows(selected, every)
     total = np.zeros((*lead, n_alternatives, n_contexts))
-    for some in kg.blocks(crowd, total.size):
+    for some in kg.blocks(crowd, total.size, _AT_ONCE):
         apart = np.take_along_axis(of_best, context[..., some, None, None], axis=-3)
         apart -= belief.cov_rows(rival[..., some], context[..., some])
         counted = np.ldexp(apart, -size[..., None, :, :])

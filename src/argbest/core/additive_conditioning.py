@@ -1,0 +1,70 @@
+"""The additive GP given its data, each study in the representation that suits it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from argbest.core.additive_belief import AdditiveBelief, Data, Stack
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.dense_belief import dense, dense_at
+from argbest.core.foundations import SideBySide
+from argbest.core.representation import structured
+from argbest.core.structured_belief import by_features, by_features_at
+
+_Index = tuple[int, ...]
+
+
+def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
+    """Return the belief at the contexts; the cost grows with the observed cells alone."""
+    suits = _structured(prior, data)
+    if not any(suits.values()):
+        return dense(prior, data)
+    each = {
+        study: (by_features if fits else dense)(prior.study(study), data.study(study))
+        for study, fits in suits.items()
+    }
+    return each[()] if () in each else _beside(prior, each)
+
+
+def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:
+    """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].
+
+    ``cross`` has the tables [..., context, X] in place of [..., context, context′]. The noise at a point is
+    the alternative's average.
+    """
+    suits = _structured(prior, data)
+    if not any(suits.values()):
+        return dense_at(prior, cross, data)
+    each = {
+        study: (by_features_at if fits else dense_at)(
+            prior.study(study), cross.study(study), data.study(study)
+        )
+        for study, fits in suits.items()
+    }
+    if () in each:
+        return each[()]
+    n_points = cross.trend.shape[-1]
+    alone = {(x, *study): one.study((x,)) for x in range(n_points) for study, one in each.items()}
+    return _beside(prior.alone(n_points), alone)
+
+
+def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
+    """Return which studies are better represented by structure."""
+    names = prior.alternatives is None
+    return {
+        study: structured(data.tally.count[study], names=names) for study in np.ndindex(data.tally.shape[:-2])
+    }
+
+
+def _beside(prior: AdditivePrior, each: Mapping[_Index, AdditiveBelief]) -> AdditiveBelief:
+    """Return the belief of several studies from those of each; the rows of some are padded."""
+    lead = prior.own.shape
+    table = next(iter(each.values())).mean.shape
+    n_rows = max(one.n_rows for one in each.values())
+    mean, var, noise = (np.empty((*lead, *table)) for _ in range(3))
+    rows = np.zeros((*lead, n_rows, *table))
+    for study, one in each.items():
+        mean[study], var[study], noise[study] = one.mean, one.var, one.noise
+        rows[study][: one.n_rows] = one.rows
+    foundation = SideBySide(prior, {study: one.foundation for study, one in each.items()})
+    return AdditiveBelief(mean, var, noise, foundation, Stack(rows), n_rows)

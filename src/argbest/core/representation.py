@@ -1,0 +1,42 @@
+"""How the observed cells of a study are represented, by what that would cost."""
+
+import numpy as np
+
+from argbest.core.arrays import IntArray
+from argbest.core.landmarks import FEWER, MOST, MOST_TREND
+
+# Operations per evaluation of an evidence with its gradient.
+_DENSE = 1500.0**3  # beyond this dense algebra takes too long, and structure may be approximate
+_CALLS = 2e7  # what the calls of structured algebra take, however small its matrices
+
+
+def structured(count: IntArray, *, names: bool) -> bool:
+    """Return whether cells [alternative, context] with observations are better represented by structure.
+
+    With names it is exact, and used where it is cheaper. With coordinates features carry what alternatives
+    have in common and their number is limited: used where the dense form would take too long.
+    """
+    if names:
+        return _structure_is_cheaper(count, 0)
+    return _dense_cost(count) > _DENSE and _structure_is_cheaper(count, MOST)
+
+
+def structure_shows_the_way(count: IntArray, *, names: bool) -> bool:
+    """Return whether few features would cost less than the dense algebra that a search ends with."""
+    return not names and _structure_is_cheaper(count, FEWER)
+
+
+def _structure_is_cheaper(count: IntArray, most: int) -> bool:
+    """Return whether so many features, beside the trend's, take less time than dense algebra."""
+    seen = count > 0
+    sizes, contexts = seen.sum(axis=1), float(seen.any(axis=0).sum())
+    trend = min(contexts, float(MOST_TREND))
+    r = trend + most
+    of_blocks = float(np.sum(sizes.astype(float) ** 3 + sizes**2 * trend))
+    of_features = float((sizes > 0).sum()) * r**2 + r**3
+    return _dense_cost(count) > _CALLS * (1 + len(np.unique(sizes))) + 2.0 * of_blocks + of_features
+
+
+def _dense_cost(count: IntArray) -> float:
+    """Return the operations of dense algebra."""
+    return float((count > 0).sum()) ** 3

@@ -1,0 +1,216 @@
+"""The log evidence of the additive GP from many observed cells, with its gradient, by structure.
+
+As `argbest.core.additive_evidence`, at the cost that `argbest.core.structured` says, with LAPACK. The
+gradient is that of the covariance with features, landmarks held fixed: with G = ααᵀ + ββᵀ − A it is
+½ Σ_k tr(G_kk K′_kk) + ⟨P, Φ′⟩, P = (G without its blocks) Φ.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotri
+
+from argbest.core.additive_evidence import PARTS
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.arrays import Array
+from argbest.core.coordinates import Coordinates
+from argbest.core.evidence import add_log_prior, doubt_of
+from argbest.core.kernels import KERNELS, NUGGET, covariance, scaled
+from argbest.core.landmarks import LEAST, Landmarks, landmarks_of
+from argbest.core.search import in_python
+from argbest.core.structured import Blocks, Features, Solution, Solved, blocks_of, features, solve
+from argbest.core.tally import Tally
+
+# Landmarks are those of lengthscales this much shorter, where they miss more: they serve a search that moves.
+_NARROW = 0.7
+_LEAST = LEAST / _NARROW**5
+
+_add_log_prior, _doubt_of = in_python(add_log_prior), in_python(doubt_of)
+
+
+class Data(NamedTuple):
+    """The observed alternatives and contexts of a study, and its landmarks."""
+
+    tally: Tally
+    noise: Array  # [alternative, context]: relative
+    alternatives: Coordinates | None
+    separation: Array  # [d, context, context]
+    blocks: list[Blocks]
+    marks: Landmarks
+
+
+def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array) -> Data:
+    """Return the data of one study; rows and columns without observations play no part."""
+    seen = tally.count > 0
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    table = np.ix_(rows, columns)
+    if alternatives is not None:
+        alternatives = Coordinates(alternatives.points[rows], alternatives.categorical)
+    between = np.ascontiguousarray(separation[:, columns][:, :, columns])
+    kept, blocks = tally[table], blocks_of(tally.count[table])
+    return Data(kept, noise[table], alternatives, between, blocks, Landmarks(*(np.zeros(0, np.int64),) * 3))
+
+
+def with_landmarks(kernel: str, data: Data, theta: Array, most: int | None) -> Data:
+    """Return the data with landmarks for a search that starts at θ."""
+    narrow = theta.copy()
+    narrow[: len(theta) - 1 - PARTS] += np.log(_NARROW)
+    return data._replace(marks=landmarks_of(_prior(kernel, data, narrow), data.tally.shape[0], most, _LEAST))
+
+
+def log_posterior(
+    theta: Array, code: str, data: Data, rules: Array, gradient: Array
+) -> tuple[float, float, float]:
+    """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
+
+    ``code`` is the kernel's name.
+    """
+    gradient[:] = 0.0
+    value = float(_add_log_prior(theta, rules, gradient))
+    tally, scales, variance = data.tally, np.exp(theta[-1 - PARTS : -1]), float(np.exp(theta[-1]))
+    seen = tally.count > 0
+    m, n = int(seen.sum()), int(tally.count.sum())
+    root = np.sqrt(tally.count / (variance * data.noise))
+    nugget = m * NUGGET * float(scales.sum())
+    prior = _prior(code, data, theta)
+    found = features(prior, data.marks, tally.shape[0])
+    try:
+        solution = solve(found, data.blocks, root, tally.mean, nugget)
+    except np.linalg.LinAlgError:
+        return -np.inf, 0.0, 0.0
+    pulls = _pulls(solution)
+    _add_slopes(theta, data, prior, found, pulls, gradient)
+    gradient[-1 - PARTS : -1] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
+    within = float((tally.m2 / data.noise).sum()) / variance
+    gradient[-1] -= 0.5 * (n - m + pulls.trace - within - pulls.squared)
+    total = n * np.log(2.0 * np.pi * variance) + float((tally.count * np.log(data.noise)).sum())
+    total += solution.log_determinant + within + pulls.quadratic + np.log(solution.below / (2.0 * np.pi))
+    largest = 1.0 + float(root.max()) ** 2 * (float(prior.variance) + nugget)
+    return value - 0.5 * total, solution.constant, _doubt_of(m, largest, pulls.trace + pulls.squared)
+
+
+def _prior(kernel: str, data: Data, theta: Array) -> AdditivePrior:
+    """Return the prior at θ."""
+    d, last = len(data.separation), len(theta) - 1 - PARTS
+    value = np.exp(theta)
+    trend, offset, joint, own = (np.asarray(scale) for scale in value[last:-1])
+    return AdditivePrior(
+        kernel=kernel,
+        alternatives=data.alternatives,
+        alternative_lengthscale=value[d : last - d],
+        trend=covariance(kernel, data.separation, value[:d], trend),
+        nearness=covariance(kernel, data.separation, value[last - d : last], np.asarray(1.0)),
+        offset=offset,
+        joint=joint,
+        own=own,
+    )
+
+
+class _Pulls(NamedTuple):
+    """The gradient in terms of covariances and features, and sums over the observed cells."""
+
+    within: Array  # Σ_k G_kk, [context, context]
+    on_contexts: Array  # on Ψ, [context, q]
+    on_relation: Array  # on F_A, [alternative, landmark]
+    quadratic: float  # rᵀ A r
+    squared: float  # |ρ⁻¹ α|² + |ρ⁻¹ β|²
+    trace: float  # tr (I + ρ K ρ)⁻¹
+
+
+def _pulls(solution: Solution) -> _Pulls:
+    """Return the pulls of all observed cells."""
+    found, q = solution.features, solution.gram.shape[1] - 2
+    inverse = _symmetric(dpotri(solution.lower, lower=1)[0])
+    spread = found.expand(inverse)  # S_k M⁻¹
+    core = found.contract(spread)  # S_k M⁻¹ S_kᵀ
+    # α and β by their coordinates: α = A⁰ (Ȳ − m − Φ a), β = A⁰ (1 − Φ b) / √(1ᵀA1), a and b as Φᵀα and Φᵀβ.
+    turn = np.array([[-solution.constant, 1.0], [1.0 / np.sqrt(solution.below), 0.0]]).T
+    both = solution.coefficients @ turn  # [r, 2]: Φᵀα, Φᵀβ
+    mixed = np.concatenate([-found.expand(both), np.broadcast_to(turn, (len(core), 2, 2))], axis=1)
+    moments = solution.gram[:, :q] @ mixed  # Ψᵀα, Ψᵀβ, [alternative, q, 2]
+    gram = solution.gram[:, :q, :q]
+    inner = moments @ np.swapaxes(moments, 1, 2) - gram + gram @ core @ gram  # Ψᵀ G_kk Ψ
+    on_relation = _on_relation(found, both, moments, inner, gram, spread)
+    each = [
+        _of_blocks(solution, one, mixed[k], core[k], moments[k])
+        for one in solution.solved
+        for k in (one.blocks.alternatives,)
+    ]
+    within, on_contexts, quadratic, squared, trace = (sum(parts) for parts in zip(*each, strict=True))
+    return _Pulls(within, on_contexts, on_relation, quadratic, squared, trace)
+
+
+def _of_blocks(
+    solution: Solution, one: Solved, mixed: Array, core: Array, moments: Array
+) -> tuple[Array, Array, float, float, float]:
+    """Return what blocks of one size add to Σ G_kk, to the pull on Ψ, and to the three sums."""
+    found, q = solution.features, core.shape[1]
+    weighed, root = one.weighed[..., :q], one.root[..., None]
+    both = one.weighed @ mixed  # α, β
+    carried = weighed @ core
+    pull = both @ np.swapaxes(both, 1, 2) + carried @ np.swapaxes(weighed, 1, 2)
+    pull -= root * one.inverse * one.root[:, None, :]
+    applied = both @ np.swapaxes(moments, 1, 2) - weighed  # G_kk Ψ
+    applied += carried @ solution.gram[one.blocks.alternatives][:, :q, :q]
+    size = np.ones((len(core), q))  # S_k S_kᵀ, a diagonal
+    size[:, found.n_trend :] = found.shared[one.blocks.alternatives, None]
+    on_contexts = -both @ np.swapaxes(mixed[:, :q], 1, 2) - carried - applied * size[:, None, :]
+    quadratic = float(np.sum(both[..., 0] * (one.value - solution.constant)))
+    trace = float(np.einsum("gii->", one.inverse) - np.sum(carried * weighed / root**2))
+    squared = float(np.sum((both / root) ** 2))
+    n = len(found.by_context)
+    within, total = one.blocks.summed_pairs(pull, n), one.blocks.summed(on_contexts, n)
+    return within, total, quadratic, squared, trace
+
+
+def _on_relation(
+    found: Features, both: Array, moments: Array, inner: Array, gram: Array, spread: Array
+) -> Array:
+    """Return the pull on F_A: what Ψᵀ P has where S_k holds F_A(k)."""
+    g, a = found.n_trend, found.relation.features
+    k, q, _ = gram.shape
+    joint = both[g:].reshape(q - g, a.shape[1], 2)
+    pull = np.einsum("kti,tai->ka", moments[:, g:], joint)
+    pull -= np.einsum("ktq,kqta->ka", gram[:, g:], spread[:, :, g:].reshape(k, q, q - g, a.shape[1]))
+    pull -= np.einsum("ktt->k", inner[:, g:, g:])[:, None] * a
+    return np.asarray(pull)
+
+
+def _add_slopes(
+    theta: Array, data: Data, prior: AdditivePrior, found: Features, pulls: _Pulls, gradient: Array
+) -> None:
+    """Add the derivatives in the lengthscales and in the four scales."""
+    d, last, g = len(data.separation), len(theta) - 1 - PARTS, found.n_trend
+    trend, offset, joint, own = np.exp(theta[last:-1])
+    within, near = 0.5 * pulls.within, 0.5 * float(np.sum(pulls.within * prior.nearness))
+    by_part = 0.5 * np.sum(pulls.on_contexts * found.by_context, axis=0)
+    gradient[last] += np.sum(within * prior.trend) + by_part[:g].sum()
+    gradient[last + 1] += offset * within.sum() + by_part[g : g + 1].sum()
+    gradient[last + 2] += joint * near + by_part[g + 1 :].sum()
+    gradient[last + 3] += own * near
+    on_trend = trend * within
+    on_trend[:, found.trend.landmarks] += found.trend.pull(np.sqrt(trend) * pulls.on_contexts[:, :g])
+    on_near = (joint + own) * within
+    on_near[:, found.nearness.landmarks] += found.nearness.pull(
+        np.sqrt(joint) * pulls.on_contexts[:, g + 1 :]
+    )
+    _add_lengths(theta[:d], prior.kernel, data.separation, on_trend, gradient[:d])
+    _add_lengths(theta[last - d : last], prior.kernel, data.separation, on_near, gradient[last - d : last])
+    if data.alternatives is not None:
+        marks = found.relation.landmarks
+        between = np.swapaxes(data.alternatives.separation(data.alternatives.points[marks]), 1, 2)
+        on_relation = found.relation.pull(pulls.on_relation)
+        _add_lengths(theta[d : last - d], prior.kernel, between, on_relation, gradient[d : last - d])
+
+
+def _add_lengths(lengths: Array, kernel: str, separation: Array, pull: Array, gradient: Array) -> None:
+    """Add Σ pull · dκ/d log l for every lengthscale."""
+    length = np.exp(lengths)
+    sloped = pull * KERNELS[kernel][1](scaled(separation, length))
+    gradient += np.einsum("ij,gij->g", sloped, separation) / length**2
+
+
+def _symmetric(lower: Array) -> Array:
+    """Return the whole of a symmetric matrix from its lower triangle."""
+    half = np.tril(lower)
+    return half + np.tril(half, -1).T
