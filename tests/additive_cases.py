@@ -130,7 +130,12 @@ def posterior(one: Case, theta: Array, tally: Tally, points: Array | None = None
     cross = (prior if points is None else one.covariance("matern52", scales, points))[:, seen]
     other = Case(one.z, one.x if points is None else points, one.shape, one.where, one.y, one.noise)
     own = prior if points is None else other.covariance("matern52", scales)
-    precision, ones, y = np.linalg.inv(noisy), np.ones(len(seen)), tally.mean.ravel()[seen]
+    return kriged(noisy, tally.mean.ravel()[seen], cross, own)
+
+
+def kriged(noisy: Array, y: Array, cross: Array, own: Array) -> tuple[Array, Array]:
+    """Mean and covariance of what has covariance ``cross`` with the values y, the constant flat."""
+    precision, ones = np.linalg.inv(noisy), np.ones(len(y))
     below = ones @ precision @ ones
     constant = ones @ precision @ y / below
     gain = cross @ precision

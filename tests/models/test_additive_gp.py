@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from additive_cases import Scales, case, squares
+from additive_cases import squares
 
 from argbest import Problem, Study
-from argbest.core import additive, priors
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import best
@@ -93,31 +92,6 @@ def test_predicting_at_a_known_context_gives_its_belief() -> None:
     np.testing.assert_allclose(
         np.moveaxis(there.best_probability()[..., 0], 0, -1), belief.best_probability(), atol=1e-6
     )
-
-
-@pytest.mark.parametrize("parts", [("own",), ("joint",), ("trend", "own"), ("trend", "offset", "own")])
-def test_parts_left_out_are_not_there(parts: tuple[str, ...]) -> None:
-    """The evidence at the fit is that of the definition without them."""
-    one = case(np.random.default_rng(5))
-    model = AdditiveGP(parts=parts)
-    prior = model._hyperprior(one.shape, one.setting)
-    found = additive.fit_map(
-        one.inputs(), one.tally, one.noise, prior, additive.search_from(prior.starts, 25)
-    )
-    scales = Scales.of(found.theta, one.x.shape[1])
-    for name in PARTS:
-        assert (getattr(scales, name) > 1e-5) == (name in parts)
-    flat = priors.Hyperprior(np.where(np.arange(5) == 0, priors.FLAT, prior.rules), prior.starts)
-    value, _, _ = additive.log_evidence(one.inputs(), one.tally, one.noise, flat, found.theta)
-    trend, offset, joint, own = (getattr(scales, name) if name in parts else 0.0 for name in PARTS)
-    kept = scales._replace(trend=trend, offset=offset, joint=joint, own=own)
-    cov = one.covariance("matern52", kept)[np.ix_(one.where, one.where)]
-    noisy = cov + np.diag(scales.noise * one.noise.ravel()[one.where])
-    precision, ones = np.linalg.inv(noisy), np.ones(len(one.y))
-    below = ones @ precision @ ones
-    rest = one.y - ones @ precision @ one.y / below
-    total = (len(one.y) - 1) * np.log(2 * np.pi) + np.linalg.slogdet(noisy)[1] + np.log(below)
-    assert float(value) == pytest.approx(-0.5 * (total + rest @ precision @ rest), rel=1e-9)
 
 
 def test_parts_without_support_in_the_data_vanish() -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 import pytest
-from additive_cases import Case, Scales, case, params, random_theta
+from additive_cases import Case, Scales, case, kriged, log_density, params, random_theta
 
 from argbest.core import additive, priors
 from argbest.core.arrays import Array
@@ -80,16 +80,9 @@ def kriging(one: Case, scales: Scales, prior: Array) -> Answer:
     tally, seen = one.tally, np.flatnonzero(one.tally.count)
     noise = (scales.noise * one.noise).ravel()[seen] / tally.count.ravel()[seen]
     noisy, y = prior[np.ix_(seen, seen)] + np.diag(noise), tally.mean.ravel()[seen]
-    ones = np.linalg.solve(noisy, np.ones(len(seen)))
-    below = ones.sum()
-    rest = y - ones @ y / below
-    value = within(one, scales) - 0.5 * np.log(below / (2 * np.pi))
-    value -= 0.5 * (np.linalg.slogdet(2 * np.pi * noisy)[1] + rest @ np.linalg.solve(noisy, rest))
-    gain = np.linalg.solve(noisy, prior[seen]).T
-    left = 1 - gain.sum(axis=1)
-    cov = prior - gain @ prior[seen] + np.outer(left, left) / below
-    mean = ones @ y / below + gain @ rest
-    return Answer(float(value), mean.reshape(one.shape), cov.reshape(*one.shape, *one.shape))
+    mean, cov = kriged(noisy, y, prior[:, seen], prior)
+    value = within(one, scales) + log_density(noisy, y)[0]
+    return Answer(value, mean.reshape(one.shape), cov.reshape(*one.shape, *one.shape))
 
 
 def shared(one: Case, scales: Scales) -> Answer:
