@@ -5,6 +5,7 @@ import shlex
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,9 @@ from watching import PATIENCE, announced, eventually, is_running
 
 from argbest import Problem, Study
 from argbest.cli import main
+from argbest.models.additive_gp import AdditiveGP
+from argbest.models.gp import GP
+from argbest.study import learning
 from argbest.studyfile import read
 
 SHELL = ["/bin/sh", "-c", "echo $(($1 % 100)).5", "sh", "{seed}", "{alternative}", "{context}"]
@@ -435,3 +439,18 @@ def test_trials_are_exported_with_who_had_them_and_how_long(tmp_path: Path) -> N
     rows = json.loads(out.read_text("utf-8"))
     assert len(rows) == 8
     assert all(row["seconds"] > 0 and row["worker"] and row["ended"] >= row["asked"] for row in rows)
+
+
+def test_a_run_whose_learning_takes_long_says_so(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for model in (GP, AdditiveGP):
+
+        def slow(*given: Any, known: Any = model.posterior) -> Any:
+            time.sleep(0.3)
+            return known(*given)
+
+        monkeypatch.setattr(model, "posterior", slow)
+    monkeypatch.setattr(learning, "SLOW", 0.05)
+    result = call("run", file, "--budget", 10, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "argbest: learning from 4 replications of 4 pairs takes more than 0.05 s" in result.stderr
+    assert "Ctrl-C stops it" in result.stderr

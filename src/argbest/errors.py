@@ -43,6 +43,10 @@ class VersionNotice(UserWarning):
     """A study of an older version is opened with something else in the place of what is gone."""
 
 
+class SlowNotice(UserWarning):
+    """Something takes long, and goes on."""
+
+
 class DataNotice(UserWarning):
     """The data look unlike what the models assume; answers are given all the same."""
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from fuzz.values import Draw
 
 from argbest.cli import main
-from argbest.errors import ArgbestError, CompilationNotice, DataNotice
+from argbest.errors import ArgbestError, CompilationNotice, DataNotice, SlowNotice
 
 SECONDS = 200.0  # of CPU time: a case takes a hundredth of one, unless something has to be compiled
 _REPLAY = "replay it with: make fuzz ROOM={room} FIRST={number} CASES=1"
@@ -38,6 +38,7 @@ class Room:
                 warnings.simplefilter("error")
                 warnings.simplefilter("ignore", CompilationNotice)
                 warnings.simplefilter("ignore", DataNotice)
+                warnings.simplefilter("ignore", SlowNotice)
                 self.play(np.random.default_rng([self.number, number]), folder, said)
         except ArgbestError as error:
             return None if str(error).strip() else self._shown(number, said, "an error without words")

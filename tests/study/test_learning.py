@@ -1,5 +1,7 @@
 """When a study learns: never while being told, every tenth observation, and exactly in between."""
 
+import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,9 @@ from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import SlowNotice
 from argbest.policies.base import Draws
+from argbest.study import learning
 
 
 @dataclass(frozen=True)
@@ -179,3 +183,35 @@ def test_the_context_restriction_of_one_ask_does_not_reach_the_model() -> None:
 def test_a_study_with_a_model_object_equals_one_with_its_name() -> None:
     named, given = (Study(problem(), model=model).run(60) for model in ("gp", Spy()))
     assert named.trials().equals(given.trials())
+
+
+class Sleepy(Spy):
+    """A model whose fits take a while."""
+
+    def fit(self, tally: Tally, setting: Setting, params: Any = None) -> Any:
+        time.sleep(0.3)
+        return super().fit(tally, setting, params)
+
+
+def test_learning_that_takes_long_says_so_once_and_what_is_quick_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = Study(problem(), model=Sleepy())
+    answer(study, study.ask(24))
+    monkeypatch.setattr(learning, "SLOW", 60.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        study.selection()
+    monkeypatch.setattr(learning, "SLOW", 0.05)
+    answer(study, study.ask(12))
+    with pytest.warns(SlowNotice, match="learning from 36 replications of .* pairs takes more than 0.05 s"):
+        study.selection()
+
+
+def test_where_warnings_are_errors_slow_learning_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "SLOW", 0.05)
+    study = Study(problem(), model=Sleepy())
+    answer(study, study.ask(24))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(study.selection()) == study.problem.n_contexts

@@ -16,6 +16,7 @@ from argbest.errors import (
     ExtrapolationNotice,
     InputError,
     OutageNotice,
+    SlowNotice,
     VersionNotice,
     unknown_name,
 )
@@ -23,7 +24,7 @@ from argbest.outlets import lasting_streams
 from argbest.storage.address import concealed
 from argbest.texts import harmless
 
-_NOTICES = (CompilationNotice, DataNotice, ExtrapolationNotice, OutageNotice, VersionNotice)
+_NOTICES = (CompilationNotice, DataNotice, ExtrapolationNotice, OutageNotice, SlowNotice, VersionNotice)
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 

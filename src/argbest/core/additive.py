@@ -19,13 +19,13 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
 from argbest.core.fitting import kernel_code
 from argbest.core.landmarks import FEWER, MOST
+from argbest.core.portions import portions
 from argbest.core.priors import Hyperprior
 from argbest.core.representation import structure_shows_the_way, structured
 from argbest.core.search import MAX_STEPS, STEP_LIMIT, in_python, search_for
 from argbest.core.tally import Tally
 
 _SMALL = 200  # observed cells of a study that is searched at once: some tenths of a second
-_AT_ONCE = 8 * _SMALL**3  # operations per step between two looks at what else happens: a second or two
 
 
 class Inputs(NamedTuple):
@@ -93,12 +93,10 @@ def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:
     if not cells.ndim:
         yield ()
         return
-    for study in np.argwhere(cells > _SMALL):
-        yield tuple(study)
-    small = np.argwhere(cells <= _SMALL)
-    portion = np.cumsum(cells[tuple(small.T)] ** 3) // _AT_ONCE
-    for number in np.unique(portion):
-        yield tuple(small[portion == number].T)
+    yield from (tuple(study) for study in np.argwhere(cells > _SMALL))
+    small = np.nonzero(cells <= _SMALL)
+    for (some,) in portions(cells[small].astype(float) ** 3):
+        yield tuple(axis[some] for axis in small)
 
 
 Climb = Callable[[Array, int, Array], Fit]

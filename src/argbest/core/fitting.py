@@ -13,6 +13,7 @@ from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array, IntArray
 from argbest.core.evidence import log_posterior, observed
 from argbest.core.kernels import KERNELS
+from argbest.core.portions import portions
 from argbest.core.priors import Hyperprior
 from argbest.core.search import MAX_STEPS, search_for
 from argbest.core.tally import Tally
@@ -35,7 +36,16 @@ def fit_map(
     The tally holds standardised outcomes [..., alternative, context]; ``noise`` [..., alternative, context]
     multiplies the noise parameter: 1 where it is learned, the known variances where that is fixed.
     """
-    return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts))
+    lead, p = tally.shape[:-1], starts.shape[-1]
+    if not lead:
+        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts))
+    noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
+    found = Fit(np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64))
+    for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
+        parts = _call(_search(), kernel, separation, tally[some], noise[some], prior, starts[some])
+        for whole, part in zip(found, parts, strict=True):
+            whole[some] = part
+    return found
 
 
 def log_evidence(

@@ -1,6 +1,9 @@
 """What a study has learned: a pure function of its records and its refit schedule."""
 
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +13,11 @@ from argbest.core import schedule
 from argbest.core.belief import Belief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import SlowNotice
 from argbest.models.base import Model
 from argbest.study.trial import Record
+
+SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,28 @@ def learn(
         known = Knowledge(known.params, belief, known.n_fitted, len(records))
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
-    params = model.fit(tally, setting, known.params if known else None)
-    belief = model.posterior(tally, setting, params, known.belief if known else None)
+    with _announced(n, int((tally.count > 0).sum())):
+        params = model.fit(tally, setting, known.params if known else None)
+        belief = model.posterior(tally, setting, params, known.belief if known else None)
     return Knowledge(params, belief, n, len(records))
+
+
+@contextmanager
+def _announced(n: int, pairs: int) -> Iterator[None]:
+    """Say so once the block has taken long."""
+
+    def say() -> None:
+        notice = (
+            f"learning from {n:,} replications of {pairs:,} pairs takes more than {SLOW:g} s; it goes on. "
+            "Ctrl-C stops it, and no value is lost."
+        )
+        with suppress(SlowNotice):  # where warnings are errors: nobody could catch it in this thread
+            warnings.warn(notice, SlowNotice, stacklevel=2)
+
+    timer = threading.Timer(SLOW, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
