@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from argbest.experiment import Experiment, run
+from experiments import papers
 
 CAST = {
     "gp-c-ocba": "GP-C-OCBA",
@@ -57,8 +58,9 @@ def check(
     objectives: tuple[str, ...] = ("mean", "worst"),
     weights: str = "problem",
 ) -> None:
+    contenders = [papers.contender(policy) for policy in policies]
     experiment = Experiment(
-        problem, policies, samples=samples, macroreps=macroreps, weights=weights, seed=2021
+        problem, contenders, samples=samples, macroreps=macroreps, weights=weights, seed=2021
     )
     summary = run(experiment, jobs=2).summary()
     for policy in policies:
