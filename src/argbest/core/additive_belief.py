@@ -127,7 +127,13 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariance of the listed cells [m] of one study, [m, m]."""
-        part: Array = self.cov_rows(alternative, context)[:, alternative, context]
+        part = np.empty((len(alternative), len(alternative)))
+        step = max(1, _ELEMENTS // self.mean.size)
+        for start in range(0, len(alternative), step):
+            some = slice(start, start + step)
+            part[some] = self.foundation.rows(alternative[some], context[some])[:, alternative, context]
+        taken = self.rows[:, alternative, context]
+        part -= taken.T @ taken
         return part
 
     def _worth_drawing(self) -> BoolArray:

@@ -10,11 +10,15 @@ from scipy.special import ndtr, ndtri
 from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import OneCellAtATime, of_selected, square_root
+from argbest.core.decision import of_each_context
 from argbest.core.even_grid import kept_first
 from argbest.core.normal import loss as normal_loss
 
 SOBOL_POINTS = 4096
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+_CROWD = (
+    512  # alternatives of a context whose covariances are worked out; of more, the likeliest to be the best
+)
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
 
@@ -40,12 +44,21 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         return
 
     def best_probability(self) -> Array:
-        """Return the share of the Sobol points at which each is best; standard error below 0.008."""
+        """Return the share of the Sobol points at which each is best; standard error below 0.008.
+
+        Where alternatives are very many, the least likely count as never the best.
+        """
         n_rows, k = self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
-        share = np.empty((n_rows, k))
-        for rows, _, draws in self._draws(np.ones((n_rows, k), bool)):
+        share, everybody = np.zeros((n_rows, k)), np.ones(self.mean.shape, bool)
+        if k > _CROWD:
+            selected = np.argmax(self.mean, axis=-2)
+            promise = _pairwise_loss(self._gaps(selected), self._difference_std(selected))
+            promise[of_each_context(selected)] = np.inf
+            everybody = _foremost(everybody, promise)
+        for rows, columns, draws in self._draws(np.moveaxis(everybody, -2, -1).reshape(n_rows, k)):
             winners = draws == draws.max(axis=-1, keepdims=True)
-            share[rows] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
+            own = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
+            share[rows[:, None], columns] = own
         shape = self.mean.shape
         return np.moveaxis(share.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
 
@@ -53,23 +66,28 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
 
         Bonferroni's below and the least pairwise probability above: right in the tails, where points fail,
-        and equal where there is one rival.
+        and equal where there is one rival. Where rivals are very many, the least likely count by their
+        pairwise probabilities, on the side of caution.
         """
-        gap, tau = self._gaps(selected) + delta, self._difference_std(selected)
-        ratio = np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0)
-        average = self._mean_of_regret(selected, delta, ratio < _REACH)
+        ratio = _ratio(self._gaps(selected) + delta, self._difference_std(selected))
+        rivals = ratio < _REACH
+        foremost = _foremost(rivals, -ratio)
+        average = self._mean_of_regret(selected, delta, foremost)
+        average -= np.sum(ndtr(-ratio), axis=-2, where=rivals & ~foremost)
         bounded = np.maximum(average, self.lower_bound(selected, delta))
         return np.asarray(np.minimum(bounded, ndtr(ratio).min(axis=-2)))
 
     def expected_loss(self, selected: IntArray) -> Array:
         """Return E[best − selected] from Sobol points, between the largest and the sum of pairwise losses.
 
-        E[(f_k − f_b)⁺] = τ h(gap/τ), h(v) = φ(v) − v Φ(−v).
+        Where rivals are very many, the least likely add their pairwise losses.
         """
         gap, tau = self._gaps(selected), self._difference_std(selected)
-        ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
-        pair = np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
-        average = self._mean_of_regret(selected, None, (ratio < _REACH) & (pair > 0))
+        pair, ratio = _pairwise_loss(gap, tau), _ratio(gap, tau)
+        rivals = (ratio < _REACH) & (pair > 0)
+        foremost = _foremost(rivals, pair)
+        average = self._mean_of_regret(selected, None, foremost)
+        average += np.sum(pair, axis=-2, where=rivals & ~foremost)
         estimate = np.maximum(average, pair.max(axis=-2))
         return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
 
@@ -120,6 +138,27 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
                 root = square_root(self._covariances_among(*np.divmod(rows, c), columns))
                 centre = np.take_along_axis(mean[rows], columns, axis=1)
                 yield rows, columns, centre[:, None, :] + _normals(int(size)) @ np.swapaxes(root, -1, -2)
+
+
+def _ratio(gap: Array, tau: Array) -> Array:
+    """Return gap/τ, infinite where τ = 0."""
+    return np.asarray(np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0))
+
+
+def _pairwise_loss(gap: Array, tau: Array) -> Array:
+    """Return E[(f_k − f_b)⁺] = τ h(gap/τ), h(v) = φ(v) − v Φ(−v)."""
+    ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
+    return np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
+
+
+def _foremost(rivals: BoolArray, score: Array) -> BoolArray:
+    """Return the rivals [..., alternative, context]; of more than _CROWD in a context the best scorers."""
+    if rivals.shape[-2] <= _CROWD:
+        return rivals
+    order = np.argsort(np.where(rivals, -score, np.inf), axis=-2, kind="stable")[..., :_CROWD, :]
+    kept = np.zeros(rivals.shape, bool)
+    np.put_along_axis(kept, order, True, axis=-2)
+    return kept & rivals
 
 
 def weight_of(n: Array, var: Array, noise: Array) -> Array:

@@ -23,11 +23,12 @@ def dense_at(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> Additive
     ``cross`` has the tables [..., context, X] in place of [..., context, context′]. The noise at a point is
     the alternative's average.
     """
-    *tables, n_rows = _reduced(prior, cross, data)
+    mean, var, level, rows, n_rows = _reduced(prior, cross, data)
+    tables = mean, var, level, rows[..., :n_rows, :, :]
     mean, var, level, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
     noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
     foundation = ByFormula(prior.alone(len(mean)), level)
-    return AdditiveBelief(mean, var, noise, foundation, Stack(np.ascontiguousarray(rows), n_rows), n_rows)
+    return AdditiveBelief(mean, var, noise, foundation, Stack(np.ascontiguousarray(rows)), n_rows)
 
 
 def _reduced(

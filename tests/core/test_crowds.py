@@ -1,0 +1,108 @@
+"""Very many alternatives: the likeliest are looked at together, the others count on the side of caution."""
+
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from additive_cases import squares
+
+from argbest.core import correlated, kernels
+from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.belief import best
+from argbest.core.coordinates import Coordinates
+from argbest.core.dense_belief import dense
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.policies.base import Policy
+from argbest.policies.dvr import DVR
+from argbest.policies.equal import Equal
+from argbest.policies.ikg import IKG
+from argbest.policies.levi import LEVI
+from argbest.policies.top_two import TopTwo
+from argbest.streams import Draws, Purpose
+
+
+def study(k: int, c: int, observed: int, spread: float = 1.0) -> tuple[Setting, Tally, AdditiveBelief]:
+    """Alternatives scattered over a square, of whose cells a few were observed twice."""
+    rng, one = np.random.default_rng(0), np.array(1.0)
+    z, x = rng.random((k, 2)), np.linspace(0, 1, c)[:, None]
+    located = Coordinates(z, np.zeros(2, bool))
+    where = Setting(np.full(c, 1 / c), squares(x), np.ones(c, bool), alternatives=located)
+    near = kernels.covariance("matern52", where.separation, np.array([0.5]), one)
+    prior = AdditivePrior("matern52", located, np.full(2, 0.3), near, near, 0.1 * one, one, 0.05 * one)
+    count = np.zeros((k, c), np.int64)
+    count.flat[rng.choice(k * c, observed, replace=False)] = 2
+    mean = np.where(count > 0, spread * np.sin(3 * z[:, :1]) + 0.5 * rng.normal(size=(k, c)), 0.0)
+    tally = Tally(count, mean, count.astype(float))
+    return where, tally, dense(prior, Data(tally, np.full((k, c), 0.5), np.array(0.0)))
+
+
+def test_those_left_out_count_by_pairs_on_the_side_of_caution(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, belief = study(40, 3, 60)
+    chosen = best(belief)
+    everybody = belief.good_probability(chosen, 0.1), belief.expected_loss(chosen), belief.best_probability()
+    monkeypatch.setattr(correlated, "_CROWD", 12)
+    few = belief.good_probability(chosen, 0.1), belief.expected_loss(chosen), belief.best_probability()
+    noise = 5 * np.sqrt(0.25 / correlated.SOBOL_POINTS)
+    assert np.all(few[0] <= everybody[0] + noise)
+    assert np.all(few[0] >= belief.lower_bound(chosen, 0.1))
+    assert np.all(few[1] >= everybody[1] * (1 - noise) - 1e-12)
+    assert np.any(few[1] > everybody[1])
+    np.testing.assert_allclose(few[2].sum(axis=0), 1.0, rtol=1e-12)
+    assert np.all((few[2] > 0).sum(axis=0) <= 12)
+    assert np.all(few[2].max(axis=0) >= everybody[2].max(axis=0) - noise)
+
+
+def test_nothing_changes_where_the_others_are_out_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, belief = study(60, 2, 120, spread=60.0)
+    chosen = best(belief)
+    before = belief.good_probability(chosen), belief.expected_loss(chosen)
+    monkeypatch.setattr(correlated, "_CROWD", 50)
+    np.testing.assert_allclose(belief.good_probability(chosen), before[0], rtol=1e-12)
+    np.testing.assert_allclose(belief.expected_loss(chosen), before[1], rtol=1e-12)
+
+
+def peak(act: Callable[[], object]) -> int:
+    """Return the bytes that an action has in use at most."""
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("k", "c"), [(8000, 1), (400, 20)])
+@pytest.mark.parametrize("policy", [DVR(), TopTwo(), Equal()])
+def test_policies_need_no_table_of_all_pairs(policy: Policy, k: int, c: int) -> None:
+    """That would be 512 MB."""
+    where, tally, belief = study(k, c, 50)
+    nothing, draws = np.zeros((k, c), np.int64), Draws(7, Purpose.POLICY, step=1)
+    assert peak(lambda: policy.propose(belief, tally, nothing, where, draws, 2)) < 1.5e8
+
+
+@pytest.mark.parametrize(("k", "c"), [(1000, 1), (60, 16)])
+@pytest.mark.parametrize("policy", [IKG(), LEVI()])
+def test_policies_that_look_at_every_pair_do_so_one_after_the_other(policy: Policy, k: int, c: int) -> None:
+    """All at once would be 8 MB."""
+    where, tally, belief = study(k, c, 30)
+    nothing, draws = np.zeros((k, c), np.int64), Draws(7, Purpose.POLICY, step=1)
+    assert peak(lambda: policy.propose(belief, tally, nothing, where, draws)) < 4e6
+
+
+@pytest.mark.parametrize(("k", "c"), [(8000, 1), (400, 20)])
+def test_answers_need_no_table_of_all_pairs(k: int, c: int) -> None:
+    """That would be 512 MB."""
+    _, _, belief = study(k, c, 50)
+    chosen = best(belief)
+    normals = np.random.default_rng(1).standard_normal((10, k, c))
+    for act in (
+        belief.best_probability,
+        lambda: belief.good_probability(chosen),
+        lambda: belief.expected_loss(chosen),
+        lambda: belief.draw(normals),
+        lambda: belief.difference_var(chosen),
+    ):
+        assert peak(act) < 1.5e8
