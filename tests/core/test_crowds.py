@@ -83,13 +83,13 @@ def test_policies_need_no_table_of_all_pairs(policy: Policy, k: int, c: int) -> 
     assert peak(lambda: policy.propose(belief, tally, nothing, where, draws, 2)) < 1.5e8
 
 
-@pytest.mark.parametrize(("k", "c"), [(1000, 1), (60, 16)])
+@pytest.mark.parametrize(("k", "c"), [(2400, 1), (150, 16)])
 @pytest.mark.parametrize("policy", [IKG(), LEVI()])
-def test_policies_that_look_at_every_pair_do_so_one_after_the_other(policy: Policy, k: int, c: int) -> None:
-    """All at once would be 8 MB."""
+def test_policies_that_look_at_every_pair_do_so_some_at_a_time(policy: Policy, k: int, c: int) -> None:
+    """All at once would be 46 MB."""
     where, tally, belief = study(k, c, 30)
     nothing, draws = np.zeros((k, c), np.int64), Draws(7, Purpose.POLICY, step=1)
-    assert peak(lambda: policy.propose(belief, tally, nothing, where, draws)) < 4e6
+    assert peak(lambda: policy.propose(belief, tally, nothing, where, draws)) < 2.5e7
 
 
 @pytest.mark.parametrize(("k", "c"), [(8000, 1), (400, 20)])

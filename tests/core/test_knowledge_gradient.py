@@ -11,6 +11,7 @@ from argbest.core import knowledge_gradient as kg
 from argbest.core.arrays import Array
 from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
+from argbest.policies.ikg import log_ikg
 
 
 def by_quadrature(a: Array, s: Array) -> float:
@@ -140,15 +141,29 @@ def test_blocks_cover_all_rows_once() -> None:
         assert covered == list(range(n))
 
 
-def test_columns_are_the_covariances_with_one_alternative() -> None:
+def test_columns_are_the_covariances_with_some_alternatives() -> None:
     block = random_belief(np.random.default_rng(6))
     full = dense(block)
     assert full.own_cov is None
-    for k in range(3):
-        np.testing.assert_array_equal(kg.columns(full, k), kg.columns(block, k))
-        for c in range(4):
-            pair = Decision(np.array(k), np.array(c))
-            np.testing.assert_array_equal(kg.columns(full, k)[c], full.cov_with(pair))
+    for some in (slice(0, 1), slice(1, 3), slice(0, 3)):
+        found = kg.columns(full, some)
+        np.testing.assert_array_equal(found, kg.columns(block, some))
+        for i, k in enumerate(range(3)[some]):
+            for c in range(4):
+                pair = Decision(np.array(k), np.array(c))
+                np.testing.assert_array_equal(found[i, c], full.cov_with(pair))
+
+
+def test_values_do_not_depend_on_how_many_alternatives_are_looked_at_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    full, weights = dense(random_belief(np.random.default_rng(8))), np.full(4, 0.25)
+    every = np.ones(full.mean.shape, bool)
+    together = kg.log_kg_here(full), log_ikg(full, weights, every)
+    monkeypatch.setattr(kg, "_COLUMNS", 1)
+    assert len(list(kg.alternatives_at_once(full))) == 3
+    for one, other in zip(together, (kg.log_kg_here(full), log_ikg(full, weights, every)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
 def test_the_value_here_is_the_same_however_the_belief_is_held() -> None:

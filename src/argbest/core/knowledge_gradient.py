@@ -15,6 +15,7 @@ from argbest.core.decision import of_each_context
 from argbest.core.normal import log_loss
 
 _FARTHEST = 1e150  # of a gap over a slope: its square is still a number
+_COLUMNS = 2**16  # entries of the covariances of alternatives worked on together, half a megabyte
 _BLOCK = 2**15  # entries worked on at once: a quarter of a megabyte per temporary, to stay in the cache
 
 
@@ -129,11 +130,11 @@ def log_kg_here(belief: Belief) -> Array:
     root = precision_root(belief)
     if belief.own_cov is not None:
         return log_kg(gap_to_rival(belief.mean), belief.var * root)
-    lines, values = np.swapaxes(belief.mean, -1, -2), []
-    for k in range(belief.mean.shape[-2]):
-        here = np.einsum("...cjc->...cj", columns(belief, k))
-        values.append(envelope_kg(lines, here * root[..., k, :, None]))
-    return np.stack(values, axis=-2)
+    lines, values = np.swapaxes(belief.mean, -1, -2)[..., None, :, :], []
+    for some in alternatives_at_once(belief):
+        here = np.einsum("...cjc->...cj", columns(belief, some))
+        values.append(envelope_kg(lines, here * root[..., some, :, None]))
+    return np.concatenate(values, axis=-2)
 
 
 def beside(values: Array, cov: Array) -> Array:
@@ -141,8 +142,19 @@ def beside(values: Array, cov: Array) -> Array:
     return values[..., :, None] if cov.shape[-1] == 1 else values[..., None, :]
 
 
-def columns(belief: Belief, alternative: int) -> Array:
-    """Return Cov(f_k(c), f_j(c′)) for one alternative k, [..., context, alternative, context′]."""
-    lead, n_contexts = belief.mean.shape[:-2], belief.mean.shape[-1]
-    context = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
-    return belief.cov_rows(np.full(context.shape, alternative), context)
+def alternatives_at_once(belief: Belief) -> Iterator[slice]:
+    """Return slices that cover the alternatives, few enough that `columns` of some are no large array.
+
+    They do not depend on how many studies are side by side: each is rounded as if it were alone.
+    """
+    n_alternatives, n_contexts = belief.mean.shape[-2:]
+    return blocks(n_alternatives, n_alternatives * n_contexts**2, _COLUMNS)
+
+
+def columns(belief: Belief, some: slice) -> Array:
+    """Return Cov(f_k(c), f_j(c′)) for some alternatives k, [..., k, context, alternative, context′]."""
+    shape = belief.mean.shape
+    k, c = (part.ravel() for part in np.indices(shape[-2:])[:, some])
+    every = (*shape[:-2], k.size)
+    rows = belief.cov_rows(np.broadcast_to(k, every), np.broadcast_to(c, every))
+    return rows.reshape(*shape[:-2], -1, shape[-1], *shape[-2:])

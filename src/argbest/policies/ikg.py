@@ -74,12 +74,12 @@ def log_ikg(
 
 def _correlated(belief: Belief, root: Array, log_weights: Array) -> Array:
     """Return log IKG of every pair from the upper envelope of all alternatives in each context."""
-    lines = np.swapaxes(belief.mean, -1, -2)[..., None, :, :]  # [..., 1, context′, alternative]
+    lines = np.swapaxes(belief.mean, -1, -2)[..., None, None, :, :]  # [..., 1, 1, context′, alternative]
     values = []
-    for k in range(belief.mean.shape[-2]):
-        slope = np.swapaxes(kg.columns(belief, k) * root[..., k, :, None, None], -1, -2)
+    for some in kg.alternatives_at_once(belief):
+        slope = np.swapaxes(kg.columns(belief, some) * root[..., some, :, None, None], -1, -2)
         values.append(kg.log_sum(kg.envelope_kg(lines, slope) + log_weights))
-    return np.stack(values, axis=-2)
+    return np.concatenate(values, axis=-2)
 
 
 class _Pairs(NamedTuple):
