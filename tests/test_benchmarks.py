@@ -41,3 +41,15 @@ def test_the_covid_benchmark_prints_a_row_per_way_and_pair(capsys: pytest.Captur
 def test_the_paper_benchmark_adds_up_the_figure(capsys: pytest.CaptureFixture[str]) -> None:
     load("paper").main(["--macroreps", "2", "--samples", "10"])
     assert capsys.readouterr().out.splitlines()[-1].startswith("whole figure:")
+
+
+def test_the_benchmark_of_the_additive_model_prints_a_row_per_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    load("additive").main(["--sizes", "3", "--cycles", "2", "--shrink", "5"])
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[:4] for row in rows] == [
+        ["6", "x", "4", "places"],
+        ["4", "x", "8", "places"],
+        ["4", "x", "8", "names"],
+    ]

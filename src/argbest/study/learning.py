@@ -69,7 +69,7 @@ def _announced(n: int, pairs: int) -> Iterator[None]:
             "Ctrl-C stops it, and no value is lost."
         )
         with suppress(SlowNotice):  # where warnings are errors: nobody could catch it in this thread
-            warnings.warn(notice, SlowNotice, stacklevel=2)
+            warnings.warn(notice, SlowNotice, stacklevel=1)
 
     timer = threading.Timer(SLOW, say)
     timer.daemon = True
