@@ -29,9 +29,12 @@ from argbest.problems.base import Problem
 from argbest.problems.classical import classical
 from argbest.problems.covid.editions import covid, covid_paper, covid_regional
 from argbest.problems.design import Design, EveryPair, RandomContexts, extremes_alike
+from argbest.problems.flow_line import flow_line
 from argbest.problems.newsvendor import newsvendor
 from argbest.problems.queue_staffing import queue_staffing
 from argbest.problems.random_draws import gp_draws, metric_draws, trend_draws
+from argbest.problems.serial_inventory import serial_inventory
+from argbest.problems.space_filling import SpaceFilling
 from argbest.problems.synthetic import (
     branin,
     branin_separated,
@@ -123,6 +126,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "metric-draws": ProblemEntry(metric_draws),
     "queue-staffing": ProblemEntry(queue_staffing),
     "newsvendor": ProblemEntry(newsvendor),
+    "flow-line": ProblemEntry(flow_line, SpaceFilling(150)),
+    "serial-inventory": ProblemEntry(serial_inventory, SpaceFilling(150)),
     "classical": ProblemEntry(classical),
     "covid": ProblemEntry(covid),
     "covid-paper": ProblemEntry(covid_paper),

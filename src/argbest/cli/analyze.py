@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from argbest import defaults
 from argbest.cli.stored import MOST_ROWS
 from argbest.cli.terminal import drawn, list_written, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
@@ -63,7 +64,7 @@ _FEWEST = 20  # draws that still tell something
 @click.option(
     "--policy",
     metavar="NAME",
-    default="gp-c-ocba",
+    default=defaults.POLICY,
     show_default=True,
     help="What decides where the next ones go.",
 )

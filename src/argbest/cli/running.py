@@ -64,7 +64,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study.study import Study
-    from argbest.studyfile.options import designed
+    from argbest.studyfile.options import n_designed
 
     described = studyfile.read(file)
     for remark in described.remarks:
@@ -75,7 +75,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     plan = _merged(described.plain(), given)
     options = studyfile.run_options(plan)
     _need_a_budget(options)
-    _need_enough(options, designed(described.problem, described.options))
+    _need_enough(options, n_designed(described.problem, described.options, options.get("budget")))
     where = storage or described.storage or str(file.with_suffix(".db"))
     again = resume_command(where, described.name)
     try:

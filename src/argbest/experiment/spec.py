@@ -15,6 +15,7 @@ from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
+from argbest.problems.automatic import AUTO, for_model
 from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, design
 from argbest.registry import Family
@@ -118,7 +119,7 @@ class Experiment:
         delta: float = 0.0,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
-        if initial is not None:
+        if initial not in (None, AUTO):
             design(initial)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             problem=_source(problem),
@@ -161,7 +162,9 @@ class Experiment:
         if contender.initial is not None:
             return design(contender.initial)
         usual: Design = EveryPair(2)
-        if self.initial is not None:
+        if self.initial == AUTO:  # half of a budget, of which the samples are the other half
+            usual = for_model(contender.make()[1], problem, 2 * self.samples)
+        elif self.initial is not None:
             usual = design(self.initial)
         elif isinstance(self.problem, str):
             usual = registry.problem_entry(self.problem).initial
@@ -174,7 +177,7 @@ class Experiment:
         """Return what decides the numbers, apart from contenders and macro-replications, JSON-ready."""
         return {
             "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
-            "initial": None if self.initial is None else text(design(self.initial)),
+            "initial": self.initial if self.initial in (None, AUTO) else text(design(self.initial)),
             **{
                 name: getattr(self, name)
                 for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")

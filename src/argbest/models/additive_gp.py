@@ -112,6 +112,11 @@ class AdditiveGP:
             idle |= {"trend", "offset", "joint"} if "own" in self.parts else set()
         return tuple(part for part in self.parts if part not in idle)
 
+    def n_parameters(self, shape: tuple[int, int], setting: Setting) -> int:
+        """Return the number of hyper-parameters to learn."""
+        rules = self._hyperprior(shape, setting).rules
+        return int(np.sum(rules[:, -2] < rules[:, -1]))
+
     def fit(self, tally: Tally, setting: Setting, params: AdditiveGPParams | None = None) -> AdditiveGPParams:
         """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
 

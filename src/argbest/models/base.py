@@ -14,9 +14,10 @@ class Model(Protocol[Params]):
     """A frozen description of a statistical model; all learned numbers live in ``Params``.
 
     A model whose fits are dear may say by a class attribute ``refit_growth = 0.1`` that it learns again when
-    the observations have grown by that share, rather than every 10. A model may also have a method
-    ``findings(setting, params)`` that returns what it has learned of one study, as
-    `argbest.core.findings.Findings`: `Study.model_summary` puts it in words.
+    the observations have grown by that share, rather than every 10. One that learns about pairs from others
+    has a method ``n_parameters(shape, setting)``, the number of its hyper-parameters: a study then need not
+    begin with every pair. A model may also have a method ``findings(setting, params)`` that returns what it
+    has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

@@ -33,9 +33,7 @@ class SpaceFilling:
                 f"SpaceFilling asks for {self.number} pairs; the problem has {problem.n_alternatives} "
                 f"alternatives x {problem.n_contexts} contexts. Ask for fewer, or give initial=2: every pair."
             )
-        alternatives, contexts = problem.alternatives, problem.contexts
-        places = alternatives.located(alternatives.bounds()), contexts.located(problem.bounds)
-        sides = [_Side(place, n, generator) for place, n in zip(places, problem.shape, strict=True)]
+        sides = [_Side(place, n, generator) for place, n in zip(places(problem), problem.shape, strict=True)]
         targets = _sobol(self.number, sum(side.dimension for side in sides), generator)
         taken = np.zeros(problem.shape, bool)
         once = []
@@ -48,6 +46,12 @@ class SpaceFilling:
             sides[1].used[c] += 1
             once.append((k, c))
         return once * self.replications
+
+
+def places(problem: Problem) -> tuple[Coordinates | None, Coordinates | None]:
+    """Return where alternatives and where contexts lie; None for names without coordinates."""
+    alternatives, contexts = problem.alternatives, problem.contexts
+    return alternatives.located(alternatives.bounds()), contexts.located(problem.bounds)
 
 
 class _Side:

@@ -157,9 +157,8 @@ class _Painter:
     def _refits(self) -> int:
         """Return how often the model was learned anew since the initial design; in between little changes."""
         study = self._study
-        return schedule.fits(
-            study.model, study.refit_every, len(study.definition["initial"]), study.n_observations
-        )
+        begun = len(study._journal.ledger.design or ())
+        return schedule.fits(study.model, study.refit_every, begun, study.n_observations)
 
     def _finished(self, data: Plain) -> tuple[int, bytes, Plain]:
         self._number += 1

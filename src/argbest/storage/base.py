@@ -13,6 +13,15 @@ Plain: TypeAlias = dict[str, Any]  # what JSON can hold, all numbers finite
 
 
 @dataclass(frozen=True)
+class Designed:
+    """The initial design was fixed, where the study left it open until its first trial."""
+
+    pairs: tuple[tuple[int, int], ...]  # positions, in the order of simulation
+    reason: str  # why this design, for people
+    time: float  # seconds since 1970
+
+
+@dataclass(frozen=True)
 class Asked:
     """A trial was decided on and given to a worker; ids count from 0."""
 
@@ -82,7 +91,7 @@ class Readmitted:
     time: float
 
 
-Event: TypeAlias = Asked | Told | Failed | Passed | Refit | Begun | Readmitted
+Event: TypeAlias = Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted
 
 
 @dataclass(frozen=True)

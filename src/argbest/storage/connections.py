@@ -126,7 +126,8 @@ class _Link:
         self.engine = engine
         self.lock = threading.Lock()
         self.holder: int | None = None  # the thread that has the lock
-        self.ready = False  # the tables are known to be there, in our version, ...
+        self.ready = False  # the tables are known to be there, ...
+        self.version = 0  # ... in this version, ...
         self.seen: tuple[int, int, int] | None = None  # ... in this file
 
 

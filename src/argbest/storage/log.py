@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,8 +26,13 @@ def _new(table: sa.Table) -> sa.ColumnElement[bool]:
     )
 
 
-# Most of the time one or two kinds have news, so one question is asked about all before any is read.
-_NEWS = sa.select(*(sa.exists().where(_new(table)).label(table.name) for table in TABLES.values()))
+@cache
+def _news(kinds: tuple[type[Event], ...]) -> "sa.Select[*tuple[bool, ...]]":
+    """Return the question which kinds have news: most often one or two, so it is asked before any is read."""
+    tables = (TABLES[kind] for kind in kinds)
+    return sa.select(*(sa.exists().where(_new(table)).label(table.name) for table in tables))
+
+
 _READ = {kind: sa.select(*list(table.c)[1:]).where(_new(table)) for kind, table in TABLES.items()}
 _INSERT = {kind: table.insert() for kind, table in TABLES.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in TABLES}
@@ -43,14 +49,23 @@ _FORGET = (
 )
 
 
-def read(connection: sa.Connection, study: int, after: int, upto: int) -> list[Event]:
-    """Return the events of a study after one revision and up to another, in their order."""
+def read(
+    connection: sa.Connection,
+    study: int,
+    after: int,
+    upto: int,
+    kinds: Sequence[type[Event]] = tuple(TABLES),
+) -> list[Event]:
+    """Return the events of a study after one revision and up to another, in their order.
+
+    ``kinds`` are those that have a table: older files that nobody may change lack some.
+    """
     if after >= upto:
         return []
     between = {"study": study, "after": after, "upto": upto}
     found: dict[int, Event] = {}
     with damage.explained("a row"):
-        for kind, news in zip(TABLES, connection.execute(_NEWS, between).one(), strict=True):
+        for kind, news in zip(kinds, connection.execute(_news(tuple(kinds)), between).one(), strict=True):
             if news:
                 found.update((row[0], kind(*row[1:])) for row in connection.execute(_READ[kind], between))
     expected = range(max(after, 0) + 1, upto + 1)  # never all at once: a damaged number may be huge

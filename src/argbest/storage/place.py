@@ -88,7 +88,7 @@ class Place:
 
     def _file_engine(self, path: Path) -> sa.Engine:
         options: dict[str, Any] = {"timeout": _LOOK, "factory": _Connection, "check_same_thread": False}
-        if read_only.is_read_only(path):  # every connection looks anew how the file can be read
+        if self.read_only:  # every connection looks anew how the file can be read
             means: dict[str, Any] = {
                 "creator": partial(read_only.connect, path, **options),
                 "poolclass": sa.NullPool,
@@ -103,6 +103,11 @@ class Place:
         )
         sa.event.listen(engine, "connect", _set_up_file)
         return engine
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this is a file beside which nothing can be written."""
+        return self.path is not None and read_only.is_read_only(self.path)
 
     def prepare(self, engine: sa.Engine) -> None:
         """Make the file, in the mode in which readers and the writer do not wait for each other.

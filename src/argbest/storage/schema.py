@@ -15,13 +15,19 @@ import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
 from argbest.errors import InputError, StorageError
-from argbest.storage.base import Asked, Begun, Event, Failed, Passed, Readmitted, Refit, Told
+from argbest.storage.base import Asked, Begun, Designed, Event, Failed, Passed, Readmitted, Refit, Told
 
 VERSION_AT_FIRST = 1
 # Step i brings a database from version i + 1 to i + 2: statements that SQLite and PostgreSQL understand.
 # Steps are added at the end and never edited; the tables below show the result of all of them. The columns
 # name and schema_version of argbest_studies stay for ever: any version can tell how old a database is.
-MIGRATIONS: list[tuple[str, ...]] = []
+MIGRATIONS: list[tuple[str, ...]] = [
+    (
+        "CREATE TABLE IF NOT EXISTS argbest_designs (study INTEGER NOT NULL REFERENCES argbest_studies (id), "
+        "revision BIGINT NOT NULL, pairs TEXT NOT NULL, reason TEXT NOT NULL, "
+        "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
+    ),
+]
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -95,6 +101,15 @@ class _Replications(_JSON):
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         found = super().process_result_value(value, dialect)
         return None if found is None else tuple(float(each) for each in found)
+
+
+class _Pairs(_JSON):
+    """A tuple of pairs of positions, as a JSON list of lists."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        return tuple((int(k), int(c)) for k, c in super().process_result_value(value, dialect))
 
 
 def _kept(value: Any, kind: Any) -> Any:
@@ -236,8 +251,20 @@ TABLES: Mapping[type[Event], sa.Table] = MappingProxyType(
         ),
         Begun: _events("argbest_beginnings", _whole("n_records")),
         Readmitted: _events("argbest_readmissions", _number("time")),
+        Designed: _events(
+            "argbest_designs",
+            sa.Column("pairs", _Pairs, nullable=False),
+            sa.Column("reason", _Words, nullable=False),
+            _number("time"),
+        ),
     }
 )
+_SINCE: Mapping[type[Event], int] = {Designed: 2}  # tables that later versions brought
+
+
+def kinds(found: int) -> list[type[Event]]:
+    """Return the kinds of events that tables of a version hold."""
+    return [kind for kind in TABLES if _SINCE.get(kind, VERSION_AT_FIRST) <= found]
 
 
 def make_tables(connection: sa.Connection) -> None:

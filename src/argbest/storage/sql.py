@@ -17,7 +17,7 @@ from argbest.storage.base import Event, Plain, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
 from argbest.storage.place import place
-from argbest.storage.schema import make_tables, migrate, storable, studies, to_json, version, workers
+from argbest.storage.schema import kinds, make_tables, migrate, storable, studies, to_json, version, workers
 
 _LONGEST = 200  # characters of a study's name
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
@@ -96,7 +96,7 @@ class SQLStorage:
                 return []
             with self._way.transaction(connection, READ):
                 study, reached = self._study(connection)
-                return read(connection, study, revision, reached)
+                return read(connection, study, revision, reached, kinds(self._way.own.version))
 
     @contextmanager
     def exclusive(self) -> Iterator[SQLLog]:
@@ -151,9 +151,13 @@ class SQLStorage:
             found = _version(connection) if sa.inspect(connection).has_table(studies.name) else None
         if found is None:
             return False
-        if found != version():
-            with self._way.changing_tables() as connection, self._way.explained():
-                self._bring_up_to_date(connection)
+        if found < version() and self._place.read_only:  # it can be read as it is
+            own.version = found
+        else:
+            own.version = version()
+            if found != version():
+                with self._way.changing_tables() as connection, self._way.explained():
+                    self._bring_up_to_date(connection)
         own.ready, own.seen = True, seen
         return True
 
@@ -169,7 +173,7 @@ class SQLStorage:
         row = connection.execute(query, {"name": self.name}).one_or_none()
         if row is None:
             raise self._absent(_names(connection))
-        if row.schema_version != version():  # migrated since we looked
+        if row.schema_version != self._way.own.version:  # migrated since we looked
             raise self._newer(row.schema_version)
         return row.id, row.revision
 

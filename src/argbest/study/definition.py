@@ -8,11 +8,13 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from argbest import registry
+from argbest import registry, streams
 from argbest.checks import table
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.policies.base import Policy
+from argbest.problems import design as designs
+from argbest.problems.automatic import AUTO
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.simulators import stored as stored_simulators
@@ -26,26 +28,38 @@ def of_study(
     model: Model[Any],
     *,
     seed: int,
-    initial: list[tuple[int, int]],
+    initial: object,
     refit_every: int | str,
     common_random_numbers: bool,
     cost: object,
     plan: Mapping[str, Any] | None,
 ) -> Plain:
-    """Return all that is fixed before the first trial; the initial design as positions of pairs."""
+    """Return all that is fixed before the first trial; the initial design as positions, or "auto"."""
     return {
         "id": uuid.uuid4().hex,
         "problem": of_problem(problem),
         "simulator": stored_simulators.plain(problem.simulate),
         "policy": of_object(policy),
         "model": of_object(model),
-        "initial": [list(pair) for pair in initial],
+        "initial": _initial(initial, problem, seed),
         "seed": seed,
         "refit_every": refit_every,
         "common_random_numbers": common_random_numbers,
         "cost": plain.encode(_cost(cost, problem.shape)),
         "plan": _plan(plan),
     }
+
+
+def design(stored: Plain) -> list[tuple[int, int]] | None:
+    """Return the initial design of a definition as positions of pairs, None if it is fixed later."""
+    return None if stored["initial"] == AUTO else [(int(k), int(c)) for k, c in stored["initial"]]
+
+
+def _initial(given: object, problem: Problem, seed: int) -> list[list[int]] | str:
+    if isinstance(given, str) and given == AUTO:
+        return AUTO
+    generator = streams.generator(seed, streams.Purpose.DESIGN)
+    return [list(pair) for pair in designs.design(given).pairs(problem, generator)]
 
 
 def _plan(given: object) -> Plain:

@@ -57,8 +57,12 @@ def _rows(axis: Plain) -> list[Any]:
     return [{"label": label, **row} for label, row in zip(axis["labels"], rows, strict=True)]
 
 
-def _of_designs(there: list[Any], here: list[Any]) -> Iterator[str]:
-    if len(there) != len(here):
+def _of_designs(there: list[Any] | str, here: list[Any] | str) -> Iterator[str]:
+    if isinstance(there, str) or isinstance(here, str):
+        if there != here:
+            texts = (each if isinstance(each, str) else f"{len(each)} replications" for each in (there, here))
+            yield _said("the initial design", *texts)
+    elif len(there) != len(here):
         yield _said("the initial design", f"{len(there)} replications", f"{len(here)}")
     elif there != here:
         yield _said("the initial design", "other pairs", "these")

@@ -8,13 +8,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from argbest import streams
 from argbest.core.setting import Setting
 from argbest.errors import InputError, SimulationError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
+from argbest.problems.automatic import for_model
 from argbest.problems.base import Problem
 from argbest.storage import plain
-from argbest.storage.base import Asked, Begun, Event, Failed, Passed, Plain, Readmitted, Refit, Storage, Told
+from argbest.storage.base import (
+    Asked,
+    Begun,
+    Designed,
+    Event,
+    Failed,
+    Passed,
+    Plain,
+    Readmitted,
+    Refit,
+    Storage,
+    Told,
+)
 from argbest.storage.memory import MemoryStorage
 from argbest.study import asking, costs
 from argbest.study.learning import Knowledge, learn
@@ -83,9 +97,23 @@ class Journal(Transcript):
             if decided.policy is not None:
                 self.policy, self._begun = decided.policy, True
 
+        self.begin(self._stored["plan"].get("budget"))
         self._learn_ahead(n)
         events = self._write(decide, know)
         return [self.ledger.trials[event.trial] for event in events if isinstance(event, Asked | Passed)]
+
+    def begin(self, budget: int | None) -> None:
+        """Fix the initial design, where the study left it open and nobody has fixed it yet."""
+
+        def decide() -> list[Event]:
+            if self.ledger.design is not None:
+                return []
+            best = for_model(self.model, self.problem, budget)
+            pairs = best.pairs(self.problem, streams.generator(self.seeds.root, streams.Purpose.DESIGN))
+            return [Designed(tuple(pairs), best.reason(self.problem), time.time())]
+
+        if self.ledger.design is None:
+            self._write(decide)
 
     def tell(self, entry: Record, *, seconds: float | None) -> None:
         """Keep what was told about a trial."""

@@ -8,7 +8,7 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
-from argbest.storage.base import Asked, Event, Failed, Passed, Readmitted, Told
+from argbest.storage.base import Asked, Designed, Event, Failed, Passed, Readmitted, Told
 from argbest.study.trial import Record, Trial
 
 PENDING, WAITING, TOLD, FAILED = "pending", "waiting", "told", "failed"
@@ -20,10 +20,12 @@ SET_ASIDE_AFTER = (
 class Ledger:
     """Trials and what became of them, the tally, and what is left of the initial design."""
 
-    def __init__(self, problem: Problem, queue: Sequence[tuple[int, int]], *, study: str) -> None:
+    def __init__(self, problem: Problem, design: Sequence[tuple[int, int]] | None, *, study: str) -> None:
         self.problem = problem
         self.study = study
-        self.queue = list(queue)
+        self.design = design  # None until it is fixed
+        self.design_reason = ""  # why this one, where argbest chose it
+        self.queue = list(design or ())  # what is left of it
         self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
         self.trials: list[Trial] = []
         self.asked: list[Asked] = []  # beside each trial
@@ -78,6 +80,8 @@ class Ledger:
             self._fail(event)
         elif isinstance(event, Passed):
             self._pass(event)
+        elif isinstance(event, Designed):
+            self.design, self.design_reason, self.queue = event.pairs, event.reason, list(event.pairs)
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from argbest import defaults
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem, Simulate
@@ -39,7 +40,7 @@ def from_observations(
     dropna: bool = False,
     simulate: Simulate | None = None,
     title: str = "runs",
-    policy: str | Policy = "gp-c-ocba",
+    policy: str | Policy = defaults.POLICY,
     model: str | Model[Any] | None = None,
     seed: int = 0,
     refit_every: int | str = "auto",

@@ -40,16 +40,17 @@ _POLL = 0.2  # seconds between looks at what other processes do
 
 def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress) -> None:
     """Simulate until the study holds the budget or the stop rule, asked at every refit, is met."""
-    simulate = executors.in_time(_ready(study, limits), means.timeout)
-    journal = study._journal
+    journal, patience = study._journal, Patience()
     with ExitStack() as stack:
+        stack.enter_context(journal.patient(patience))
+        simulate = executors.in_time(_ready(study, limits), means.timeout)
         executor, slots = executors.chosen(stack, simulate, means)
-        presence, patience = Presence(slots=slots), Patience()
+        presence = Presence(slots=slots)
         shared = not isinstance(journal.storage, MemoryStorage)
         stack.enter_context(presence.shown(journal.storage, patience) if shared else nullcontext())
-        stack.enter_context(journal.patient(patience))
         total = limits.budget or math.ceil(limits.seconds or 0)
-        report = stack.enter_context(reporter(progress, total, _done(study, limits)))
+        opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
+        report = stack.enter_context(reporter(progress, total, _done(study, limits), opening))
         _Run(study, limits, means, simulate, executor, slots, presence, patience, report, total).go()
     remark = normality.departure(study._journal.ledger.replicates())
     if remark:
@@ -310,6 +311,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
         raise InputError(
             "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
         )
+    study._journal.begin(limits.budget if limits.budget is not None else study.plan.get("budget"))
     ledger = study._journal.ledger
     due = study.n_waiting + sum(ledger.asked[i].designed for i in ledger.waiting)
     needed = study.n_observations + due

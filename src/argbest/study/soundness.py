@@ -2,7 +2,7 @@
 
 from argbest.core.tally import LARGEST
 from argbest.errors import StorageError
-from argbest.storage.base import Asked, Begun, Event, Failed, Passed, Refit, Told
+from argbest.storage.base import Asked, Begun, Designed, Event, Failed, Passed, Refit, Told
 from argbest.storage.damage import BACKUP
 from argbest.study.ledger import Ledger
 
@@ -20,15 +20,21 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return 0 <= event.n_records <= len(ledger.records)
     if not 0 <= event.time < _LATEST:
         return False
+    if isinstance(event, Designed):
+        return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
     if isinstance(event, Asked):
-        rows, columns = ledger.problem.shape
-        inside = 0 <= event.alternative < rows and 0 <= event.context < columns
+        inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
         return inside and event.seed >= 0 and event.replication >= 0
     if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
         return False
     if isinstance(event, Told | Failed) and (event.trial in ledger.ended or (event.seconds or 0.0) < 0):
         return False
     return not isinstance(event, Told) or _value_is_sound(event)
+
+
+def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
+    rows, columns = ledger.problem.shape
+    return 0 <= pair[0] < rows and 0 <= pair[1] < columns
 
 
 def _value_is_sound(told: Told) -> bool:

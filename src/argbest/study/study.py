@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest import registry, streams
+from argbest import defaults, registry, streams
 from argbest.checks import flag, indifference_zone, not_negative, path_of, whole
 from argbest.core import schedule
 from argbest.core import tally as tallies
@@ -23,7 +23,6 @@ from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.problems.design import design
 from argbest.storage import damage
 from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
@@ -54,7 +53,8 @@ CERTIFICATE_NUMBERS = 2**22  # no more random numbers than this, so large proble
 class Study:
     """A sequential simulation study of one problem.
 
-    ``policy`` and ``model`` are registry names or objects. ``initial`` is the initial design: a number of
+    ``policy`` and ``model`` are registry names or objects. ``initial`` is the initial design: "auto" chooses
+    one by the budget when the first trials are asked for (`argbest.problems.automatic`); or a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
     refreshed every ``refit_every`` observations. With ``common_random_numbers`` the n-th replication of every
     alternative in a context has the same seed. ``cost`` is what a replication of each pair costs, a table
@@ -68,9 +68,9 @@ class Study:
         self,
         problem: Problem,
         *,
-        policy: str | Policy = "gp-c-ocba",
+        policy: str | Policy = defaults.POLICY,
         model: str | Model[Any] | None = None,
-        initial: object = 2,
+        initial: object = "auto",
         seed: int = 0,
         refit_every: int | str = "auto",
         common_random_numbers: bool = False,
@@ -83,14 +83,12 @@ class Study:
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
         chosen_policy, chosen_model = registry.choose(policy, model)
         chosen_model.check(problem.shape, problem.setting)
-        root = whole("seed", seed, at_least=0, below=2**64)
-        generator = streams.generator(root, streams.Purpose.DESIGN)
         stored = definition.of_study(
             problem,
             chosen_policy,
             chosen_model,
-            seed=root,
-            initial=design(initial).pairs(problem, generator),
+            seed=whole("seed", seed, at_least=0, below=2**64),
+            initial=initial,
             refit_every=schedule.checked("refit_every", refit_every),
             common_random_numbers=flag("common_random_numbers", common_random_numbers),
             cost=cost,
@@ -174,6 +172,13 @@ class Study:
     def n_waiting(self) -> int:
         """Pairs of the initial design not yet asked for."""
         return len(self._journal.ledger.queue)
+
+    @property
+    def initial_design(self) -> str:
+        """What the study simulates before its policy decides, and why, in words; "" until that is fixed."""
+        ledger = self._journal.ledger
+        given = "" if ledger.design is None else f"{len(ledger.design):,} replications, as given"
+        return ledger.design_reason or given
 
     @property
     def tally(self) -> tallies.Tally:

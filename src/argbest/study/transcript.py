@@ -15,8 +15,7 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage import damage, plain
 from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker
-from argbest.study import soundness
-from argbest.study.definition import params_type
+from argbest.study import definition, soundness
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
 from argbest.study.patience import Tries, at_once
@@ -110,8 +109,7 @@ class Transcript:
     def _read_anew(self) -> None:
         """Forget all that was taken in, and take it in again."""
         self._torn = True
-        queue = [(int(k), int(c)) for k, c in self._stored["initial"]]
-        self.ledger = Ledger(self.problem, queue, study=self._stored["id"])
+        self.ledger = Ledger(self.problem, definition.design(self._stored), study=self._stored["id"])
         self.policy, self._begun = self._first_policy, False
         self.knowledge = self._view = None
         self._revision = 0
@@ -145,7 +143,7 @@ class Transcript:
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
-        kind, found = params_type(self.model), event.params or {}
+        kind, found = definition.params_type(self.model), event.params or {}
         if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
             return  # of a model that is gone
         params = plain.decode_fields(kind, found)

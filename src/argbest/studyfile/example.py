@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from argbest import files
+from argbest import defaults, files
 from argbest.errors import InputError
 
 SIMULATOR = "simulate.py"
@@ -61,9 +61,10 @@ timeout = 60                    # seconds after which a run is killed, and count
 # python = "simulate:simulate"  # in place of command: module:function
 
 [study]
-policy = "gp-c-ocba"            # `argbest policies` lists them
-# model = "gp"                  # `argbest models` lists them
-initial = 2                     # replications of every pair to begin with
+policy = "{policy}"                  # `argbest policies` lists them
+# model = "additive-gp"         # `argbest models` lists them
+initial = "auto"                # every pair twice, or some pairs of a large table
+# initial = 2                   # or that many replications of every pair
 # initial = {{ random_contexts = 3, replace = false }}    # or that many random contexts of every alternative
 # initial = {{ extreme_contexts = 5 }}                    # or replications at the extreme contexts
 seed = 1                        # the same seed, the same study
@@ -144,7 +145,10 @@ def write(path: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
             f"{SIMULATOR!r} is the name of the example's simulator; name the study file otherwise."
         )
     database = file.with_suffix(".db").name
-    texts = {file: STUDY_FILE.format(file=file.name, database=_escaped(database)), program: PROGRAM}
+    texts = {
+        file: STUDY_FILE.format(policy=defaults.POLICY, file=file.name, database=_escaped(database)),
+        program: PROGRAM,
+    }
     there = [each for each in texts if each.exists() or each.is_symlink()]
     if there and not force:
         names = " and ".join(repr(str(each)) for each in there)

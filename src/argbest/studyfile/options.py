@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from argbest import registry, streams
+from argbest import defaults, registry, streams
 from argbest.checks import finite, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.errors import InputError, unknown_name
+from argbest.problems.automatic import AUTO, for_model
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.design import ExtremeContexts, RandomContexts, design
@@ -77,17 +78,22 @@ def study_options(given: object, problem: Problem) -> dict[str, Any]:
     if "initial" in options:
         with within("[study] initial"):
             options["initial"] = _initial(options["initial"])
-            designed(problem, options)
+            if options["initial"] != AUTO:
+                n_designed(problem, options, None)
     with within("[study] model"):
-        _, model = registry.choose(options.get("policy", "gp-c-ocba"), options.get("model"))
+        _, model = registry.choose(options.get("policy", defaults.POLICY), options.get("model"))
         model.check(problem.shape, problem.setting)
     return options
 
 
-def designed(problem: Problem, options: Mapping[str, Any]) -> int:
+def n_designed(problem: Problem, options: Mapping[str, Any], budget: int | None) -> int:
     """Return the number of replications of the initial design."""
     generator = streams.generator(options.get("seed", 0), streams.Purpose.DESIGN)
-    return len(design(options.get("initial", 2)).pairs(problem, generator))
+    given = options.get("initial", AUTO)
+    if given == AUTO:
+        _, model = registry.choose(options.get("policy", defaults.POLICY), options.get("model"))
+        given = for_model(model, problem, budget)
+    return len(design(given).pairs(problem, generator))
 
 
 def run_section(given: object) -> Plain:
@@ -136,6 +142,8 @@ def _stop(given: object) -> Stop:
 
 def _initial(given: object) -> object:
     """Return what `Study` takes as its initial design."""
+    if isinstance(given, str) and given == AUTO:
+        return AUTO
     if not isinstance(given, Mapping):
         design(given)
         return given

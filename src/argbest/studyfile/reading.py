@@ -126,8 +126,10 @@ def _registered(content: Mapping[str, Any]) -> Problem:
 
 def _afford(run: Plain, problem: Problem, options: Mapping[str, Any]) -> None:
     """Refuse a budget that the initial design alone exceeds."""
-    needed = file_options.designed(problem, options)
-    if run.get("budget", needed) < needed:
+    if "budget" not in run:
+        return
+    needed = file_options.n_designed(problem, options, run["budget"])
+    if run["budget"] < needed:
         raise InputError(
             f"[run] budget is {run['budget']}, below the {needed} replications of the initial design. "
             "Raise it, or lower [study] initial."

@@ -10,6 +10,7 @@ from argbest.errors import StorageError
 from argbest.storage.base import (
     Asked,
     Begun,
+    Designed,
     Event,
     Failed,
     Passed,
@@ -61,7 +62,8 @@ def example_events(n: int = 3) -> list[Event]:
             Told(3 * i + 2, 2**53, -number, 0.0, None, None, 1.7e9 + 0.5),
             Readmitted(1.7e9 + number % 1),
         ]
-    return [*found, Begun(2), Refit(2, 9, _definition())]
+    designed = Designed(((0, 1), (2, 0), (0, 1)), NASTY, 1.7e9)
+    return [designed, *found, Begun(2), Refit(2, 9, _definition())]
 
 
 def _run(check: Callable[[Storage, Storage], None], new: Opener, other: Callable[[Storage], Storage]) -> None:

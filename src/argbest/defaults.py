@@ -1,0 +1,3 @@
+"""What is used unless something else is named."""
+
+POLICY = "gp-c-ocba"
