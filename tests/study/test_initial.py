@@ -1,6 +1,7 @@
 """Initial designs, and asking for one context."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,3 +192,74 @@ def test_stage_one_of_two_stage_policies_visits_the_extreme_contexts() -> None:
     assert len(study.selection()) == 10
     with pytest.raises(InputError, match="replications must be a whole number ≥ 2"):
         ExtremeContexts(1)
+
+
+GRID = Problem(
+    [{"x": x, "y": y} for x in range(9) for y in range(9)], [1, 2, 3], lambda k, c, _: c - abs(k["x"] - 3.0)
+)
+
+
+def additive(**options: Any) -> Study:
+    return Study(GRID, policy="dvr", model="additive-gp", **options)
+
+
+def test_the_design_is_open_until_the_first_trials_are_asked_for() -> None:
+    study = additive()
+    assert study.initial_design == ""
+    assert study.n_waiting == 486
+    study.ask(3)
+    assert study.initial_design.startswith("every pair twice (486 replications), at most half of a budget")
+    assert study.n_waiting == 483
+
+
+def test_the_budget_of_the_first_run_decides_and_later_ones_change_nothing() -> None:
+    study = additive().run(120)
+    words = study.initial_design
+    assert words.startswith("30 of 243 pairs, spread evenly, twice each (60 replications)")
+    assert study.run(130).initial_design == words
+    assert (study.allocation()["n"] == 0).any()
+    assert len(study.selection()) == 3
+
+
+def test_the_planned_budget_decides_where_trials_are_asked_for_by_hand() -> None:
+    study = additive(plan={"budget": 120})
+    study.ask()
+    assert study.n_waiting == 59
+
+
+def test_a_stored_study_remembers_its_design_and_why(tmp_path: Path) -> None:
+    whole = additive(seed=3).run(100)
+    first = additive(seed=3, storage=tmp_path / "study.db").run(40)
+    again = Study.load(tmp_path / "study.db", simulate=GRID.simulate)
+    assert again.initial_design == first.initial_design
+    assert again.n_waiting == first.n_waiting == 0
+    Study.load(tmp_path / "study.db", simulate=GRID.simulate).run(100)
+    assert again.refresh().n_observations == whole.n_observations
+
+
+def test_two_processes_that_begin_at_once_agree_on_one_design(tmp_path: Path) -> None:
+    one = additive(storage=tmp_path / "study.db")
+    other = Study.load(tmp_path / "study.db", simulate=GRID.simulate)
+    one._journal.begin(100)
+    other._journal.begin(10_000)
+    assert other.initial_design == one.initial_design
+    assert len(other._journal.ledger.queue) == 50
+
+
+def test_a_design_that_was_given_is_said_to_be() -> None:
+    assert Study(problem(), initial=3).initial_design == "36 replications, as given"
+
+
+def test_a_run_says_in_a_line_how_it_begins_and_why(capfd: pytest.CaptureFixture[str]) -> None:
+    study = additive()
+    study.run(60, progress=True)
+    assert "initial design: 15 of 243 pairs, spread evenly, twice each" in capfd.readouterr().err.replace(
+        "\n", " "
+    )
+    study.run(70, progress=True)
+    assert "initial design" not in capfd.readouterr().err
+
+
+def test_a_budget_below_two_replications_of_every_pair_is_refused_where_the_model_needs_them() -> None:
+    with pytest.raises(InputError, match="below the 486 observations of the initial design"):
+        Study(GRID, policy="gp-c-ocba").run(100)

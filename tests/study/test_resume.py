@@ -39,8 +39,8 @@ def test_a_resumed_study_takes_the_next_fifty_decisions_of_an_uninterrupted_one(
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_is_resumed_from_the_parameters_of_its_last_refit(model: str, tmp_path: Path) -> None:
-    whole = Study(problem(), policy="dvr", model=model, seed=1).run(81)
-    Study(problem(), policy="dvr", model=model, seed=1, storage=tmp_path / "s.db").run(31)
+    whole = Study(problem(), policy="dvr", model=model, initial=2, seed=1).run(81)
+    Study(problem(), policy="dvr", model=model, initial=2, seed=1, storage=tmp_path / "s.db").run(31)
     resumed = load(tmp_path / "s.db")
     assert resumed._journal.knowledge is not None
     assert_same_frames(resumed.run(81), whole)

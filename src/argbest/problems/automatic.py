@@ -39,6 +39,12 @@ class Automatic:
         enough = max(_PER_PARAMETER * self.parameters, _PER_NAME * names)
         return SpaceFilling(max(1, min(enough, affordable // _TWICE, whole)), _TWICE)
 
+    def size(self, problem: Problem) -> int:
+        """Return the number of replications of the design."""
+        design = self.chosen(problem)
+        pairs = design.number if isinstance(design, SpaceFilling) else np.prod(problem.shape)
+        return int(design.replications * pairs)
+
     def reason(self, problem: Problem) -> str:
         """Return what the design does and why, in a line."""
         design, whole = self.chosen(problem), problem.n_alternatives * problem.n_contexts

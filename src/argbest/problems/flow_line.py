@@ -64,7 +64,7 @@ def flow_line() -> Problem:
         "alternative", [{"first": round(u, 1), "second": round(v, 1), "buffer": int(b)} for u, v, b in grid]
     )
     contexts = Axis.of("context", [{"price": price} for price in _PRICES])
-    moments = [_moments(*grid.T, price) for price in _PRICES]
+    moments = [_moments(grid, price) for price in _PRICES]
     problem = Problem(
         alternatives,
         contexts,
@@ -91,38 +91,38 @@ def _steady(u: Array, v: Array, b: Array) -> Array:
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
 
 
-def _moments(u: Array, v: Array, b: Array, price: float) -> tuple[Array, Array]:
+def _moments(grid: Array, price: float) -> tuple[Array, Array]:
     """Return mean and standard deviation of a replication, [alternative].
 
     Carried from step to step: the chance of every state, and the gain so far and its square times it.
     """
+    u, v, b = grid.T
     n = np.arange(_BUFFERS[-1] + 3)
     up, full = (u / (u + v))[:, None], n >= b[:, None] + 2
-    value, stock = price * (u + v)[:, None], -_STOCK_COST * n
+    value, stock = price * (u + v)[:, None], np.asarray(-_STOCK_COST * n)
     steady = _steady(u, v, b)
-    moments = steady, np.zeros_like(steady), np.zeros_like(steady)
+    moments = np.stack([steady, np.zeros_like(steady), np.zeros_like(steady)])
     for _ in range(_STEPS):
         moments = _richer(moments, stock)
-        risen = [up * _shifted(np.where(full, 0.0, each), 1) for each in moments]
-        stuck = [np.where(full, up * each, 0.0) for each in moments]
-        idle = [np.where(n == 0, (1 - up) * each, 0.0) for each in moments]
-        served = _richer([(1 - up) * _shifted(each, -1) for each in moments], value)
-        moments = tuple(map(sum, zip(risen, stuck, idle, served, strict=True)))
-    mean, square = (each.sum(axis=-1) / _STEPS**power for power, each in ((1, moments[1]), (2, moments[2])))
-    return mean - _costs(u, v, b), np.sqrt(square - mean**2)
+        risen, stuck = _shifted(np.where(full, 0.0, moments), 1), np.where(full, moments, 0.0)
+        idle, served = np.where(n == 0, moments, 0.0), _richer(_shifted(moments, -1), value)
+        moments = up * (risen + stuck) + (1 - up) * (idle + served)
+    _, first, second = moments.sum(axis=-1)
+    mean = first / _STEPS
+    return mean - _costs(u, v, b), np.sqrt(second / _STEPS**2 - mean**2)
 
 
-def _richer(moments: "tuple[Array, ...] | list[Array]", gain: Array) -> tuple[Array, Array, Array]:
-    """Return the moments of a gain to which ``gain`` is added."""
+def _richer(moments: Array, gain: Array) -> Array:
+    """Return the moments [power, ...] of a gain to which ``gain`` is added."""
     zeroth, first, second = moments
-    return zeroth, first + gain * zeroth, second + gain * (2 * first + gain * zeroth)
+    return np.stack([zeroth, first + gain * zeroth, second + gain * (2 * first + gain * zeroth)])
 
 
 def _shifted(chance: Array, by: int) -> Array:
     """Return the table with every state's number moved by one; what leaves it is gone."""
     moved = np.zeros_like(chance)
     if by > 0:
-        moved[:, 1:] = chance[:, :-1]
+        moved[..., 1:] = chance[..., :-1]
     else:
-        moved[:, :-1] = chance[:, 1:]
+        moved[..., :-1] = chance[..., 1:]
     return moved

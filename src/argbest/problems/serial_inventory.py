@@ -94,7 +94,7 @@ def _moments() -> tuple[Array, Array]:
         chance = np.diff(_chances(stage), prepend=0.0)
         demanded = np.apply_along_axis(np.convolve, -1, carried, chance)
         carried = np.stack([_stocked(demanded, s, _HOLDING[stage]) for s in _LEVELS[stage]])
-    owed = _SHORTAGE * np.arange(carried.shape[-1])
+    owed = np.asarray(_SHORTAGE * np.arange(carried.shape[-1]))
     _, first, second = np.moveaxis(_dearer(carried, owed), -2, 0)
     return first.sum(axis=-1).ravel(), second.sum(axis=-1).ravel()
 

@@ -149,15 +149,13 @@ class SQLStorage:
             return False
         with self._way.connection() as connection, self._way.explained():
             found = _version(connection) if sa.inspect(connection).has_table(studies.name) else None
-        if found is None:
-            return False
-        if found < version() and self._place.read_only:  # it can be read as it is
-            own.version = found
-        else:
-            own.version = version()
-            if found != version():
-                with self._way.changing_tables() as connection, self._way.explained():
-                    self._bring_up_to_date(connection)
+            if found is None:
+                return False
+            as_it_is = found < version() and self._place.read_only
+        if found != version() and not as_it_is:
+            with self._way.changing_tables() as connection, self._way.explained():
+                self._bring_up_to_date(connection)
+        own.version = found if as_it_is else version()
         own.ready, own.seen = True, seen
         return True
 

@@ -13,7 +13,7 @@ from argbest.core.setting import Setting
 from argbest.errors import InputError, SimulationError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.problems.automatic import for_model
+from argbest.problems.automatic import Automatic, for_model
 from argbest.problems.base import Problem
 from argbest.storage import plain
 from argbest.storage.base import (
@@ -97,18 +97,23 @@ class Journal(Transcript):
             if decided.policy is not None:
                 self.policy, self._begun = decided.policy, True
 
-        self.begin(self._stored["plan"].get("budget"))
+        self.begin()
         self._learn_ahead(n)
         events = self._write(decide, know)
         return [self.ledger.trials[event.trial] for event in events if isinstance(event, Asked | Passed)]
 
-    def begin(self, budget: int | None) -> None:
+    def automatic(self, budget: int | None = None) -> Automatic:
+        """Return the initial design for a budget, or for the planned one."""
+        planned = self._stored["plan"].get("budget") if budget is None else budget
+        return for_model(self.model, self.problem, planned)
+
+    def begin(self, budget: int | None = None) -> None:
         """Fix the initial design, where the study left it open and nobody has fixed it yet."""
 
         def decide() -> list[Event]:
             if self.ledger.design is not None:
                 return []
-            best = for_model(self.model, self.problem, budget)
+            best = self.automatic(budget)
             pairs = best.pairs(self.problem, streams.generator(self.seeds.root, streams.Purpose.DESIGN))
             return [Designed(tuple(pairs), best.reason(self.problem), time.time())]
 

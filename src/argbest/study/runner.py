@@ -311,7 +311,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
         raise InputError(
             "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
         )
-    study._journal.begin(limits.budget if limits.budget is not None else study.plan.get("budget"))
+    study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_waiting + sum(ledger.asked[i].designed for i in ledger.waiting)
     needed = study.n_observations + due

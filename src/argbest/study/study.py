@@ -170,8 +170,11 @@ class Study:
 
     @property
     def n_waiting(self) -> int:
-        """Pairs of the initial design not yet asked for."""
-        return len(self._journal.ledger.queue)
+        """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
+        journal = self._journal
+        if journal.ledger.design is None:
+            return journal.automatic().size(self.problem)
+        return len(journal.ledger.queue)
 
     @property
     def initial_design(self) -> str:
