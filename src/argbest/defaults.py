@@ -1,3 +1,4 @@
 """What is used unless something else is named."""
 
-POLICY = "gp-c-ocba"
+POLICY = "dvr-loss"  # the winner of experiments/tournament.py
+MODEL = "additive-gp"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from argbest.defaults import MODEL
 from argbest.checks import one_of
 from argbest.errors import InputError
 from argbest.models import retired
@@ -16,7 +17,7 @@ from argbest.policies.base import Policy
 from argbest.policies.c_ocba import COCBA
 from argbest.policies.confirm import Confirm
 from argbest.policies.dsco import DSCO
-from argbest.policies.dvr import DVR, DVRM
+from argbest.policies.dvr import DVR, DVRM, DVRLoss
 from argbest.policies.equal import Equal
 from argbest.policies.gp_c_ocba import GPCOCBA
 from argbest.policies.ikg import IKG
@@ -91,23 +92,22 @@ MODELS: dict[str, Callable[[], Model[Any]]] = {
     "linear": Linear,
 }
 
-USUAL_MODEL = "additive-gp"
-
 POLICIES: dict[str, PolicyEntry] = {
     "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
-    "ikg": PolicyEntry(IKG, USUAL_MODEL),
-    "ikg-noise-free": PolicyEntry(lambda: IKG(lookahead=math.inf), USUAL_MODEL),
-    "levi": PolicyEntry(LEVI, USUAL_MODEL),
-    "dvr": PolicyEntry(DVR, USUAL_MODEL),
-    "dvr-m": PolicyEntry(DVRM, USUAL_MODEL),
-    "top-two": PolicyEntry(TopTwo, USUAL_MODEL),
+    "ikg": PolicyEntry(IKG, MODEL),
+    "ikg-noise-free": PolicyEntry(lambda: IKG(lookahead=math.inf), MODEL),
+    "levi": PolicyEntry(LEVI, MODEL),
+    "dvr": PolicyEntry(DVR, MODEL),
+    "dvr-loss": PolicyEntry(DVRLoss, MODEL),
+    "dvr-m": PolicyEntry(DVRM, MODEL),
+    "top-two": PolicyEntry(TopTwo, MODEL),
     "c-ocba": PolicyEntry(COCBA, "independent"),
     "dsco": PolicyEntry(DSCO, "independent"),
     "ts": PolicyEntry(TS, "linear", extremes_alike),
     "ts-plus": PolicyEntry(TSPlus, "linear", extremes_alike),
     "ocba": PolicyEntry(OCBA, "independent"),
-    "equal": PolicyEntry(Equal, USUAL_MODEL),
-    "random": PolicyEntry(Random, USUAL_MODEL),
+    "equal": PolicyEntry(Equal, MODEL),
+    "random": PolicyEntry(Random, MODEL),
 }
 
 PROBLEMS: dict[str, ProblemEntry] = {
@@ -171,7 +171,7 @@ def usual_model(given: str | Policy) -> str:
     if isinstance(given, str):
         return policy(given).model
     own = (entry.model for entry in POLICIES.values() if type(entry.make()) is type(given))
-    return next(own, USUAL_MODEL)
+    return next(own, MODEL)
 
 
 def problem_entry(name: str) -> ProblemEntry:

@@ -50,6 +50,33 @@ class DVR:
         return in_sequence(decide, belief, tally.count, pending, n)
 
 
+@dataclass(frozen=True)
+class DVRLoss:
+    """DVR for the loss: the pair that removes most of the weighted expected loss, to first order.
+
+    The expected loss of selecting b where k may be better is τ (φ(z) − z Φ(−z)), and its derivative by τ² is
+    φ(z)/(2τ): that is g in the place of DVR's φ(z)/τ². A tie that has become narrow loses little whichever
+    way it is decided, so it is left alone sooner. Costs and pairs set aside as in DVR.
+    """
+
+    weighs_cost: ClassVar[bool] = True
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the pairs with the largest reduction of the weighted expected loss."""
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(setting.weights)
+
+        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
+            selected = best(belief)
+            log_density = log_tie_density(belief, selected, setting.excluded, power=0.5) + log_weights
+            score = setting.per_cost(log_reduction(belief, selected, log_density))
+            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DVRM:
     """DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
@@ -79,11 +106,16 @@ class DVRM:
         return in_sequence(decide, belief, tally.count, pending, n)
 
 
-def log_tie_density(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
-    """Return log(φ(z)/τ²) up to a constant, −∞ for the best and where τ = 0, [..., alternative, context]."""
+def log_tie_density(
+    belief: Belief, selected: IntArray, closed: BoolArray | None = None, *, power: float = 1.0
+) -> Array:
+    """Return log(φ(z)/τ^(2 power)) up to a constant, [..., alternative, context].
+
+    −∞ for the best and where τ = 0.
+    """
     z, spread = _standardised_gaps(belief, selected, closed)
     with np.errstate(over="ignore"):
-        density: Array = -0.5 * z * z - np.log(spread, out=np.zeros_like(spread), where=spread > 0)
+        density: Array = -0.5 * z * z - power * np.log(spread, out=np.zeros_like(spread), where=spread > 0)
     return density
 
 

@@ -1,0 +1,136 @@
+"""The tournament that chooses the default policy: its rule, its runs and its table.
+
+The rule, written before the first run:
+
+- Contenders: `POLICIES`, all with the model `additive-gp`.
+- Problems: `PROBLEMS`, with macro-replications and samples as given there. Initial designs are the problems'
+  own, the same for all contenders; macro-replication r of all contenders has the same seed, so they meet the
+  same noise.
+- Loss: the opportunity cost of the selections, weighted over contexts, averaged over macro-replications and
+  over the checkpoints at a quarter, a half and all of the samples.
+- Relative loss: the loss divided by the smallest of any contender on that problem.
+- Score: the worst relative loss over all problems. Of the contenders whose score is within a tenth of the
+  smallest, the one with the smallest geometric mean of relative losses wins.
+- A default may not pour its budget into ties: a contender that fails `tests/policies/test_ties.py` cannot win.
+- A contender that needs more than a second of one core for a decision on a problem (initial fit apart) is not
+  run there, and cannot win.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+
+from argbest.cli.terminal import say, table
+from argbest.csv_files import write_csv
+from argbest.experiment import Experiment, run
+
+MODEL = "additive-gp"
+POLICIES = ("dvr", "dvr-loss", "dvr-m", "ikg", "levi", "top-two", "gp-c-ocba", "equal")
+SEED = 2026
+WITHIN = 1.1  # of the smallest score
+
+
+@dataclass(frozen=True)
+class Match:
+    """A problem, and how much of it is run."""
+
+    problem: str
+    macroreps: int = 50
+    samples: int = 200
+    too_slow: tuple[str, ...] = ()  # contenders that need more than a second for a decision
+
+
+PROBLEMS = (
+    Match("queue-staffing"),
+    Match("newsvendor"),
+    Match("branin"),
+    Match("branin-separated"),
+    Match("griewank"),
+    Match("hartmann3", 20),
+    Match("metric-draws"),
+    Match("trend-draws"),
+    Match("gp-draws"),
+    Match("classical"),
+    Match("covid", 20),
+    Match("covid-regional", 20),
+    Match("flow-line", 6, 160),
+    Match("serial-inventory", 10, 160),
+)
+
+
+def play(match: Match, folder: Path, *, jobs: int) -> pd.DataFrame:
+    """Return a row per contender and macro-replication: its loss at each checkpoint."""
+    contenders = [f"{policy}:{MODEL}" for policy in POLICIES if policy not in match.too_slow]
+    experiment = Experiment(
+        match.problem,
+        contenders,
+        samples=match.samples,
+        macroreps=match.macroreps,
+        seed=SEED,
+        checkpoint_every=match.samples // 4,
+    )
+    runs = run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs
+    marks = [match.samples // 4, match.samples // 2, match.samples]
+    kept = runs[runs["samples"].isin(marks)]
+    frame = kept.pivot_table(index=["contender", "macroreplication"], columns="samples", values="eoc")
+    frame.columns = pd.Index(["quarter", "half", "end"])
+    frame = frame.reset_index()
+    frame["contender"] = frame["contender"].str.removesuffix(f":{MODEL}")
+    frame.insert(0, "problem", match.problem)
+    return frame
+
+
+def losses(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean loss, its standard error and the loss relative to the best, per problem and contender."""
+    each = rows.assign(loss=rows[["quarter", "half", "end"]].mean(axis=1))
+    grouped = each.groupby(["problem", "contender"], sort=False)["loss"]
+    found = grouped.agg(["mean", "sem"]).rename(columns={"mean": "loss", "sem": "loss_se"}).reset_index()
+    found["relative"] = found["loss"] / found.groupby("problem")["loss"].transform("min")
+    return found
+
+
+def standing(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per contender, the winner first: score, geometric mean, problems it was run on."""
+    grouped = found.groupby("contender", sort=False)["relative"]
+    rows = pd.DataFrame(
+        {
+            "score": grouped.max(),
+            "geometric_mean": grouped.apply(lambda each: float(np.exp(np.log(each).mean()))),
+            "problems": grouped.size(),
+        }
+    )
+    complete = rows["problems"] == rows["problems"].max()
+    rows["eligible"] = complete & (rows["score"] <= WITHIN * rows.loc[complete, "score"].min())
+    order = rows.sort_values(["eligible", "geometric_mean"], ascending=[False, True])
+    return order.reset_index()
+
+
+@click.command("python -m experiments.tournament")
+@click.argument("problems", nargs=-1)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("tournament"),
+    show_default=True,
+    help="Folder that keeps runs and tables.",
+)
+def main(problems: tuple[str, ...], jobs: int, out: Path) -> None:
+    """Choose the default policy by its rule, on all problems or those named."""
+    matches = [match for match in PROBLEMS if not problems or match.problem in problems]
+    rows = pd.concat([play(match, out / "runs", jobs=jobs) for match in matches], ignore_index=True)
+    found = losses(rows)
+    order = standing(found)
+    for name, frame in (("losses_of_runs", rows), ("losses", found), ("standing", order)):
+        write_csv(out / f"{name}.csv", frame)
+    wide = found.pivot_table(index="problem", columns="contender", values="relative", sort=False)
+    table(("problem", *wide.columns), [(name, *(f"{x:.2f}" for x in row)) for name, row in wide.iterrows()])
+    table(tuple(order.columns), [tuple(map(str, row)) for row in order.itertuples(index=False)])
+    say(f"the default policy: {order['contender'].iloc[0]}")
+
+
+if __name__ == "__main__":
+    main()
