@@ -11,7 +11,7 @@ The rule, written before the first run:
 - Relative loss: the loss divided by the smallest of any contender on that problem.
 - Score: the worst relative loss over all problems. Of the contenders whose score is within a tenth of the
   smallest, the one with the smallest geometric mean of relative losses wins.
-- A default may not pour its budget into ties: a contender that fails `tests/policies/test_ties.py` cannot win.
+- A default may not pour its budget into ties: who fails `tests/policies/test_ties.py` cannot win.
 - A contender that needs more than a second of one core for a decision on a problem (initial fit apart) is not
   run there, and cannot win.
 """
@@ -84,7 +84,7 @@ def play(match: Match, folder: Path, *, jobs: int) -> pd.DataFrame:
 
 
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean loss, its standard error and the loss relative to the best, per problem and contender."""
+    """Return mean loss, its standard error and relative loss, per problem and contender."""
     each = rows.assign(loss=rows[["quarter", "half", "end"]].mean(axis=1))
     grouped = each.groupby(["problem", "contender"], sort=False)["loss"]
     found = grouped.agg(["mean", "sem"]).rename(columns={"mean": "loss", "sem": "loss_se"}).reset_index()
