@@ -127,7 +127,9 @@ def main(problems: tuple[str, ...], jobs: int, out: Path) -> None:
     for name, frame in (("losses_of_runs", rows), ("losses", found), ("standing", order)):
         write_csv(out / f"{name}.csv", frame)
     wide = found.pivot_table(index="problem", columns="contender", values="relative", sort=False)
-    table(("problem", *wide.columns), [(name, *(f"{x:.2f}" for x in row)) for name, row in wide.iterrows()])
+    table(
+        ("problem", *wide.columns), [(str(name), *(f"{x:.2f}" for x in row)) for name, row in wide.iterrows()]
+    )
     table(tuple(order.columns), [tuple(map(str, row)) for row in order.itertuples(index=False)])
     say(f"the default policy: {order['contender'].iloc[0]}")
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from argbest.defaults import MODEL
 from argbest.checks import one_of
+from argbest.defaults import MODEL
 from argbest.errors import InputError
 from argbest.models import retired
 from argbest.models.additive_gp import AdditiveGP
