@@ -75,7 +75,7 @@ def play(match: Match, folder: Path, *, jobs: int) -> pd.DataFrame:
     runs = run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs
     marks = [match.samples // 4, match.samples // 2, match.samples]
     kept = runs[runs["samples"].isin(marks)]
-    frame = kept.pivot_table(index=["contender", "macroreplication"], columns="samples", values="eoc")
+    frame = kept.pivot_table(index=["contender", "macroreplication"], columns="samples", values="cost")
     frame.columns = pd.Index(["quarter", "half", "end"])
     frame = frame.reset_index()
     frame["contender"] = frame["contender"].str.removesuffix(f":{MODEL}")

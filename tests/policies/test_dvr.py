@@ -13,7 +13,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import empty
 from argbest.errors import InputError
 from argbest.policies.base import Policy
-from argbest.policies.dvr import DVR, DVRM, log_false_selection, log_reduction, log_tie_density
+from argbest.policies.dvr import DVR, DVRM, DVRLoss, log_false_selection, log_reduction, log_tie_density
 from argbest.streams import Draws, Purpose
 
 
@@ -83,6 +83,47 @@ def test_it_is_the_variance_that_an_update_removes_from_the_differences() -> Non
         np.testing.assert_allclose(ratio, math.sqrt(2 * math.pi), rtol=1e-9)
 
 
+def expected_loss(belief: Belief, var: Array, weights: Array) -> float:
+    """Σ w τ (φ(z) − z Φ(−z)) over the differences to the best, τ² as given."""
+    total = 0.0
+    for k, c in np.ndindex(*belief.mean.shape):
+        b = int(np.argmax(belief.mean[:, c]))
+        if k != b:
+            tau = math.sqrt(var[k, c])
+            z = (belief.mean[b, c] - belief.mean[k, c]) / tau
+            total += weights[c] * tau * (norm.pdf(z) - z * norm.cdf(-z))
+    return total
+
+
+def test_dvr_for_the_loss_removes_most_expected_loss_by_a_small_sample() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        block, weights = oracles.random_belief(rng, (), (3, 4)), rng.random(4)
+        faint = BlockBelief(block.mean, block.cov, np.full((3, 4), 1e5))  # first order is all there is
+        selected = best(faint)
+        now = expected_loss(faint, faint.difference_var(selected), weights)
+        removed = np.zeros((3, 4))
+        for j, c in np.ndindex(3, 4):
+            after = anticipate(faint, Decision(np.array(j), np.array(c))).difference_var(selected)
+            removed[j, c] = now - expected_loss(faint, after, weights)
+        density = log_tie_density(faint, selected, power=0.5) + np.log(weights)
+        ratio = np.exp(log_reduction(faint, selected, density)) / removed
+        np.testing.assert_allclose(ratio, 2 * math.sqrt(2 * math.pi), rtol=1e-3)
+        assert decide(DVRLoss(), faint, weights) == divmod(int(np.argmax(removed)), 4)
+
+
+def test_dvr_for_the_loss_leaves_a_narrow_tie_alone_sooner() -> None:
+    # Context 0: a tie known to a hair; context 1: a wide one, not quite level.
+    belief = CellBelief(
+        np.array([[0.0, 1.0], [0.0, 0.0]]),
+        np.array([[0.02, 1.0], [0.02, 1.0]]),
+        np.array([[0.1, 9.0], [0.1, 9.0]]),
+    )
+    even = np.array([0.5, 0.5])
+    assert decide(DVR(), belief, even)[1] == 0
+    assert decide(DVRLoss(), belief, even)[1] == 1
+
+
 def test_independent_dense_and_cell_beliefs_agree() -> None:
     rng = np.random.default_rng(2)
     for _ in range(10):
@@ -100,7 +141,7 @@ def test_what_alternatives_share_is_not_worth_learning() -> None:
     cov = np.diag([4.0, 1.0, 4.0, 1.0])
     cov[0, 2] = cov[2, 0] = 3.999
     belief = oracles.DenseBelief(np.array([[1.0, 1.0], [0.0, 0.0]]), cov, np.ones((2, 2)))
-    for policy in (DVR(), DVRM()):
+    for policy in (DVR(), DVRLoss(), DVRM()):
         assert decide(policy, belief, np.array([0.5, 0.5]))[1] == 1
 
 
@@ -123,13 +164,13 @@ def test_a_known_difference_asks_for_nothing() -> None:
     belief = CellBelief(
         np.array([[1.0, 9.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.ones((2, 2))
     )
-    for policy in (DVR(), DVRM()):
+    for policy in (DVR(), DVRLoss(), DVRM()):
         assert decide(policy, belief, np.array([0.5, 0.5]))[1] == 1
 
 
 def test_the_best_is_sampled_when_it_is_part_of_many_close_differences() -> None:
     belief = CellBelief(np.array([[0.1]] + [[0.0]] * 5), np.ones((6, 1)), np.ones((6, 1)))
-    for policy in (DVR(), DVRM()):
+    for policy in (DVR(), DVRLoss(), DVRM()):
         assert decide(policy, belief, np.ones(1)) == (0, 0)
 
 

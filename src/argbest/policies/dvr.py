@@ -21,8 +21,30 @@ _AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix produc
 _MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
 
 
+class _Reduction:
+    """Policies that remove variance from differences, each weighed by how much it matters."""
+
+    weighs_cost: ClassVar[bool] = True
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return the pairs with the largest weighted reduction of variance."""
+
+        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
+            selected = best(belief)
+            score = setting.per_cost(log_reduction(belief, selected, self._weigh(belief, selected, setting)))
+            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
+        """Return the logarithm of every difference's weight, [..., alternative, context]."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class DVR:
+class DVR(_Reduction):
     """The pair that removes most variance from the differences to the best, each by its density of a tie.
 
     Density-weighted variance reduction: with f_b − f_k ~ N(d, τ²) in context c′, z = d/τ and g_kc′ = φ(z)/τ²,
@@ -32,53 +54,25 @@ class DVR:
     aside count as known in τ, as in GP-C-OCBA.
     """
 
-    weighs_cost: ClassVar[bool] = True
-
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the pairs with the largest weighted reduction of variance."""
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(setting.weights)
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            selected = best(belief)
-            log_density = log_tie_density(belief, selected, setting.excluded) + log_weights
-            score = setting.per_cost(log_reduction(belief, selected, log_density))
-            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
+        return log_tie_density(belief, selected, setting.excluded) + _log(setting.weights)
 
 
 @dataclass(frozen=True)
-class DVRLoss:
+class DVRLoss(_Reduction):
     """DVR for the loss: the pair that removes most of the weighted expected loss, to first order.
 
-    The expected loss of selecting b where k may be better is τ (φ(z) − z Φ(−z)), and its derivative by τ² is
+    Selecting b where k may be better loses τ (φ(z) − z Φ(−z)) on average, of which the derivative by τ² is
     φ(z)/(2τ): that is g in the place of DVR's φ(z)/τ². A tie that has become narrow loses little whichever
     way it is decided, so it is left alone sooner. Costs and pairs set aside as in DVR.
     """
 
-    weighs_cost: ClassVar[bool] = True
-
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the pairs with the largest reduction of the weighted expected loss."""
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(setting.weights)
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            selected = best(belief)
-            log_density = log_tie_density(belief, selected, setting.excluded, power=0.5) + log_weights
-            score = setting.per_cost(log_reduction(belief, selected, log_density))
-            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
+        return log_tie_density(belief, selected, setting.excluded, power=0.5) + _log(setting.weights)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DVRM:
+class DVRM(_Reduction):
     """DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
 
     PFS(c) = min(1, Σ_{k≠b} Φ(−z_kc)) bounds the probability of a false selection; the larger the power, the
@@ -86,24 +80,13 @@ class DVRM:
     """
 
     power: float = 3.0
-    weighs_cost: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         finite("power", self.power, above=0.0)
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the pairs with the largest reduction of variance where a false selection is likely."""
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            selected = best(belief)
-            log_weights = self.power * log_false_selection(belief, selected, setting.excluded)
-            log_density = log_tie_density(belief, selected, setting.excluded) + log_weights[..., None, :]
-            score = setting.per_cost(log_reduction(belief, selected, log_density))
-            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
+        weights = self.power * log_false_selection(belief, selected, setting.excluded)
+        return log_tie_density(belief, selected, setting.excluded) + weights[..., None, :]
 
 
 def log_tie_density(
@@ -192,6 +175,12 @@ def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array
         total += np.einsum("...m,...mkc->...kc", weight[..., some], counted**2)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
+
+
+def _log(weights: Array) -> Array:
+    """Return log w, −∞ at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(weights))
 
 
 def _log_square(values: Array) -> Array:

@@ -1,0 +1,38 @@
+"""The default policy pours no budget into ties while other contexts lose more."""
+
+import numpy as np
+import pytest
+
+from argbest import Problem, Study, registry
+from argbest.problems.axis import Axis
+from argbest.problems.noisy_table import table_problem
+
+ADAPTIVE = 200
+
+
+def with_a_duplicate() -> Problem:
+    """Four plans, the last of which is listed twice: it ties with itself wherever it is best."""
+    truth = np.array([[np.sin(k + c) + 0.1 * k for c in range(6)] for k in (1, 2, 3, 4, 4)])
+    names = Axis.of("alternative", ["a", "b", "c", "d", "d again"])
+    return table_problem(names, Axis.of("context", range(6)), truth=truth, noise_sd=np.full((5, 6), 0.5))
+
+
+def exact_ties() -> Problem:
+    return registry.problem("cosine8")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make", [with_a_duplicate, exact_ties, lambda: registry.problem("branin")])
+def test_no_context_takes_half_of_the_budget_while_another_loses_more(make: object, seed: int) -> None:
+    assert callable(make)
+    problem: Problem = make()
+    study = Study(problem, seed=seed)
+    begun = study.n_waiting
+    study.run(begun + ADAPTIVE)
+    took = np.bincount(
+        [t.pair[1] for t in study._journal.ledger.trials[-ADAPTIVE:]], minlength=problem.n_contexts
+    )
+    loss = problem.weights * study.selection()["expected_loss"].to_numpy()
+    for context in np.flatnonzero(took > ADAPTIVE / 2):
+        assert loss[context] >= np.delete(loss, context).max()
+    assert took.max() > 0
