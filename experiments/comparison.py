@@ -1,0 +1,129 @@
+"""The default against every contender of version 0.1, whose models are gone and whose results are kept.
+
+`stored/version_0_1_runs.csv` has the loss of every macro-replication after 0, 100 and 500 samples,
+`stored/version_0_1_curves.csv` the mean loss after every ten. Version 0.1 wrote them, with the command
+`argbest compare PROBLEM --policy ... --samples 500 --macroreps 50 --seed 2026`. Macro-replication r of today's
+default has the same seed and the same initial design, so differences are paired.
+"""
+
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from argbest import defaults
+from argbest.cli.terminal import say, table
+from argbest.csv_files import write_csv
+from argbest.experiment import Experiment, run
+from experiments.models import first_below
+
+SEED, SAMPLES, MACROREPS = 2026, 500, 50
+LANDMARKS = (0, 100, SAMPLES)
+LEVEL = 0.05
+BEFORE = "gp-c-ocba"  # the default of version 0.1
+STORED = Path(__file__).parent / "stored"
+
+
+def stored_runs() -> pd.DataFrame:
+    """Return the losses of version 0.1: problem, contender, macroreplication, samples, cost."""
+    return pd.read_csv(STORED / "version_0_1_runs.csv")
+
+
+def stored_curves() -> pd.DataFrame:
+    """Return the mean losses of version 0.1: problem, contender, samples, cost."""
+    return pd.read_csv(STORED / "version_0_1_curves.csv")
+
+
+def runs_of_default(problem: str, folder: Path, *, jobs: int) -> pd.DataFrame:
+    """Return the losses of today's default: macroreplication, samples, cost."""
+    experiment = Experiment(problem, defaults.POLICY, samples=SAMPLES, macroreps=MACROREPS, seed=SEED)
+    runs = run(experiment, jobs=jobs, out=folder / problem, progress=True).runs
+    return runs[["macroreplication", "samples", "cost"]].assign(problem=problem)
+
+
+def differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per problem, contender and landmark: both losses, their paired difference, Holm's p-value.
+
+    ``difference`` is ours less theirs; ``p`` is two-sided, by Student's t of the paired differences.
+    """
+    keys = ["problem", "macroreplication", "samples"]
+    both = theirs.merge(ours, on=keys, suffixes=("_theirs", "_ours"))
+    both["difference"] = both["cost_ours"] - both["cost_theirs"]
+    grouped = both.groupby(["problem", "contender", "samples"], sort=False)
+    found = grouped[["cost_ours", "cost_theirs", "difference"]].mean()
+    found["se"], n = grouped["difference"].sem(), grouped.size()
+    ratio = (found["difference"] / found["se"]).where(found["se"] > 0, 0.0)
+    found["p"] = 2 * student.sf(np.abs(ratio), n - 1)
+    found["p_holm"] = holm(found["p"].to_numpy())
+    return found.reset_index()
+
+
+def holm(p: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """Return p-values corrected for their number by Holm's steps."""
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected
+
+
+def behind_best(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per problem and landmark: the best contender of version 0.1, and how far we are behind it.
+
+    ``behind`` is a share of its loss, negative where we are ahead.
+    """
+    best = found.loc[found.groupby(["problem", "samples"], sort=False)["cost_theirs"].idxmin()].copy()
+    best["behind"] = best["cost_ours"] / best["cost_theirs"] - 1.0
+    return best[["problem", "samples", "contender", "cost_theirs", "cost_ours", "se", "behind", "p_holm"]]
+
+
+def needed(ours: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """Return per problem the samples that reach the loss that equal allocation of version 0.1 has at the end.
+
+    Of today's default and of version 0.1's; infinite if never.
+    """
+    rows = []
+    mean = ours.groupby(["problem", "samples"], sort=False)["cost"].mean().reset_index()
+    for problem, own in mean.groupby("problem", sort=False):
+        of_problem = curves[curves["problem"] == problem]
+        past = {name: curve for name, curve in of_problem.groupby("contender", sort=False)}
+        goal = float(past["equal"]["cost"].iloc[-1])
+        reached = [
+            first_below(each["samples"].to_numpy(float), each["cost"].to_numpy(float), goal)
+            for each in (own, past[BEFORE])
+        ]
+        rows.append((problem, goal, *reached))
+    return pd.DataFrame(rows, columns=["problem", "loss_of_equal", "default", "version_0_1"])
+
+
+@click.command("python -m experiments.comparison")
+@click.argument("problems", nargs=-1)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("comparison"),
+    show_default=True,
+    help="Folder that keeps runs and tables.",
+)
+def main(problems: tuple[str, ...], jobs: int, out: Path) -> None:
+    """Compare the default with every contender of version 0.1, on all problems or those named."""
+    theirs = stored_runs()
+    names = [name for name in theirs["problem"].unique() if not problems or name in problems]
+    ours = pd.concat([runs_of_default(name, out / "runs", jobs=jobs) for name in names], ignore_index=True)
+    found = differences(ours[ours["samples"].isin(LANDMARKS)], theirs[theirs["problem"].isin(names)])
+    best, saved = behind_best(found), needed(ours, stored_curves())
+    for name, frame in (("differences", found), ("behind_best", best), ("needed", saved)):
+        write_csv(out / f"{name}.csv", frame)
+    for frame in (best, saved):
+        shown = frame.round(4).astype(str)
+        table(tuple(shown.columns), list(shown.itertuples(index=False, name=None)))
+    worse = found[(found["p_holm"] < LEVEL) & (found["difference"] > 0)]
+    better = found[(found["p_holm"] < LEVEL) & (found["difference"] < 0)]
+    say(f"of {len(found)} comparisons {len(better)} are significantly better, {len(worse)} significantly worse")
+
+
+if __name__ == "__main__":
+    main()
