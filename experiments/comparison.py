@@ -122,7 +122,9 @@ def main(problems: tuple[str, ...], jobs: int, out: Path) -> None:
         table(tuple(shown.columns), list(shown.itertuples(index=False, name=None)))
     worse = found[(found["p_holm"] < LEVEL) & (found["difference"] > 0)]
     better = found[(found["p_holm"] < LEVEL) & (found["difference"] < 0)]
-    say(f"of {len(found)} comparisons {len(better)} are significantly better, {len(worse)} significantly worse")
+    say(
+        f"of {len(found)} comparisons {len(better)} are significantly better, {len(worse)} significantly worse"
+    )
 
 
 if __name__ == "__main__":

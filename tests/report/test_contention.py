@@ -10,7 +10,7 @@ from argbest.report.contention import contenders
 
 
 def test_those_in_the_running_are_the_fewest_that_reach_the_level() -> None:
-    study = Study(Problem(["b", "c", "a"], [3.0, 1.0, 2.0]), initial=1)
+    study = Study(Problem(["b", "c", "a"], [3.0, 1.0, 2.0]), policy="gp-c-ocba", initial=1)
     values = np.random.default_rng(0).normal(0, 0.3, (3, 3))
     for trial in study.ask(9):
         study.tell(trial, mean=float(values[trial.pair]), variance=1.0, n=4)

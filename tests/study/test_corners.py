@@ -96,7 +96,7 @@ def test_a_single_observation_gives_an_answer() -> None:
 
 
 def test_alternatives_never_sampled_borrow_from_the_others() -> None:
-    study = Study(problem(), initial=[("a", c) for c in range(4)] * 3)
+    study = Study(problem(), policy="gp-c-ocba", initial=[("a", c) for c in range(4)] * 3)
     answer(study, study.ask(12))
     assert_sound(study)
     belief = study._belief()
@@ -123,7 +123,8 @@ def test_weights_may_be_zero(policy: str) -> None:
 
 
 def test_weights_do_not_enter_the_decisions_of_gp_c_ocba() -> None:
-    one, two = (Study(problem(weights=weights)).run(60) for weights in (None, [0, 0, 3, 1]))
+    weighted = (problem(weights=weights) for weights in (None, [0, 0, 3, 1]))
+    one, two = (Study(each, policy="gp-c-ocba").run(60) for each in weighted)
     assert pairs(one) == pairs(two)
 
 
@@ -179,7 +180,7 @@ def test_the_first_of_tied_alternatives_is_selected() -> None:
         study.tell(trial, 1.0)
     assert study.selection()["selected"].tolist() == ["a"] * 4
     assert study.selection()["gap"].tolist() == [0.0] * 4
-    np.testing.assert_allclose(study.certificate().best_probability, 1 / 3, rtol=1e-6)
+    np.testing.assert_allclose(study.certificate().best_probability, 1 / 3, atol=0.02)  # by random draws
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ def test_run_counts_observations_told_by_hand() -> None:
 
 @POLICY
 def test_a_run_goes_on_where_the_last_one_ended(policy: str) -> None:
-    in_parts = Study(problem(), policy=policy).run(31).run(60).run(60).run(100)
-    assert_same_frames(in_parts, Study(problem(), policy=policy).run(100))
+    in_parts = Study(problem(), policy=policy, initial=2).run(31).run(60).run(60).run(100)
+    assert_same_frames(in_parts, Study(problem(), policy=policy, initial=2).run(100))
 
 
 @pytest.mark.parametrize("budget", [40, 30])

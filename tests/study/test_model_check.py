@@ -173,7 +173,7 @@ def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:
     def noise(alternative: str, context: int, seed: int) -> float:
         return ord(alternative) + seed % 1000 / 1000 + context
 
-    study = Study(Problem(["a", "b", "c"], [0], noise)).run(30)
+    study = Study(Problem(["a", "b", "c"], [0], noise), policy="gp-c-ocba").run(30)
     with pytest.raises(InputError, match="predicts no pair from the others"):
         study.model_check()
 

@@ -30,8 +30,8 @@ def load(file: Path, **options: Any) -> Study:
 def test_a_resumed_study_takes_the_next_fifty_decisions_of_an_uninterrupted_one(
     policy: str, tmp_path: Path
 ) -> None:
-    whole = Study(problem(), policy=policy, seed=4).run(87)
-    Study(problem(), policy=policy, seed=4, storage=tmp_path / "s.db").run(37)
+    whole = Study(problem(), policy=policy, initial=2, seed=4).run(87)
+    Study(problem(), policy=policy, initial=2, seed=4, storage=tmp_path / "s.db").run(37)
     resumed = load(tmp_path / "s.db").run(87)
     assert_same_frames(resumed, whole)
     pd.testing.assert_frame_equal(resumed.selection(), whole.selection(), rtol=1e-9)
@@ -53,8 +53,8 @@ def test_alternatives_with_coordinates_are_resumed_too(tmp_path: Path) -> None:
     def plain() -> Problem:
         return Problem([0, 1, 2], [0, 1, 2, 3], known)
 
-    whole = Study(plain(), model="additive-gp").run(80)
-    Study(plain(), model="additive-gp", storage=tmp_path / "s.db").run(30)
+    whole = Study(plain(), model="additive-gp", initial=2).run(80)
+    Study(plain(), model="additive-gp", initial=2, storage=tmp_path / "s.db").run(30)
     assert_same_frames(Study.load(tmp_path / "s.db", simulate=known).run(80), whole)
 
 

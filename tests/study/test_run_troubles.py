@@ -42,7 +42,7 @@ def test_a_pair_that_never_works_stops_no_policy(policy: str, tmp_path: Path) ->
 def test_an_error_while_reading_what_others_wrote_leaves_no_half_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = Study(problem(), initial=1, storage=tmp_path / "s.db").run(14)
+    one = Study(problem(), policy="gp-c-ocba", initial=1, storage=tmp_path / "s.db").run(14)
     two = Study.load(tmp_path / "s.db", simulate=simulate)
     one.run(40)
     usual = GP.posterior
@@ -55,7 +55,7 @@ def test_an_error_while_reading_what_others_wrote_leaves_no_half_of_it(
     with pytest.raises(StorageError, match=r"an event holds what was never written \(LinAlgError: singular"):
         two.refresh()
     assert two.refresh().n_observations == 40
-    assert_same_frames(two.run(50), Study(problem(), initial=1).run(50))
+    assert_same_frames(two.run(50), Study(problem(), policy="gp-c-ocba", initial=1).run(50))
     assert_same_frames(Study.load(tmp_path / "s.db", simulate=simulate), two)
 
 

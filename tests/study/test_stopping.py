@@ -38,10 +38,10 @@ def reached(rule: Any, study: Study) -> bool:
     ids=str,
 )
 def test_a_run_ends_when_the_rule_is_met(rule: Any) -> None:
-    study = Study(problem(), seed=6).run(BUDGET, stop=rule)
+    study = Study(problem(), initial=2, seed=6).run(BUDGET, stop=rule)
     assert 24 < study.n_observations < BUDGET
     assert reached(rule, study)
-    earlier = Study(problem(), seed=6).run(study.n_observations - 10)
+    earlier = Study(problem(), initial=2, seed=6).run(study.n_observations - 10)
     assert not reached(rule, earlier)
 
 

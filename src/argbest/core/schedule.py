@@ -25,7 +25,7 @@ def due(model: object, every: Schedule, n: int, fitted: int) -> bool:
     """Return whether a model fitted to so many observations should learn again now that there are n.
 
     "auto" is every 10; for a model with ``refit_growth``, when they have grown by that share and by 10 at
-    least: the number of fits then grows with log n.
+    least: the number of fits then grows with log n. Fewer than 10 observations have only to double.
     """
     return n - fitted >= _step(model, every, fitted)
 
@@ -49,4 +49,8 @@ def words(model: object, every: Schedule) -> str:
 def _step(model: object, every: Schedule, fitted: int) -> int:
     if isinstance(every, int):
         return every
-    return max(_FEWEST, math.ceil(getattr(model, "refit_growth", 0.0) * fitted))
+    growth = getattr(model, "refit_growth", 0.0)
+    if not growth:
+        return _FEWEST
+    few = min(_FEWEST, max(1, fitted))  # so little was known that as much again changes everything
+    return max(few, math.ceil(growth * fitted))
