@@ -2,8 +2,8 @@
 
 `stored/version_0_1_runs.csv` has the loss of every macro-replication after 0, 100 and 500 samples,
 `stored/version_0_1_curves.csv` the mean loss after every ten. Version 0.1 wrote them, with the command
-`argbest compare PROBLEM --policy ... --samples 500 --macroreps 50 --seed 2026`. Macro-replication r of today's
-default has the same seed and the same initial design, so differences are paired.
+`argbest compare PROBLEM --policy ... --samples 500 --macroreps 50 --seed 2026`. Macro-replication r of the
+default has the same seed and the same initial design now, so differences are paired.
 """
 
 from pathlib import Path
@@ -88,7 +88,7 @@ def needed(ours: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     mean = ours.groupby(["problem", "samples"], sort=False)["cost"].mean().reset_index()
     for problem, own in mean.groupby("problem", sort=False):
         of_problem = curves[curves["problem"] == problem]
-        past = {name: curve for name, curve in of_problem.groupby("contender", sort=False)}
+        past = dict(list(of_problem.groupby("contender", sort=False)))
         goal = float(past["equal"]["cost"].iloc[-1])
         reached = [
             first_below(each["samples"].to_numpy(float), each["cost"].to_numpy(float), goal)
@@ -122,9 +122,7 @@ def main(problems: tuple[str, ...], jobs: int, out: Path) -> None:
         table(tuple(shown.columns), list(shown.itertuples(index=False, name=None)))
     worse = found[(found["p_holm"] < LEVEL) & (found["difference"] > 0)]
     better = found[(found["p_holm"] < LEVEL) & (found["difference"] < 0)]
-    say(
-        f"of {len(found)} comparisons {len(better)} are significantly better, {len(worse)} significantly worse"
-    )
+    say(f"{len(found)} comparisons: {len(better)} significantly better, {len(worse)} significantly worse")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A linear function of the contexts' coordinates per alternative: the model of TS and TS+."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ class Linear:
     Refitting costs no more than that: refit at every sample (``refit_every=1``). An alternative without
     data, all of whose pairs are set aside, is left alone.
     """
+
+    weighs_replications: ClassVar[bool] = False
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Return nothing: whether the contexts determine a line, only the observations can tell."""

@@ -114,40 +114,30 @@ def left_out(
 
     With s = σ²/N the pair's own data have precision 1/s: V₋ = V s/(s − V), μ₋ = (s μ − V ȳ)/(s − V), exact
     for any belief by Bayes' rule. Where s − V is all but nothing, the pair's data are taken out and the rest
-    is conditioned anew; so are all pairs where the formula fails for one (least squares that do not weigh by
-    the replications). NaN where the others say nothing. All are [alternative, context].
+    is conditioned anew; so are all pairs where the formula fails for one, or where the model says that it
+    does not weigh pairs by their replications. NaN where the others say nothing. All are [alternative,
+    context].
     """
     observed = tally.count > 0
     spread = np.where(observed, belief.noise / np.maximum(tally.count, 1), np.inf)
     rest = spread - belief.var
-    closed = np.asarray(observed & (rest > _CLOSED * spread))
+    exact = getattr(model, "weighs_replications", True)
+    closed = np.asarray(observed & (rest > _CLOSED * spread) & exact)
     share = np.divide(belief.var, rest, out=np.zeros_like(rest), where=closed)
     mean = belief.mean + share * (belief.mean - np.where(observed, tally.mean, 0.0))
     var = belief.var * (1.0 + share)
-    for k, c in _unlike(tally, closed):
+    if closed.any():
+        # Where a pair stands out among those of its alternative, weights by replications matter most.
+        usual = tally.count.sum(axis=-1, keepdims=True) / np.maximum(observed.sum(axis=-1, keepdims=True), 1)
+        unlike = np.where(closed, tally.count / np.maximum(usual, 1), -1.0)
+        k, c = (int(i) for i in np.unravel_index(np.argmax(unlike), unlike.shape))
         other, other_var = _without(model, setting, tally, params, k, c)
         unit = np.sqrt(var[k, c] + spread[k, c])
         if not (abs(other - mean[k, c]) <= _SAME * unit and abs(other_var - var[k, c]) <= _SAME * unit**2):
             closed = np.zeros_like(closed)
-            break
     for k, c in np.argwhere(observed & ~closed).tolist():
         mean[k, c], var[k, c] = _without(model, setting, tally, params, k, c)
     return mean, var, closed
-
-
-def _unlike(tally: Tally, closed: BoolArray) -> list[tuple[int, int]]:
-    """Return the pairs where weights by replications matter most, if they matter to the model at all.
-
-    The one that stands out most among those of its alternative, and the least replicated beside it.
-    """
-    if not closed.any():
-        return []
-    observed = np.maximum(np.sum(tally.count > 0, axis=-1, keepdims=True), 1)
-    usual = np.maximum(tally.count.sum(axis=-1, keepdims=True) / observed, 1)
-    most = np.argmax(np.where(closed, tally.count / usual, -1.0))
-    k, c = (int(i) for i in np.unravel_index(most, closed.shape))
-    least = int(np.argmin(np.where(closed[k], tally.count[k], np.inf)))
-    return [(k, c), (k, least)]
 
 
 def _without(
