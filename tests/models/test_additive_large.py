@@ -5,6 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 from additive_cases import squares
+from models.test_rounding import BOWLS, PRECISIONS, WAVES, rounded_otherwise
+from models.test_rounding import setting as smooth_setting
 
 from argbest.core import additive, additive_conditioning
 from argbest.core.additive_belief import Data
@@ -19,7 +21,7 @@ from argbest.core.search import CONVERGED
 from argbest.core.setting import Setting
 from argbest.core.structured_belief import by_features
 from argbest.core.tally import Tally
-from argbest.models.additive_gp import AdditiveGP
+from argbest.models.additive_gp import PARTS, AdditiveGP
 
 MODEL = AdditiveGP()
 
@@ -167,6 +169,24 @@ def test_studies_side_by_side_are_believed_as_each_alone(
         first = predicted.best_probability()
         np.testing.assert_allclose(there.best_probability()[:, run], first, atol=1e-9)
     assert kinds == {ByFormula, ByStructure}
+
+
+@pytest.mark.parametrize("truth", [WAVES, BOWLS], ids=["waves", "bowls"])
+@pytest.mark.parametrize(("count", "noise_sd"), PRECISIONS)
+@pytest.mark.parametrize("parts", [PARTS, ("joint",), ("trend", "offset", "own")])
+def test_by_structure_too_every_search_converges_however_the_data_are_rounded(
+    monkeypatch: pytest.MonkeyPatch, parts: tuple[str, ...], count: int, noise_sd: float | None, truth: Array
+) -> None:
+    for module in (additive, additive_conditioning):
+        monkeypatch.setattr(module, "structured", lambda *_, **__: True)
+    monkeypatch.setattr(additive, "_SMALL", 0)
+    model = AdditiveGP(parts=parts, kernel="rbf", noise_sd=noise_sd)
+    tally = rounded_otherwise(truth, count)[:3]
+    params = model.fit(tally, smooth_setting())
+    belief = model.posterior(tally, smooth_setting(), params)
+    np.testing.assert_array_equal(params.status, CONVERGED)
+    np.testing.assert_allclose(belief.mean, tally.mean, atol=0.02 * np.ptp(truth))
+    assert np.all(np.isfinite(belief.var))
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern52"])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
@@ -239,25 +239,26 @@ def within(features: Features, group: Blocks) -> Array:
     return np.asarray(group.pairs(features.own) - share * group.pairs(features.carried))
 
 
-def _inverses(blocks: Array) -> tuple[Array, float]:
-    """Return the inverses of covariance matrices [g, n, n] and the sum of their log determinants."""
+def _inverse_roots(blocks: Array) -> tuple[Array, float]:
+    """Return L⁻¹ of matrices L Lᵀ = I + (a covariance) [g, n, n] and the sum of their log determinants."""
     if blocks.shape[1] < _SMALL:
-        diagonal = np.einsum("gii->gi", np.linalg.cholesky(blocks))
-        return np.asarray(np.linalg.inv(blocks), float), 2.0 * float(np.log(diagonal).sum())
+        lower = np.linalg.cholesky(blocks)
+        return np.asarray(np.linalg.inv(lower), float), 2.0 * float(np.log(np.einsum("gii->gi", lower)).sum())
     out, size = np.empty_like(blocks), 0.0
     for i, block in enumerate(blocks):
-        out[i], log_determinant = inverse_of(block)
-        size += log_determinant
+        factor, trouble = dpotrf(block.T, lower=1)
+        if trouble:
+            raise np.linalg.LinAlgError("not positive definite")
+        size += 2.0 * float(np.log(np.diag(factor)).sum())
+        out[i] = np.tril(dtrtri(factor, lower=1)[0])
     return out, size
 
 
-def inverse_of(matrix: Array) -> tuple[Array, float]:
-    """Return the inverse of a covariance matrix and its log determinant."""
-    factor, trouble = dpotrf(matrix.T, lower=1)
-    if trouble:
-        raise np.linalg.LinAlgError("not positive definite")
+def inverse_of(factor: Array) -> Array:
+    """Return (L Lᵀ)⁻¹."""
     half = np.tril(dpotri(factor, lower=1)[0])
-    return half + np.tril(half, -1).T, 2.0 * float(np.log(np.diag(factor)).sum())
+    whole: Array = half + np.tril(half, -1).T
+    return whole
 
 
 def _solve_blocks(
@@ -269,8 +270,11 @@ def _solve_blocks(
     bracket[:, diagonal, diagonal] += nugget
     bracket *= root[:, :, None] * root[:, None, :]
     bracket[:, diagonal, diagonal] += 1.0
-    inverse, size = _inverses(bracket)
+    inverse_root, size = _inverse_roots(bracket)
     ones = np.ones((*root.shape, 1))
     right = np.concatenate([features.by_context[group.contexts], ones, value[..., None]], axis=2)
-    weighed = root[..., None] * (inverse @ (root[..., None] * right))
-    return Solved(group, value, root, inverse, weighed), np.swapaxes(right, 1, 2) @ weighed, size
+    half = inverse_root @ (root[..., None] * right)
+    across = np.swapaxes(inverse_root, 1, 2)
+    weighed = root[..., None] * (across @ half)
+    # A product with itself: no rounding can make it other than a Gram matrix.
+    return Solved(group, value, root, across @ inverse_root, weighed), np.swapaxes(half, 1, 2) @ half, size

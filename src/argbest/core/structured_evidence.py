@@ -8,7 +8,6 @@ gradient is that of the covariance with features, landmarks held fixed: with G =
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotri
 
 from argbest.core.additive_evidence import PARTS
 from argbest.core.additive_prior import AdditivePrior
@@ -18,7 +17,7 @@ from argbest.core.evidence import add_log_prior, doubt_of
 from argbest.core.kernels import KERNELS, NUGGET, covariance, scaled
 from argbest.core.landmarks import LEAST, Landmarks, landmarks_of
 from argbest.core.search import in_python
-from argbest.core.structured import Blocks, Features, Solution, Solved, blocks_of, features, solve
+from argbest.core.structured import Blocks, Features, Solution, Solved, blocks_of, features, inverse_of, solve
 from argbest.core.tally import Tally
 
 # Landmarks are those of lengthscales this much shorter, where they miss more: they serve a search that moves.
@@ -78,6 +77,8 @@ def log_posterior(
         solution = solve(found, data.blocks, root, tally.mean, nugget)
     except np.linalg.LinAlgError:
         return -np.inf, 0.0, 0.0
+    if not solution.below > 0.0:  # rounding has taken all that the data say of the constant
+        return -np.inf, 0.0, 0.0
     pulls = _pulls(solution)
     _add_slopes(theta, data, prior, found, pulls, gradient)
     gradient[-1 - PARTS : -1] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
@@ -120,7 +121,7 @@ class _Pulls(NamedTuple):
 def _pulls(solution: Solution) -> _Pulls:
     """Return the pulls of all observed cells."""
     found, q = solution.features, solution.gram.shape[1] - 2
-    inverse = _symmetric(dpotri(solution.lower, lower=1)[0])
+    inverse = inverse_of(solution.lower)
     spread = found.expand(inverse)  # S_k M⁻¹
     core = found.contract(spread)  # S_k M⁻¹ S_kᵀ
     # α and β by their coordinates: α = A⁰ (Ȳ − m − Φ a), β = A⁰ (1 − Φ b) / √(1ᵀA1), a and b as Φᵀα and Φᵀβ.
@@ -208,9 +209,3 @@ def _add_lengths(lengths: Array, kernel: str, separation: Array, pull: Array, gr
     length = np.exp(lengths)
     sloped = pull * KERNELS[kernel][1](scaled(separation, length))
     gradient += np.einsum("ij,gij->g", sloped, separation) / length**2
-
-
-def _symmetric(lower: Array) -> Array:
-    """Return the whole of a symmetric matrix from its lower triangle."""
-    half = np.tril(lower)
-    return half + np.tril(half, -1).T
