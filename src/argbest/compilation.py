@@ -3,12 +3,16 @@
 import functools
 import hashlib
 import json
+import math
 import shutil
 import sys
 import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +52,11 @@ def compile_ufunc(body: Callable[..., None], signature: str, layout: str) -> Cal
         with suppress(Exception), _cache_folder(kept):  # a process may be replacing the files just now
             return build(cache=True)
     return _build_kept(build, kept)
+
+
+def ready_since() -> float:
+    """Return the `time.monotonic` at which code was last compiled or loaded: now, while some is."""
+    return time.monotonic() if _preparing.n else _preparing.ended
 
 
 def _build_kept(build: Callable[..., Any], kept: Path) -> Callable[..., Any]:
@@ -90,7 +99,7 @@ def _build_uncached(build: Callable[..., Any], reason: str) -> Callable[..., Any
 
 
 def _build(body: Callable[..., None], signature: str, layout: str, *, cache: bool) -> Callable[..., Any]:
-    with event.install_listener("numba:compile", _Announcement()):
+    with _preparing.one_more(), event.install_listener("numba:compile", _Announcement()):
         ufunc: Callable[..., Any] = guvectorize([signature], layout, nopython=True, cache=cache)(body)
     return ufunc
 
@@ -140,6 +149,29 @@ def _cache_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = usual
+
+
+@dataclass
+class _Preparation:
+    """How much code is being compiled or loaded, by all threads, and when the last was ready."""
+
+    n: int = 0
+    ended: float = -math.inf
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """Count the block."""
+        with self.lock:
+            self.n += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.n, self.ended = self.n - 1, time.monotonic()
+
+
+_preparing = _Preparation()
 
 
 class _Announcement(event.Listener):

@@ -2,14 +2,17 @@
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numba import config
 from study.conftest import Spy, answer, assert_same_belief, problem, started
 
-from argbest import Study
+from argbest import Study, compilation
 from argbest.core.arrays import IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
@@ -215,3 +218,36 @@ def test_where_warnings_are_errors_slow_learning_goes_on(monkeypatch: pytest.Mon
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(study.selection()) == study.problem.n_contexts
+
+
+class Compiling(Spy):
+    """A model that compiles code before it fits, and then takes a while."""
+
+    def __init__(self, compiling: float, fitting: float) -> None:
+        super().__init__()
+        self.compiling, self.fitting = compiling, fitting
+
+    def fit(self, tally: Tally, setting: Setting, params: Any = None) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compilation, "guvectorize", self._compiler)
+            compilation.compile_ufunc(lambda x, y: None, "void(float64, float64[:])", "()->()")
+        time.sleep(self.fitting)
+        return super().fit(tally, setting, params)
+
+    def _compiler(self, *signature: object, **options: object) -> Callable[[Any], Any]:
+        time.sleep(self.compiling)
+        return lambda body: body
+
+
+@pytest.mark.parametrize(("compiling", "fitting", "rings"), [(1.2, 0.0, 0), (0.6, 0.6, 1)])
+def test_time_in_which_code_is_compiled_does_not_count_as_slow_learning(
+    compiling: float, fitting: float, rings: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(learning, "SLOW", 0.4)
+    study = Study(problem(), model=Compiling(compiling, fitting))
+    answer(study, study.ask(24))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        study.selection()
+    assert [each.category for each in caught].count(SlowNotice) == rings

@@ -1,6 +1,7 @@
 """What a study has learned: a pure function of its records and its refit schedule."""
 
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from argbest import compilation
 from argbest.core import schedule
 from argbest.core.belief import Belief
 from argbest.core.setting import Setting
@@ -61,7 +63,16 @@ def learn(
 
 @contextmanager
 def _announced(n: int, pairs: int) -> Iterator[None]:
-    """Say so once the block has taken long."""
+    """Say so once the block has taken long, not counting the compilation of code, which says so itself."""
+    done = threading.Event()
+
+    def watch() -> None:
+        begun, left = time.monotonic(), SLOW
+        while not done.wait(left):
+            left = max(begun, compilation.ready_since()) + SLOW - time.monotonic()
+            if left <= 0.0:
+                say()
+                return
 
     def say() -> None:
         notice = (
@@ -71,10 +82,8 @@ def _announced(n: int, pairs: int) -> Iterator[None]:
         with suppress(SlowNotice):  # where warnings are errors: nobody could catch it in this thread
             warnings.warn(notice, SlowNotice, stacklevel=1)
 
-    timer = threading.Timer(SLOW, say)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
