@@ -84,6 +84,17 @@ def test_no_initial_design_is_a_choice_too() -> None:
     assert "Start with initial=2 or more" in refused.stderr
 
 
+def test_an_automatic_initial_design_is_what_each_model_needs_for_twice_the_samples(tmp_path: Path) -> None:
+    policies = ("--policy", "dvr-loss", "--policy", "c-ocba")
+    result = call("branin", *policies, "--initial", "auto", *SMALL, "--json", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)["policies"]
+    # Half of 50 replications is 12 pairs twice; a model that learns each pair by itself needs all 100.
+    assert {name: own["n_initial"] for name, own in shown.items()} == {"dvr-loss": 24, "c-ocba": 200}
+    page = (tmp_path / "index.html").read_text()
+    assert "chosen for a budget of 50: 24, 200 replications" in page
+
+
 def test_one_job_runs_apart_so_that_jobs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[dict[str, Any]] = []
 
@@ -151,6 +162,11 @@ def test_without_matplotlib_the_summary_is_written_and_a_note_says_what_to_insta
         (("branin", "--policy", "equal", "--macroreps", "3"), "Missing option '--samples'"),
         (("branin", "--policy", "equal", "--samples", "3"), "Missing option '--macroreps'"),
         (("branin", "--policy", "equal", *SMALL, "--jobs", "0"), "0 is not in the range x>=1"),
+        (
+            ("branin", "--policy", "equal", *SMALL, "--initial", "two"),
+            "Invalid value for '--initial': 'two' is neither a whole number from 0 nor auto.",
+        ),
+        (("branin", "--policy", "equal", *SMALL, "--initial", "-1"), "'-1' is neither a whole number from 0"),
         (("branin", "--policy", "equal", *SMALL, "--delta", "-1"), "-1.0 is not in the range x>=0"),
         (("branin", "--policy", "equal", *SMALL, "--weights", "even"), "'even' is not one of"),
         (

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from argbest.experiment import Experiment, Results
 
 
+def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | str | None:
+    """Return a number of replications as a number, and "auto" as it is."""
+    if given is None or given == "auto":
+        return given
+    if not given.isdecimal():
+        raise click.BadParameter(f"{given!r} is neither a whole number from 0 nor auto.")
+    return int(given)
+
+
 @click.command()
 @click.argument("problem")
 @click.option(
@@ -45,8 +54,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--initial",
-    type=click.IntRange(0),
-    help="Replications of every pair to begin with.  [default: the problem's]",
+    callback=_initial,
+    metavar="NUMBER|auto",
+    help="Replications of every pair to begin with; auto: the design a study would choose for twice as many "
+    "replications as --samples.  [default: the problem's]",
 )
 @click.option(
     "--delta",
@@ -69,7 +80,7 @@ def compare(
     seed: int,
     jobs: int,
     refit_every: int | None,
-    initial: int | None,
+    initial: int | str | None,
     delta: float,
     out: Path | None,
     as_json: bool,
@@ -139,7 +150,11 @@ def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
     begun = results.runs.groupby("contender", sort=False)["n_initial"].first()
     sizes = ", ".join(f"{n:,}" for n in dict.fromkeys(begun.astype(int).tolist()))
     refits = [schedule.words(each.make()[1], experiment.refit_every) for each in experiment.contenders]
-    each = "as the problem has it" if experiment.initial is None else f"{experiment.initial} of every pair"
+    each = f"{experiment.initial} of every pair"
+    if experiment.initial is None:
+        each = "as the problem has it"
+    elif experiment.initial == "auto":
+        each = f"chosen for a budget of {2 * experiment.samples:,}"
     return {
         "problem": results.problem,
         "contenders": ", ".join(f"{label} (model {model})" for label, model in results.models.items()),

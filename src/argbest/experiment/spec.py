@@ -89,8 +89,9 @@ class Experiment:
     ``problem`` is a registry name, a `Problem` with known truth and a simulator, or a family of problems, of
     which every macro-replication draws its own. Macro-replication r is the live study with the seed
     ``streams.roots(seed, r)``: contenders meet the same noise in the n-th replication of a pair. ``initial``
-    is the initial design of all contenders without one of their own. ``weights`` are the problem's, or
-    uniform. A selection within ``delta`` of the best counts as good.
+    is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
+    study chooses for twice as many replications as ``samples``. ``weights`` are the problem's, or uniform. A
+    selection within ``delta`` of the best counts as good.
     """
 
     problem: str | Problem | Family
