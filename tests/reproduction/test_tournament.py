@@ -1,0 +1,90 @@
+"""The rule of the tournament, on made-up frames, and one small run of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from argbest.experiment import Experiment, run
+from experiments import tournament
+from experiments.tournament import Match
+
+
+def relative(contender: str, *losses: float) -> pd.DataFrame:
+    """The relative losses of a contender on the first problems."""
+    problems = [f"p{i}" for i in range(len(losses))]
+    return pd.DataFrame({"problem": problems, "contender": contender, "relative": losses})
+
+
+def test_losses_are_means_over_checkpoints_and_runs_beside_the_smallest_of_the_problem() -> None:
+    rows = pd.DataFrame(
+        [
+            ("p", "a", 0, 3.0, 2.0, 1.0),
+            ("p", "a", 1, 6.0, 4.0, 2.0),
+            ("p", "b", 0, 9.0, 6.0, 3.0),
+            ("p", "b", 1, 9.0, 6.0, 3.0),
+            ("q", "a", 0, 0.5, 0.5, 0.5),
+            ("q", "a", 1, 0.5, 0.5, 0.5),
+            ("q", "b", 0, 0.3, 0.2, 0.1),
+            ("q", "b", 1, 0.3, 0.2, 0.1),
+        ],
+        columns=["problem", "contender", "macroreplication", "quarter", "half", "end"],
+    )
+    found = tournament.losses(rows).set_index(["problem", "contender"])
+    assert found["loss"].to_dict() == pytest.approx(
+        {("p", "a"): 3.0, ("p", "b"): 6.0, ("q", "a"): 0.5, ("q", "b"): 0.2}
+    )
+    assert found["relative"].to_dict() == pytest.approx(
+        {("p", "a"): 1.0, ("p", "b"): 2.0, ("q", "a"): 2.5, ("q", "b"): 1.0}
+    )
+    assert found["loss_se"].tolist() == pytest.approx([1.0, 0.0, 0.0, 0.0])  # of 2 and 4: sqrt(2) / sqrt(2)
+
+
+def test_the_smallest_worst_relative_loss_wins() -> None:
+    found = pd.concat([relative("steady", 1.5, 1.5), relative("moody", 1.0, 2.0)])
+    order = tournament.standing(found)
+    assert order["contender"].tolist() == ["steady", "moody"]
+    assert order["score"].tolist() == [1.5, 2.0]
+    assert order["geometric_mean"].tolist() == pytest.approx([1.5, np.sqrt(2.0)])
+    assert order["eligible"].tolist() == [True, False]
+
+
+def test_within_a_tenth_of_the_smallest_score_the_geometric_mean_decides() -> None:
+    found = pd.concat(
+        [
+            relative("smallest-score", 1.5, 1.4, 1.0),  # product 2.1
+            relative("beyond-a-tenth", 1.0, 1.0, 1.66),  # product 1.66, the smallest of all
+            relative("within-a-tenth", 1.0, 1.3, 1.6),  # product 2.08
+        ]
+    )
+    order = tournament.standing(found)
+    assert order["contender"].tolist() == ["within-a-tenth", "smallest-score", "beyond-a-tenth"]
+    assert order["eligible"].tolist() == [True, True, False]
+
+
+def test_who_was_not_run_everywhere_neither_wins_nor_sets_the_mark() -> None:
+    found = pd.concat([relative("partial", 1.0), relative("whole", 2.0, 1.0), relative("other", 2.1, 1.0)])
+    order = tournament.standing(found).set_index("contender")
+    assert order["problems"].to_dict() == {"whole": 2, "other": 2, "partial": 1}
+    assert order["eligible"].to_dict() == {"whole": True, "other": True, "partial": False}
+    assert order.index[0] == "whole"
+
+
+def test_every_contender_but_the_slow_is_run_and_scored_at_three_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tournament, "POLICIES", ("equal", "dvr-loss", "ikg"))
+    rows = tournament.play(Match("newsvendor", 2, 8, too_slow=("ikg",)), tmp_path, jobs=1)
+    assert rows["problem"].eq("newsvendor").all()
+    asked = [f"{policy}:{tournament.MODEL}" for policy in ("equal", "dvr-loss")]
+    runs = run(
+        Experiment("newsvendor", asked, samples=8, macroreps=2, seed=tournament.SEED, checkpoint_every=1)
+    ).runs
+    assert len(rows) == 4
+    for row in rows.itertuples():
+        own = runs[
+            (runs["contender"] == f"{row.contender}:{tournament.MODEL}")
+            & (runs["macroreplication"] == row.macroreplication)
+        ].set_index("samples")["cost"]
+        assert (row.quarter, row.half, row.end) == pytest.approx((own[2], own[4], own[8]), rel=1e-9)
