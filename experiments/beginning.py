@@ -16,6 +16,8 @@ pairs, spread evenly. The rule that judges `SHARE`, written before the first run
   problems, which are independent; each takes the pairs of macro-replications into account.
 - One half stays unless one of the other two is better than it by more than two standard errors. Should both
   be, the results contradict each other, and one half stays too.
+
+What it found is in `stored/beginning.csv`.
 """
 
 from pathlib import Path
@@ -137,6 +139,26 @@ def decision(found: pd.DataFrame) -> float:
     return THIRD if third else TWO_THIRDS
 
 
+def shown(rows: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return the rows for the terminal."""
+    return [
+        (
+            str(row.problem),
+            str(row.taken),
+            str(row.budget),
+            *(
+                f"{value:.3g}±{error:.2g}"
+                for value, error in (
+                    (row.loss_fewer, row.loss_fewer_se),
+                    (row.loss_every, row.loss_every_se),
+                    (row.difference, row.difference_se),
+                )
+            ),
+        )
+        for row in rows.itertuples()
+    ]
+
+
 def standard_error(values: Array) -> float:
     """Return the standard error of the mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values)))
@@ -158,9 +180,9 @@ def main(jobs: int, out: Path) -> None:
     )
     found = scores(rows)
     write_csv(out / "beginning.csv", rows)
-    for frame in (rows, found):
-        shown = frame.round(4).astype(str)
-        table(tuple(shown.columns), list(shown.itertuples(index=False, name=None)))
+    table(("problem", "taken", "budget", "fewer pairs lose", "every pair loses", "difference"), shown(rows))
+    for row in found.itertuples():
+        say(f"every pair at {row.taken} of the budget: {row.score:+.3f} ± {row.score_se:.3f}")
     say(f"the share of the budget: {decision(found):.2f}")
 
 
