@@ -44,6 +44,7 @@ def _show(now: dict[str, Any]) -> None:
     trials, budget = now["trials"], now["budget"]
     say(
         f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts",
+        *([f"initial design: {now['initial_design']}"] if now["initial_design"] else []),
         f"observations: {now['observations']}"
         + (f" of {budget}" if budget else "")
         + f"; simulation time {_duration(now['seconds_spent'])}"

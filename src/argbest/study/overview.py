@@ -21,6 +21,7 @@ def overview(study: "Study") -> dict[str, Any]:
         "problem": study.problem.name,
         "n_alternatives": study.problem.n_alternatives,
         "n_contexts": study.problem.n_contexts,
+        "initial_design": study.initial_design,
         "observations": study.n_observations,
         "budget": study.plan.get("budget"),
         "seconds_spent": ledger.spent,

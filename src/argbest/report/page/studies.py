@@ -159,6 +159,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
         ["replications", study.n_observations],
+        ["initial design", study.initial_design],
         ["seed", str(study.seed)],
         ["refits", schedule.words(study.model, study.refit_every)],
         ["common random numbers", "yes" if study.common_random_numbers else "no"],
