@@ -134,7 +134,8 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     assert "trials: 8 told, 0 under way, 0 waiting, 1 failed" in shown
     assert "PCS so far:" in shown
     told = " ".join(shown.split())
-    assert "what the model found: Each alternative has a curve of its own" in told
+    assert "initial design: 4 replications, as given" in told
+    assert "what the model found: The mean rewards of the pairs have standard deviation" in told
     assert "The noise of one replication has standard deviation" in told
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended

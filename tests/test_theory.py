@@ -50,7 +50,7 @@ def block_belief() -> BlockBelief:
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return Study(registry.problem("branin"), initial=2, seed=3).run(220)
+    return Study(registry.problem("branin"), policy="gp-c-ocba", initial=2, seed=3).run(220)
 
 
 def test_the_textbook_case_is_a_minimisation() -> None:

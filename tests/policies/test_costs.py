@@ -35,7 +35,8 @@ TRUTH = np.array([[1.0, 0.0], [0.4, 1.0], [0.0, 0.3]])
 NOISE = np.array([[1.0, 0.5], [0.6, 1.0], [1.5, 0.8]])
 COST = np.array([[5.0, 0.2], [1.0, 3.0], [0.5, 1.0]])
 WEIGHING = {
-    "gp-c-ocba", "c-ocba", "ocba", "dsco", "ikg", "ikg-noise-free", "levi", "dvr", "dvr-m", "top-two",
+    "gp-c-ocba", "c-ocba", "ocba", "dsco", "ikg", "ikg-noise-free", "levi", "dvr", "dvr-loss", "dvr-m",
+    "top-two",
 }  # fmt: skip
 
 

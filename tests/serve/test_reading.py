@@ -62,7 +62,9 @@ def test_the_revision_counts_the_events_read(study: Study, file: Path) -> None:
 def test_tables_of_another_version_are_left_as_they_are(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     create(file)
     before = rows(file)
-    monkeypatch.setattr(schema, "MIGRATIONS", [("ALTER TABLE argbest_studies ADD COLUMN more INTEGER",)])
+    monkeypatch.setattr(
+        schema, "MIGRATIONS", [*schema.MIGRATIONS, ("ALTER TABLE argbest_studies ADD COLUMN more INTEGER",)]
+    )
     with pytest.raises(StorageError, match="another version of argbest, and a live view changes nothing"):
         Study.load(Reading(file))
     assert rows(file) == before

@@ -273,7 +273,14 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ("budget = 0", r"\[run\] budget must be a whole number ≥ 1, got 0"),
         ("budget = 10.5", r"\[run\] budget must be a whole number"),
         ("budget = '100'", r"\[run\] budget must be a whole number ≥ 1, got '100'"),
-        ("budget = 11", r"\[run\] budget is 11, below the 12 replications of the initial design. Raise it"),
+        (
+            "budget = 11\n[study]\ninitial = 2",
+            r"\[run\] budget is 11, below the 12 replications of the initial design. Raise it",
+        ),
+        (
+            "budget = 11\n[study]\npolicy = 'gp-c-ocba'",
+            r"\[run\] budget is 11, below the 12 replications of the initial design. Raise it",
+        ),
         ("seconds = 0", r"\[run\] seconds must be a number"),
         ("seconds = inf", r"\[run\] seconds must be a number"),
         ("workers = 0", r"\[run\] workers must be a whole number ≥ 1"),

@@ -15,7 +15,7 @@ from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.problems.automatic import AUTO, for_model
+from argbest.problems.automatic import AUTO, for_model, is_auto
 from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, design
 from argbest.registry import Family
@@ -39,8 +39,7 @@ class Contender:
 
     def __post_init__(self) -> None:
         registry.choose(self.policy, self.model)
-        if self.initial is not None:
-            design(self.initial)
+        _check_initial(self.initial)
         label = _name(self.policy) if isinstance(self.label, str) and not self.label else self.label
         if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise InputError(
@@ -78,7 +77,7 @@ class Contender:
         return {
             "policy": text(self.policy),
             "model": text(self.model) if self.model is not None else self.model_name,
-            "initial": None if self.initial is None else text(design(self.initial)),
+            "initial": _initial_text(self.initial),
         }
 
 
@@ -120,8 +119,7 @@ class Experiment:
         delta: float = 0.0,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
-        if initial not in (None, AUTO):
-            design(initial)
+        _check_initial(initial)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             problem=_source(problem),
             contenders=_contenders(contenders),
@@ -161,12 +159,10 @@ class Experiment:
     def design(self, contender: Contender, problem: Problem) -> Design:
         """Return the contender's initial design: its own, or one as large as that of all contenders."""
         if contender.initial is not None:
-            return design(contender.initial)
+            return self._meant(contender.initial, contender, problem)
         usual: Design = EveryPair(2)
-        if self.initial == AUTO:  # half of a budget, of which the samples are the other half
-            usual = for_model(contender.make()[1], problem, 2 * self.samples)
-        elif self.initial is not None:
-            usual = design(self.initial)
+        if self.initial is not None:
+            usual = self._meant(self.initial, contender, problem)
         elif isinstance(self.problem, str):
             usual = registry.problem_entry(self.problem).initial
         special = registry.policy(contender.policy).initial if isinstance(contender.policy, str) else None
@@ -174,11 +170,17 @@ class Experiment:
             return usual
         return special(problem, len(usual.pairs(problem, np.random.default_rng(0))))
 
+    def _meant(self, given: object, contender: Contender, problem: Problem) -> Design:
+        """Return the design given; "auto" takes half of a budget of which the samples are the other half."""
+        if is_auto(given):
+            return for_model(contender.make()[1], problem, 2 * self.samples)
+        return design(given)
+
     def plain(self) -> dict[str, Any]:
         """Return what decides the numbers, apart from contenders and macro-replications, JSON-ready."""
         return {
             "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
-            "initial": self.initial if self.initial in (None, AUTO) else text(design(self.initial)),
+            "initial": _initial_text(self.initial),
             **{
                 name: getattr(self, name)
                 for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
@@ -196,6 +198,15 @@ class Experiment:
             bounds=problem.bounds,
             **{name: getattr(problem, name) for name in options},
         )
+
+
+def _check_initial(given: object) -> None:
+    if given is not None and not is_auto(given):
+        design(given)
+
+
+def _initial_text(given: object) -> str | None:
+    return None if given is None else AUTO if is_auto(given) else text(design(given))
 
 
 def checkpoints(samples: int, every: int) -> IntArray:

@@ -69,6 +69,11 @@ class Automatic:
         return USUAL_BUDGET if self.budget is None else self.budget
 
 
+def is_auto(given: object) -> bool:
+    """Return whether argbest shall choose the initial design."""
+    return isinstance(given, str) and given == AUTO  # what is given may be a table, which answers == by cell
+
+
 def for_model(model: object, problem: Problem, budget: int | None) -> Automatic:
     """Return the design for a model: those that learn about pairs from others have ``n_parameters``."""
     number = getattr(model, "n_parameters", None)

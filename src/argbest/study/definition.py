@@ -14,7 +14,7 @@ from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems import design as designs
-from argbest.problems.automatic import AUTO
+from argbest.problems.automatic import AUTO, is_auto
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.simulators import stored as stored_simulators
@@ -52,11 +52,11 @@ def of_study(
 
 def design(stored: Plain) -> list[tuple[int, int]] | None:
     """Return the initial design of a definition as positions of pairs, None if it is fixed later."""
-    return None if stored["initial"] == AUTO else [(int(k), int(c)) for k, c in stored["initial"]]
+    return None if is_auto(stored["initial"]) else [(int(k), int(c)) for k, c in stored["initial"]]
 
 
 def _initial(given: object, problem: Problem, seed: int) -> list[list[int]] | str:
-    if isinstance(given, str) and given == AUTO:
+    if is_auto(given):
         return AUTO
     generator = streams.generator(seed, streams.Purpose.DESIGN)
     return [list(pair) for pair in designs.design(given).pairs(problem, generator)]

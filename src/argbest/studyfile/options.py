@@ -8,7 +8,7 @@ from argbest import defaults, registry, streams
 from argbest.checks import finite, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.errors import InputError, unknown_name
-from argbest.problems.automatic import AUTO, for_model
+from argbest.problems.automatic import AUTO, for_model, is_auto
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.design import ExtremeContexts, RandomContexts, design
@@ -78,7 +78,7 @@ def study_options(given: object, problem: Problem) -> dict[str, Any]:
     if "initial" in options:
         with within("[study] initial"):
             options["initial"] = _initial(options["initial"])
-            if options["initial"] != AUTO:
+            if not is_auto(options["initial"]):
                 n_designed(problem, options, None)
     with within("[study] model"):
         _, model = registry.choose(options.get("policy", defaults.POLICY), options.get("model"))
@@ -90,7 +90,7 @@ def n_designed(problem: Problem, options: Mapping[str, Any], budget: int | None)
     """Return the number of replications of the initial design."""
     generator = streams.generator(options.get("seed", 0), streams.Purpose.DESIGN)
     given = options.get("initial", AUTO)
-    if given == AUTO:
+    if is_auto(given):
         _, model = registry.choose(options.get("policy", defaults.POLICY), options.get("model"))
         given = for_model(model, problem, budget)
     return len(design(given).pairs(problem, generator))
@@ -142,7 +142,7 @@ def _stop(given: object) -> Stop:
 
 def _initial(given: object) -> object:
     """Return what `Study` takes as its initial design."""
-    if isinstance(given, str) and given == AUTO:
+    if is_auto(given):
         return AUTO
     if not isinstance(given, Mapping):
         design(given)
