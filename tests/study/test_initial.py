@@ -156,7 +156,7 @@ def test_a_run_with_random_contexts_leaves_no_pair_of_them_out() -> None:
 @pytest.mark.parametrize(
     ("initial", "message"),
     [
-        (None, "initial=None is no initial design; give "auto", a number of replications"),
+        (None, 'initial=None is no initial design; give "auto", a number of replications'),
         (True, "initial=True is no initial design"),
         (2.0, "initial=2.0 is no initial design"),
         ("all", "initial='all' is no initial design"),
