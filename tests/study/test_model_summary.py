@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import small_problems
 from study.conftest import Spy, problem
 
 from argbest import AdditiveGP, InputError, Problem, Study
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.kernels import matern52
@@ -199,3 +201,13 @@ def test_plain_values_are_json_with_none_for_what_is_not_a_number(said: ModelSum
     assert plain["sentences"] == list(said.sentences)
     assert plain["parts"]["columns"] == ["part", "share", "sd", "low", "high"]
     assert plain["parts"]["rows"][-1][:3] == ["noise", None, 2.0]
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.0213, "2.1 % of what alternatives"), (0.0, "")])
+def test_what_a_simplified_model_leaves_out_is_told(
+    share: float, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AdditiveBelief, "missed", share)
+    words = str(Study(small_problems.numbered(), seed=1).run(60).model_summary())
+    assert ("the model was simplified" in words) == bool(told)
+    assert told in words

@@ -70,6 +70,11 @@ class AdditiveBelief(CorrelatedAlternatives):
         return self.foundation.prior
 
     @property
+    def missed(self) -> float:
+        """The share of what alternatives have in common that was taken for their own, for speed."""
+        return float(getattr(self.foundation, "missed", 0.0))
+
+    @property
     def rows(self) -> Array:
         """What the data took from the prior, [..., row, alternative, context]; read only."""
         return self.stack.first(self.n_rows)

@@ -1,7 +1,7 @@
 """What the fitted model found, in words and numbers."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 ABSENT = 0.005  # of the variation: a part with less is not there
+_WORTH_A_WORD = 1e-4  # share that is told, where a model was simplified
 _SHORT, _LONG = 0.3, 1.0  # ranges of a column
 _MEANING = {
     "trend": "common to all alternatives",
@@ -82,7 +83,9 @@ def of_study(study: "Study") -> ModelSummary:
         mean = mean[np.ix_(~out[:, answered].any(axis=1), answered)]
     tell = getattr(study.model, "findings", None)
     found = None if tell is None else tell(study._journal.open_setting(), learned.params)
-    return summary(study.problem, mean, found)
+    said = summary(study.problem, mean, found)
+    missed = getattr(learned.belief, "missed", 0.0)
+    return replace(said, sentences=(*said.sentences, *_of_missed(missed)))
 
 
 def summary(problem: Problem, mean: Array, found: Findings | None) -> ModelSummary:
@@ -222,6 +225,15 @@ def _of_noise(parts: pd.DataFrame) -> str:
     noise = parts[parts["part"] == "noise"].iloc[0]
     spread = f", pairs from {_range(noise)}" if noise["low"] < noise["high"] else ""
     return f"The noise of one replication has standard deviation {number(noise['sd'])}{spread}."
+
+
+def _of_missed(share: float) -> Iterator[str]:
+    """Yield how much a simplification of large tables leaves out, if it is worth a word."""
+    if share >= _WORTH_A_WORD:
+        yield (
+            f"So many pairs were simulated that the model was simplified: {100 * share:.2g} % of what "
+            "alternatives have in common counts as their own."
+        )
 
 
 def _percent(share: float) -> str:
