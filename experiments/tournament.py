@@ -7,7 +7,8 @@ The rule, written before the first run:
   own, the same for all contenders; macro-replication r of all contenders has the same seed, so they meet the
   same noise.
 - Loss: the opportunity cost of the selections, weighted over contexts, averaged over macro-replications and
-  over the checkpoints at a quarter, a half and all of the samples.
+  over the checkpoints at a quarter, a half and all of the samples. Where losses are close to zero, so that a
+  single mistake would decide, there are more macro-replications.
 - Relative loss: the loss divided by the smallest of any contender on that problem.
 - Score: the worst relative loss over all problems. Of the contenders whose score is within a tenth of the
   smallest, the one with the smallest geometric mean of relative losses wins.
@@ -47,17 +48,16 @@ PROBLEMS = (
     Match("queue-staffing"),
     Match("newsvendor"),
     Match("branin"),
-    Match("branin-separated"),
-    Match("griewank"),
-    Match("hartmann3", 20),
+    Match("branin-separated", 150),
+    Match("griewank", 20),
     Match("metric-draws"),
     Match("trend-draws"),
     Match("gp-draws"),
-    Match("classical"),
+    Match("classical", 1_000),
     Match("covid", 20),
     Match("covid-regional", 20),
-    Match("flow-line", 6, 160),
-    Match("serial-inventory", 10, 160),
+    Match("flow-line", 6, 160, too_slow=("ikg", "levi")),
+    Match("serial-inventory", 10, 160, too_slow=("ikg", "levi")),
 )
 
 
