@@ -88,3 +88,11 @@ def test_every_contender_but_the_slow_is_run_and_scored_at_three_checkpoints(
             & (runs["macroreplication"] == row.macroreplication)
         ].set_index("samples")["cost"]
         assert (row.quarter, row.half, row.end) == pytest.approx((own[2], own[4], own[8]), rel=1e-9)
+
+
+def test_whoever_pours_budget_into_ties_cannot_win() -> None:
+    found = pd.DataFrame({"problem": ["p", "p"], "contender": ["a", "b"], "relative": [1.0, 3.0]})
+    assert tournament.standing(found)["contender"].tolist() == ["a", "b"]
+    order = tournament.standing(found, barred=("a",))
+    assert order["contender"].tolist() == ["b", "a"]
+    assert order["eligible"].tolist() == [True, False]
