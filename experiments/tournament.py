@@ -52,7 +52,6 @@ PROBLEMS = (
     Match("newsvendor"),
     Match("branin"),
     Match("branin-separated", 150),
-    Match("griewank", 20),
     Match("metric-draws"),
     Match("trend-draws"),
     Match("gp-draws"),
