@@ -58,8 +58,8 @@ PROBLEMS = (
     Match("classical", 1_000),
     Match("covid", 20),
     Match("covid-regional", 20),
-    Match("flow-line", 6, 160, too_slow=("ikg", "levi")),
-    Match("serial-inventory", 10, 160, too_slow=("ikg", "levi")),
+    Match("flow-line", 3, 160, too_slow=("ikg", "levi")),
+    Match("serial-inventory", 6, 160, too_slow=("ikg", "levi")),
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -19,6 +19,7 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _CROWD = (
     512  # alternatives of a context whose covariances are worked out; of more, the likeliest to be the best
 )
+_NODES = 48  # of the integral over the largest of many leads
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
 
@@ -66,28 +67,32 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
 
         Bonferroni's below and the least pairwise probability above: right in the tails, where points fail,
-        and equal where there is one rival. Where rivals are very many, the least likely count by their
-        pairwise probabilities, on the side of caution.
+        and equal where there is one rival. Where rivals are very many, the least likely count as if they
+        were independent of each other and of the rest: on the side of caution, for differences to the same
+        alternative go together (Slepian's inequality).
         """
         ratio = _ratio(self._gaps(selected) + delta, self._difference_std(selected))
         rivals = ratio < _REACH
         foremost = _foremost(rivals, -ratio)
         average = self._mean_of_regret(selected, delta, foremost)
-        average -= np.sum(ndtr(-ratio), axis=-2, where=rivals & ~foremost)
+        average *= np.exp(np.sum(log_ndtr(ratio), axis=-2, where=rivals & ~foremost))
         bounded = np.maximum(average, self.lower_bound(selected, delta))
         return np.asarray(np.minimum(bounded, ndtr(ratio).min(axis=-2)))
 
     def expected_loss(self, selected: IntArray) -> Array:
         """Return E[best − selected] from Sobol points, between the largest and the sum of pairwise losses.
 
-        Where rivals are very many, the least likely add their pairwise losses.
+        Where rivals are very many, the largest lead of the least likely is added as if these were
+        independent; nor can it be more than if all were.
         """
         gap, tau = self._gaps(selected), self._difference_std(selected)
         pair, ratio = _pairwise_loss(gap, tau), _ratio(gap, tau)
         rivals = (ratio < _REACH) & (pair > 0)
         foremost = _foremost(rivals, pair)
         average = self._mean_of_regret(selected, None, foremost)
-        average += np.sum(pair, axis=-2, where=rivals & ~foremost)
+        rest = rivals & ~foremost
+        if rest.any():
+            average = np.minimum(average + _largest_lead(gap, tau, rest), _largest_lead(gap, tau, rivals))
         estimate = np.maximum(average, pair.max(axis=-2))
         return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
 
@@ -149,6 +154,20 @@ def _pairwise_loss(gap: Array, tau: Array) -> Array:
     """Return E[(f_k − f_b)⁺] = τ h(gap/τ), h(v) = φ(v) − v Φ(−v)."""
     ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
     return np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
+
+
+def _largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
+    """Return E[max_k (f_k − f_b)⁺] over rivals as if independent, [..., context].
+
+    It is ∫₀^∞ 1 − Π_k Φ((x + gap_k)/τ_k) dx, by Gauss and Legendre's rule up to where all are left behind.
+    """
+    total = np.zeros((*gap.shape[:-2], gap.shape[-1]))
+    reach = np.max(_REACH * tau - gap, axis=-2, where=rivals, initial=0.0)
+    for node, weight in zip(*np.polynomial.legendre.leggauss(_NODES), strict=True):
+        x = 0.5 * (node + 1.0) * reach
+        below = np.sum(log_ndtr(_ratio(gap + x[..., None, :], tau)), axis=-2, where=rivals)
+        total -= 0.5 * weight * reach * np.expm1(below)
+    return total
 
 
 def _foremost(rivals: BoolArray, score: Array) -> BoolArray:
