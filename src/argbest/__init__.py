@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from argbest.problems.space_filling import SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
+    from argbest.study.guarantee import Guarantee
     from argbest.study.select import select
-    from argbest.study.stopping import ExpectedPCS, OpportunityCost, WorstPCS
+    from argbest.study.stopping import ExpectedPCS, Guaranteed, OpportunityCost, WorstPCS
     from argbest.study.study import Study
     from argbest.study.trial import Trial
 
@@ -46,6 +47,8 @@ _WHERE = {
     "vectorised": "simulators.calling",
     "select": "study.select",
     "ExpectedPCS": "study.stopping",
+    "Guarantee": "study.guarantee",
+    "Guaranteed": "study.stopping",
     "OpportunityCost": "study.stopping",
     "WorstPCS": "study.stopping",
     "Study": "study.study",
@@ -61,6 +64,8 @@ __all__ = [
     "ExpectedPCS",
     "ExtremeContexts",
     "FitError",
+    "Guarantee",
+    "Guaranteed",
     "Independent",
     "InputError",
     "Linear",

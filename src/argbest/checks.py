@@ -79,6 +79,17 @@ def indifference_zone(delta: object) -> float:
     return number
 
 
+def interval(name: str, value: object) -> tuple[float, float]:
+    """Return the ends of an interval if they are two finite numbers, the smaller first."""
+    ends = tuple(map(real, entries(value) or ()))
+    low, high = ends if len(ends) == 2 else (None, None)
+    if low is None or high is None or not -np.inf < low < high < np.inf:
+        raise InputError(
+            f"{name} must be two finite numbers, the smaller first, such as (0, 1); got {shown(value)}."
+        )
+    return low, high
+
+
 def flag(name: str, value: object) -> bool:
     """Return the value if it is True or False."""
     if not isinstance(value, bool | np.bool_):

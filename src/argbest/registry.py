@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from argbest.checks import one_of
+from argbest.core.arrays import BoolArray
 from argbest.defaults import MODEL
 from argbest.errors import InputError
 from argbest.models import retired
@@ -24,6 +25,7 @@ from argbest.policies.ikg import IKG
 from argbest.policies.levi import LEVI
 from argbest.policies.ocba import OCBA
 from argbest.policies.random import Random
+from argbest.policies.separate import Separate
 from argbest.policies.top_two import TopTwo
 from argbest.policies.two_stage import TS, TSPlus
 from argbest.problems.base import Problem
@@ -149,6 +151,11 @@ def policy(name: str) -> PolicyEntry:
 def confirmation() -> Policy:
     """Return the policy of a last stage that is reserved for the leaders of undecided contexts."""
     return Confirm()
+
+
+def separation(open_pairs: BoolArray) -> Policy:
+    """Return the policy of a stage that collects what a guarantee still needs."""
+    return Separate(open_pairs)
 
 
 def model(name: str, *, kind: str = "model") -> Model[Any]:

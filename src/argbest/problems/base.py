@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from argbest.checks import affordable, indifference_zone, one_of, real, table, unicode
+from argbest.checks import affordable, indifference_zone, interval, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -35,6 +35,8 @@ class Problem:
     numbers are mere identifiers (`categories.declared`). `truth`, its standard error `truth_se` and the
     noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
+    `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
+    outside it is refused, and `Study.guarantee` then needs no normal rewards.
     """
 
     alternatives: Axis
@@ -49,6 +51,7 @@ class Problem:
     name: str
     description: str
     reward: str
+    reward_range: tuple[float, float] | None
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class Problem:
         name: str = "problem",
         description: str = "",
         reward: str = "reward",
+        reward_range: object = None,
     ) -> None:
         one_of("goal", goal, ("max", "min"))
         if truth is None and truth_se is not None:
@@ -90,6 +94,7 @@ class Problem:
             name=_text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
+            reward_range=None if reward_range is None else interval("reward_range", reward_range),
         )
 
     @property

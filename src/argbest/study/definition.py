@@ -123,6 +123,7 @@ def of_problem(problem: Problem) -> Plain:
         "name": problem.name,
         "description": problem.description,
         "reward": problem.reward,
+        "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -143,6 +144,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         name=stored["name"],
         description=stored["description"],
         reward=stored["reward"],
+        reward_range=stored.get("reward_range"),  # version 0.1 knows none
         **{name: plain.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
     # Divided by their sum once more, weights could move in the last digit.

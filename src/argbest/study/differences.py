@@ -6,7 +6,7 @@ from typing import Any
 
 from argbest.storage.base import Plain
 
-_OF_PROBLEM = ("goal", "weights", "bounds")
+_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range")
 _OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
 _LONGEST = 200  # characters of a value
 
@@ -24,8 +24,8 @@ def differences(stored: Plain, described: Plain) -> list[str]:
 
 def _differing(there: Plain, here: Plain, names: tuple[str, ...]) -> Iterator[str]:
     for name in names:
-        if there[name] != here[name]:
-            yield _said(name, _value(there[name]), _value(here[name]))
+        if there.get(name) != here.get(name):
+            yield _said(name, _value(there.get(name)), _value(here.get(name)))
 
 
 def _of_axes(there: Plain, here: Plain) -> Iterator[str]:

@@ -34,7 +34,7 @@ from argbest.study import asking, costs
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import PENDING, WAITING, Ledger
 from argbest.study.transcript import Transcript
-from argbest.study.trial import Record, Trial
+from argbest.study.trial import Record, Trial, outside
 from argbest.texts import capped
 
 Room = Callable[[Ledger], int]
@@ -122,6 +122,12 @@ class Journal(Transcript):
 
     def tell(self, entry: Record, *, seconds: float | None) -> None:
         """Keep what was told about a trial."""
+        wrong = outside(self.problem.reward_range, *(entry.values or (entry.mean,)))
+        if wrong:
+            raise InputError(
+                f"`tell` got a reward that cannot be for {entry.trial}: {wrong}. "
+                "Correct the value, or the range of the problem."
+            )
         told = Told(entry.trial.id, entry.n, entry.mean, entry.m2, entry.values, seconds, time.time())
         self._close(told)
 

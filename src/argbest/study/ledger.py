@@ -9,6 +9,8 @@ from argbest.core.arrays import BoolArray
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Designed, Event, Failed, Passed, Readmitted, Told
+from argbest.study.replications import Replications
+from argbest.study.separations import Separations
 from argbest.study.trial import Record, Trial
 
 PENDING, WAITING, TOLD, FAILED = "pending", "waiting", "told", "failed"
@@ -36,6 +38,8 @@ class Ledger:
         self.waiting: list[int] = []  # trials given back, to be asked for again
         self.records: list[Record] = []
         self.tally = tallies.empty(problem.shape)
+        self.in_order = Replications(problem.shape)
+        self.separations = Separations(problem, self.in_order)
         self.replications = np.zeros(problem.shape, np.int64)  # trials asked
         self.pending = np.zeros(problem.shape, np.int64)
         self.failures = np.zeros(problem.shape, np.int64)  # in a row
@@ -119,6 +123,7 @@ class Ledger:
         mean = np.asarray(self.problem.sign * event.mean)
         self.tally = tallies.add(self.tally, trial.decision, mean, n=event.n, m2=event.m2)
         self.records.append(entry)
+        self.in_order.end(trial, event.values, summarised=0 if event.values else event.n)
         self.failures[trial.pair] = 0
         if event.seconds is not None:
             self.timed[trial.pair] += event.n
@@ -127,6 +132,7 @@ class Ledger:
 
     def _fail(self, event: Failed) -> None:
         trial = self.trials[event.trial]
+        self.in_order.end(trial, None)
         self.reasons[trial.id] = event.reason
         self.failures[trial.pair] += 1
         self.failed_in_all[trial.pair] += 1

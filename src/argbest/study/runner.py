@@ -28,7 +28,8 @@ from argbest.study.limits import Limits, Means
 from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import Progress, reporter
-from argbest.study.trial import Trial, record
+from argbest.study.stopping import Guaranteed
+from argbest.study.trial import Trial, outside, record
 from argbest.texts import harmless
 
 if TYPE_CHECKING:
@@ -148,7 +149,11 @@ class _Run:
         if self._room(study._journal.ledger, mine=False) < 1:
             return True
         n = study.n_observations
-        due = self.checked is None or schedule.due(study.model, study.refit_every, n, self.checked)
+        due = (
+            self.checked is None
+            or isinstance(limits.stop, Guaranteed)
+            or schedule.due(study.model, study.refit_every, n, self.checked)
+        )
         if limits.stop is None or not due or study.n_waiting or not n:
             return False
         self.checked = n
@@ -190,7 +195,9 @@ class _Run:
             future.add_done_callback(self.finished.put)
 
     def _stage(self, ledger: Ledger) -> Policy | None:
-        """Return the policy of the last stage once the rest of the budget is reserved for it."""
+        """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
+        if isinstance(self.limits.stop, Guaranteed):
+            return registry.separation(self.limits.stop.missing(self.study))
         if not self.limits.confirm or self.limits.budget is None:
             return None
         asked = ledger.n_observations + len(ledger.held)
@@ -227,7 +234,8 @@ class _Run:
             if not future.cancel():
                 self.lost.append(future)
             outcomes = [Outcome(None, f"no value after {self.means.timeout:g} s", took)] * len(trials)
-        self.in_hand += zip(trials, outcomes, strict=True)
+        allowed = self.study.problem.reward_range
+        self.in_hand += zip(trials, (_possible(each, allowed) for each in outcomes), strict=True)
         del self.in_flight[future]
         while self.in_hand:
             self._settle(*self.in_hand[0])
@@ -287,6 +295,14 @@ def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequen
         return future.result()
     reason = "cancelled" if error is None else f"{type(error).__name__}: {error}"
     return [Outcome(None, reason, seconds)] * n
+
+
+def _possible(outcome: Outcome, allowed: tuple[float, float] | None) -> Outcome:
+    """Return the outcome, as a failure if its value is not in the range of rewards."""
+    wrong = "" if outcome.value is None else outside(allowed, outcome.value)
+    return (
+        Outcome(None, f"it returned a reward that cannot be: {wrong}", outcome.seconds) if wrong else outcome
+    )
 
 
 def _failure(trial: Trial, outcome: Outcome) -> SimulationError:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from argbest.checks import finite, indifference_zone
+from argbest.checks import finite, indifference_zone, one_of
+from argbest.core.arrays import BoolArray
+from argbest.study import guarantee
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -57,3 +59,31 @@ class OpportunityCost:
     def __call__(self, study: "Study") -> bool:
         """Return whether the expected opportunity cost is at most the target."""
         return bool(study.certificate().eoc <= self.target)
+
+
+@dataclass(frozen=True)
+class Guaranteed:
+    """Stop when the data alone, without a model, certify every selected alternative (`Study.guarantee`).
+
+    Each is within δ of the best of its context, or better than all others if δ is 0. With confidence
+    1 − alpha that holds in "all" ``contexts`` at once, or in "each" by itself. A run with this rule asks it
+    after every result, and once the initial design is in it simulates what the guarantee still needs.
+    """
+
+    alpha: float = guarantee.ALPHA
+    delta: float = 0.0
+    contexts: str = "all"
+
+    def __post_init__(self) -> None:
+        finite("alpha", self.alpha, above=0, below=1)
+        indifference_zone(self.delta)
+        one_of("contexts", self.contexts, ("all", "each"))
+
+    def __call__(self, study: "Study") -> bool:
+        """Return whether every context is certified."""
+        return not self.missing(study).any()
+
+    def missing(self, study: "Study") -> BoolArray:
+        """Return the pairs that still need replications, [alternative, context]."""
+        share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
+        return guarantee.missing(study, share, self.delta)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import defaults, registry, streams
-from argbest.checks import flag, indifference_zone, not_negative, path_of, whole
+from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
 from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, BoolArray
@@ -30,6 +30,7 @@ from argbest.storage.opening import opened
 from argbest.study import (
     definition,
     frames,
+    guarantee,
     history,
     model_check,
     model_summary,
@@ -37,6 +38,7 @@ from argbest.study import (
     predicting,
     runner,
 )
+from argbest.study.guarantee import Guarantee
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
@@ -360,6 +362,18 @@ class Study:
         zone, out = indifference_zone(delta), self._ruled_out
         answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
         return Certificate(self._belief(), self.problem.weights, self._normals, zone, answered)
+
+    def guarantee(self, alpha: float = guarantee.ALPHA, delta: float = 0.0) -> Guarantee:
+        """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
+
+        That every selected alternative is within ``delta`` of the best of its context; 0: that it is the
+        best. It may be asked at any time and under any policy: the bounds hold at every sample size at once.
+        They rest on normal rewards, or on `Problem(reward_range=...)` alone where one is given.
+        Replications count in the order of their numbers. Summaries have no order and are not counted. If
+        whether a replication fails depends on its reward, the guarantee is about those that do not fail.
+        """
+        error = finite("alpha", alpha, above=0, below=1)
+        return guarantee.of_study(self, error, indifference_zone(delta))
 
     def predict(self, contexts: object) -> pd.DataFrame:
         """Return the rows of `selection` for any contexts, simulated or not.

@@ -91,6 +91,16 @@ def summary(trial: Trial, *, mean: object, variance: object, n: object) -> Recor
     return Record(trial, int(number), centre, spread * (number - 1), None)
 
 
+def outside(limits: tuple[float, float] | None, *values: float) -> str:
+    """Return what is wrong with the first reward that is not in its range, "" if all are."""
+    if limits is None:
+        return ""
+    low, high = limits
+    return next(
+        (f"{x:g} is outside the reward_range {low:g} to {high:g}" for x in values if not low <= x <= high), ""
+    )
+
+
 def _replications(trial: Trial, value: object) -> Array:
     """Return replications as floats; nothing that merely looks like a number is taken for one."""
     try:

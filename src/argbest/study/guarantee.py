@@ -1,0 +1,139 @@
+"""What the data alone guarantee of a study's selections, whatever the model believes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import best
+from argbest.study.replications import Replications
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+ALPHA = 0.05  # the usual probability of error
+
+
+@dataclass(frozen=True, eq=False)
+class Guarantee:
+    """What holds with confidence 1 − alpha without any model.
+
+    ``delta`` is how far from the best a selection may be. ``frame`` has one row per context. ``lower`` is a
+    lower bound of the mean reward of the selected alternative minus that of the best other one (the other way
+    round if smaller is better), and ``rival`` the one that keeps it down. ``smallest_delta`` is how far the
+    selected one is from the best at most; 0: it is the best. ``certified`` says whether that meets the wish,
+    where a ``delta`` of 0 asks for a lead above 0. These hold in each context by itself; columns that end
+    with ``_all`` hold in all contexts at once. ``replications`` were counted. How far ``lower`` is above 0 is
+    a reserve: that the lead is so large has confidence 1 − 2 alpha.
+    """
+
+    alpha: float
+    delta: float
+    frame: pd.DataFrame
+    notes: tuple[str, ...]  # what was not counted, and what the numbers rest on
+
+    @property
+    def certified(self) -> bool:
+        """Whether the wish is certified in all contexts at once, of those that have an answer."""
+        answered = self.frame["selected"].notna()
+        return bool(answered.any() and self.frame["certified_all"][answered].all())
+
+    @property
+    def n_certified(self) -> int:
+        """The number of contexts in which the wish is certified, each by itself."""
+        return int(self.frame["certified"].sum())
+
+    @property
+    def smallest_delta(self) -> float:
+        """Every selected alternative is within this of the best of its context, all at once."""
+        return float(self.frame["smallest_delta_all"].max())
+
+    @property
+    def replications(self) -> int:
+        """The number of replications counted."""
+        return int(self.frame["replications"].sum())
+
+    def __str__(self) -> str:
+        wish = f"within {self.delta:g} of the best" if self.delta else "best"
+        n, sure = len(self.frame), f"{1 - self.alpha:g}"
+        if n == 1:
+            yet = "" if self.certified else "not yet "
+            return f"the selection is {yet}certified {wish}, confidence {sure}"
+        at_once = "all of them at once" if self.certified else "not yet all at once"
+        return f"{self.n_certified} of {n} contexts certified {wish}, confidence {sure} in each; {at_once}"
+
+
+def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
+    """Return what is guaranteed of a study's selections."""
+    problem, answered, selected = study.problem, _answered(study), best(study._belief())
+    each, together = leads(study, alpha), leads(study, alpha / problem.n_contexts)
+    counted = study._journal.ledger.in_order
+    frame = problem.contexts.frame()
+    frame["selected"] = _labels(study, selected, answered)
+    frame["rival"] = _labels(study, np.argmin(each, axis=0), answered & np.isfinite(each.min(axis=0)))
+    for end, bounds in (("", each), ("_all", together)):
+        lower = np.where(answered, bounds.min(axis=0), np.nan)
+        frame[f"lower{end}"] = lower
+        frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
+        frame[f"certified{end}"] = reached(lower, delta)
+    frame["replications"] = counted.counts().sum(axis=0)
+    return Guarantee(alpha, delta, frame, tuple(_notes(study, counted)))
+
+
+def leads(study: "Study", alpha: float) -> Array:
+    """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
+
+    inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
+    """
+    lower = study._journal.ledger.separations.lower(best(study._belief()), alpha)
+    out = study._ruled_out
+    return lower if out is None else np.where(out, np.inf, lower)
+
+
+def missing(study: "Study", alpha: float, delta: float) -> BoolArray:
+    """Return the pairs of which a guarantee needs more replications, [alternative, context].
+
+    In every context that is not certified: the selected alternative and the rivals not yet separated.
+    """
+    near = ~reached(leads(study, alpha), delta)
+    near[best(study._belief()), np.arange(study.problem.n_contexts)] = near.any(axis=0)
+    return np.asarray(near & _answered(study))
+
+
+def reached(lower: Array, delta: float) -> BoolArray:
+    """Return whether the bounds certify the wish: a lag of at most delta or, if that is 0, a lead."""
+    return np.asarray(lower >= -delta if delta > 0 else lower > 0)
+
+
+def _answered(study: "Study") -> BoolArray:
+    """Return in which contexts some alternative can be selected."""
+    out = study._ruled_out
+    return np.ones(study.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
+
+
+def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":
+    """Return labels of alternatives, None where it is not known."""
+    labels = study.problem.alternatives.labels
+    found = [labels[k] if there else None for k, there in zip(positions.tolist(), known, strict=True)]
+    return pd.Series(found, dtype=None if known.all() else object)
+
+
+def _notes(study: "Study", counted: Replications) -> list[str]:
+    """Return sentences on what was not counted, and on what should be known."""
+    notes, told = [], study.n_observations
+    summarised = int(counted.summarised.sum())
+    if summarised:
+        notes.append(f"{summarised} replications told as summaries have no order and are not counted.")
+    waiting = told - summarised - int(counted.counts().sum())
+    if waiting:
+        notes.append(f"{waiting} replications wait for earlier ones of their pairs and are not counted yet.")
+    if study._journal.ledger.reasons:
+        notes.append(
+            "Some replications failed. If failing depends on the reward, this is about the rewards of those "
+            "that do not fail."
+        )
+    if study._ruled_out is not None:
+        notes.append("Alternatives that failed without a single value are not among the rivals.")
+    return notes

@@ -1,0 +1,49 @@
+"""How far the selected alternatives are ahead of others, by the values alone."""
+
+import numpy as np
+
+from argbest.core import sequences
+from argbest.core.arrays import Array, IntArray
+from argbest.problems.base import Problem
+from argbest.study.replications import Replications
+
+
+class Separations:
+    """Lower bounds of leads, worked out again only where values came or the selected one changed."""
+
+    def __init__(self, problem: Problem, replications: Replications) -> None:
+        self._problem, self._replications = problem, replications
+        self._known: dict[tuple[int, int, float], tuple[int, Array]] = {}
+
+    def lower(self, selected: IntArray, alpha: float) -> Array:
+        """Return bounds of selected minus each alternative, [alternative, context]; alpha is of one context.
+
+        An error needs a failing bound between the selected and the truly best one, so alpha / (K − 1) per
+        alternative is enough. Compared are equally numbered replications: they share what random numbers they
+        have in common, and which ones are compared depends on no value. The selected one itself has inf.
+        """
+        share = alpha / (self._problem.n_alternatives - 1)
+        columns = [self._of_context(c, k, share) for c, k in enumerate(selected.tolist())]
+        return np.stack(columns, axis=-1)
+
+    def _of_context(self, context: int, chosen: int, alpha: float) -> Array:
+        version = int(self._replications.version[context])
+        known, found = self._known.get((context, chosen, alpha), (-1, np.empty(0)))
+        if known != version:
+            values = self._problem.sign * self._replications.of_context(context)
+            found = self._bounds(_packed(values[chosen] - values), alpha)
+            found[chosen] = np.inf
+            self._known[context, chosen, alpha] = version, found
+        return found
+
+    def _bounds(self, differences: Array, alpha: float) -> Array:
+        if self._problem.reward_range is None:
+            return sequences.normal_lower(differences, alpha)
+        low, high = self._problem.reward_range
+        return sequences.bounded_lower(differences, alpha, low - high, high - low)
+
+
+def _packed(rows: Array) -> Array:
+    """Return the rows with what is missing moved to their ends, the rest in order."""
+    last = np.argsort(np.isnan(rows), axis=-1, kind="stable")
+    return np.take_along_axis(rows, last, axis=-1)

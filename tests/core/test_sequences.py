@@ -1,0 +1,146 @@
+"""Bounds that hold at every sample size at once: their algebra, and their false alarms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+from argbest.core import sequences
+from argbest.core.arrays import Array
+
+ALPHA = 0.05
+
+
+def mixture(x: Array, prior: float) -> float:
+    """The average likelihood ratio of x, by quadrature: θ = mean/σ half-normal, u = 1/σ flat in log u."""
+    n, total, squares = len(x), float(x.sum()), float((x**2).sum())
+
+    def joint(u: float, theta: float) -> float:
+        weight = 2.0 * stats.norm.pdf(theta, scale=prior**-0.5)
+        return float(
+            weight * u ** (n - 1) * math.exp(-0.5 * (u * u * squares - 2 * u * theta * total + n * theta**2))
+        )
+
+    most = 12.0 / math.sqrt(squares / n)
+    above, _ = integrate.dblquad(joint, 0, 12.0, 0, most, epsabs=1e-12, epsrel=1e-9)
+    below, _ = integrate.quad(lambda u: u ** (n - 1) * math.exp(-0.5 * u * u * squares), 0, most)
+    return above / below
+
+
+def evidence(x: Array, m: float, prior: float) -> float:
+    """G of the values against the mean m, from their sum and sum of squares."""
+    n, s, v = len(x), float((x - m).sum()), float(((x - m) ** 2).sum())
+    both = math.sqrt(prior / (n + prior)) * ((n + prior) * v / ((n + prior) * v - s * s)) ** (n / 2)
+    return float(2.0 * stats.t.cdf(s * math.sqrt(n / ((n + prior) * v - s * s)), n) * both)
+
+
+@pytest.mark.parametrize(("n", "prior"), [(2, 1.0), (4, 0.5), (5, 3.0)])
+def test_the_evidence_is_the_mixture_of_likelihood_ratios(n: int, prior: float) -> None:
+    x = np.random.default_rng(n).normal(0.7, 1.0, n)
+    assert evidence(x, 0.0, prior) == pytest.approx(mixture(x, prior), rel=1e-6)
+    q = x.mean() ** 2 / x.var()
+    found = sequences.log_evidence(np.array([n]), np.array([q / (1 + q)]), prior)[0]
+    assert math.exp(found) == pytest.approx(evidence(x, 0.0, prior), rel=1e-10)
+
+
+@pytest.mark.parametrize("n", [7, 20, 300])
+def test_the_bound_is_where_the_evidence_reaches_its_limit(n: int) -> None:
+    x = np.random.default_rng(n).normal(3.0, 2.0, n)
+    after = [evidence(x[:i], m, sequences.PRIOR) for i in range(2, n + 1) for m in [_bound(x)]]
+    assert max(after) == pytest.approx(1 / ALPHA, rel=1e-6)
+    assert _bound(x) < x.mean()
+
+
+def _bound(x: Array, alpha: float = ALPHA) -> float:
+    return float(sequences.normal_lower(x[None], alpha)[0])
+
+
+def test_bounds_move_with_the_values_and_with_their_unit() -> None:
+    x = np.random.default_rng(1).normal(0.4, 1.0, 60)
+    assert _bound(5.0 * x + 7.0) == pytest.approx(5.0 * _bound(x) + 7.0, rel=1e-9)
+    assert _bound(x + 1e7) - 1e7 == pytest.approx(_bound(x), abs=1e-6)
+
+
+def test_rows_of_different_length_are_bounded_as_each_by_itself() -> None:
+    x = np.random.default_rng(2).normal(0.0, 1.0, (3, 40))
+    x[1, 25:], x[2, 1:] = np.nan, np.nan
+    found = sequences.normal_lower(x, ALPHA)
+    assert found[:2] == pytest.approx([_bound(x[0]), _bound(x[1, :25])])
+    assert found[2] == -np.inf
+    scaled = sequences.bounded_lower(x, ALPHA, -9.0, 9.0)
+    assert scaled[1] == pytest.approx(sequences.bounded_lower(x[1:2, :25], ALPHA, -9.0, 9.0)[0])
+
+
+def test_equal_values_bound_nothing_unless_their_range_is_known() -> None:
+    same = np.full((1, 50), 0.3)
+    assert sequences.normal_lower(same, ALPHA)[0] == -np.inf
+    assert 0.15 < sequences.bounded_lower(same, ALPHA, 0.0, 1.0)[0] < 0.3
+
+
+def test_no_values_bound_nothing() -> None:
+    assert sequences.normal_lower(np.empty((2, 0)), ALPHA).tolist() == [-np.inf, -np.inf]
+    assert sequences.bounded_lower(np.empty((2, 0)), ALPHA, -1.0, 1.0).tolist() == [-1.0, -1.0]
+
+
+def wealth(x: Array, m: float) -> float:
+    """The most a gambler ever had, bet by bet."""
+    capital = most = 1.0
+    total, squares = 0.5, 0.25
+    for t, value in enumerate(x.tolist(), start=1):
+        var = squares / t
+        stake = min(math.sqrt(2 * math.log(1 / ALPHA) / (var * t * math.log(1 + t))), 0.75 / m)
+        capital *= 1 + stake * (value - m)
+        most = max(most, capital)
+        total += value
+        squares += (value - total / (t + 1)) ** 2
+    return most
+
+
+def test_the_bound_of_a_range_is_where_the_gambler_has_won_enough() -> None:
+    x = np.random.default_rng(3).beta(4.0, 2.0, 80)
+    root = optimize.brentq(lambda m: math.log(wealth(x, m)) - math.log(1 / ALPHA), 0.05, 0.99)
+    assert sequences.bounded_lower(x[None], ALPHA, 0.0, 1.0)[0] == pytest.approx(root, abs=1e-9)
+    assert sequences.bounded_lower(6 * x[None] - 2, ALPHA, -2.0, 4.0)[0] == pytest.approx(
+        6 * root - 2, abs=1e-8
+    )
+
+
+LAWS = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "coin": lambda rng, shape: rng.integers(0, 2, shape) - 0.5,
+    "rare": lambda rng, shape: (rng.random(shape) < 0.02) - 0.02,
+    "uniform": lambda rng, shape: rng.random(shape) - 0.5,
+}
+
+
+def false_alarms(law: str, rows: int, steps: int, seed: int) -> float:
+    """The share of rows of mean 0 whose bound ever exceeds it."""
+    x = LAWS[law](np.random.default_rng(seed), (rows, steps)).astype(float)
+    if law == "normal":
+        return float(np.mean(sequences.normal_lower(x, ALPHA) > 0))
+    return float(np.mean(sequences.bounded_lower(x, ALPHA, -1.0, 1.0) > 0))
+
+
+@pytest.mark.parametrize("law", list(LAWS))
+def test_false_alarms_keep_their_level_at_every_step(law: str) -> None:
+    """Fails by chance with probability below 1e-3: 0.05 and three standard errors of 1,000 rows."""
+    found = false_alarms(law, 1000, 400, seed=5)
+    assert found <= ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 1000)
+    if law == "normal":
+        assert found > 0.01  # and they are no idle caution
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", list(LAWS))
+def test_false_alarms_keep_their_level_over_ten_thousand_steps(law: str) -> None:
+    """Fails by chance with probability below 1e-3."""
+    found = np.mean([false_alarms(law, 250, 10_000, seed) for seed in range(6)])
+    assert found <= ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 1500)
+
+
+def test_bounds_close_in_on_the_mean() -> None:
+    x = np.random.default_rng(8).random((20, 4000))
+    for found in (sequences.normal_lower(x, ALPHA), sequences.bounded_lower(x, ALPHA, 0.0, 1.0)):
+        assert np.all(found > 0.46)
+        assert np.mean(found <= 0.5) > 0.8

@@ -1,0 +1,255 @@
+"""A guarantee from the data alone: what it counts, what it says, and runs that end with it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from study.conftest import SHAPE, TRUTH, answer, problem
+
+from argbest import Guaranteed, InputError, Problem, SimulationError, Study
+from argbest.core.sequences import bounded_lower, normal_lower
+from argbest.errors import DataNotice
+
+FLAT: dict[str, Any] = {"policy": "equal", "model": "independent"}
+
+
+def gaussian(alternative: str, context: int, seed: int) -> float:
+    """The truth of the small problem and normal noise of the seed."""
+    return float(TRUTH["abc".index(alternative), context]) + float(np.random.default_rng(seed).normal())
+
+
+def told(counts: int = 12, **options: Any) -> Study:
+    """A study with so many replications of every pair."""
+    made = Study(problem(gaussian), initial=counts, **(FLAT | options))
+    answer(made, made.ask(counts * 12))
+    return made
+
+
+def bounds(study: Study, alpha: float, sign: float = 1.0) -> list[float]:
+    """The lower bound of each context, pair by pair from the frame of observations."""
+    frame, found = study.observations().sort_values(["trial"]), []
+    for context, chosen in enumerate(study.selection()["selected"]):
+        here = frame[frame["context"] == context]
+        series = {k: part.set_index("replication")["value"] for k, part in here.groupby("alternative")}
+        rivals = [sign * (series[chosen] - series[k]).dropna() for k in series if k != chosen]
+        found.append(min(float(normal_lower(d.to_numpy()[None], alpha / 2)[0]) for d in rivals))
+    return found
+
+
+@pytest.mark.parametrize("common", [False, True])
+def test_bounds_are_of_differences_of_equally_numbered_replications(common: bool) -> None:
+    study = told(common_random_numbers=common)
+    found = study.guarantee(alpha=0.1, delta=0.7)
+    assert found.frame["lower"].tolist() == pytest.approx(bounds(study, 0.1))
+    assert found.frame["lower_all"].tolist() == pytest.approx(bounds(study, 0.1 / 4))
+    assert found.frame["smallest_delta"].tolist() == pytest.approx(np.maximum(-found.frame["lower"], 0))
+    assert found.frame["certified"].tolist() == (found.frame["lower"] >= -0.7).tolist()
+    assert found.frame["selected"].tolist() == study.selection()["selected"].tolist()
+    assert found.frame["replications"].tolist() == [36] * 4
+    assert found.replications == 144
+    assert found.smallest_delta == found.frame["smallest_delta_all"].max()
+    assert found.notes == ()
+
+
+def test_a_goal_of_least_mirrors_the_bounds() -> None:
+    least = Study(problem(lambda k, c, s: -gaussian(k, c, s), goal="min"), initial=9, **FLAT)
+    answer(least, least.ask(108))
+    pd.testing.assert_frame_equal(least.guarantee().frame, told(9).guarantee().frame)
+
+
+def test_common_random_numbers_certify_sooner() -> None:
+    common, apart = told(8, common_random_numbers=True), told(8)
+    nudged = problem(
+        lambda k, c, s: gaussian(k, c, s) + 0.01 * float(np.random.default_rng([ord(k), s]).normal())
+    )
+    study = Study(nudged, initial=8, common_random_numbers=True, **FLAT)
+    answer(study, study.ask(96))
+    assert study.guarantee().certified
+    assert not apart.guarantee().certified
+    assert not common.guarantee().certified  # not a single difference varies, which normal noise never does
+
+
+def test_a_delta_of_zero_asks_for_a_lead() -> None:
+    found = told(40).guarantee(delta=0)
+    assert found.frame["certified"].tolist() == (found.frame["lower"] > 0).tolist()
+    assert 0 < found.n_certified <= 4
+    assert not found.certified or found.smallest_delta == 0
+
+
+def test_only_what_follows_without_a_gap_counts_in_whatever_order_it_arrives() -> None:
+    study = Study(problem(gaussian), initial=10, **FLAT)
+    trials = study.ask(120)
+    first = next(t for t in trials if t.pair == (0, 2) and t.replication == 0)
+    answer(study, [t for t in reversed(trials) if t is not first])
+    held = study.guarantee()
+    assert held.frame["replications"].tolist() == [30, 30, 20, 30]
+    assert held.notes == ("9 replications wait for earlier ones of their pairs and are not counted yet.",)
+    assert held.frame["lower"][2] == -np.inf
+    answer(study, [first])
+    pd.testing.assert_frame_equal(study.guarantee().frame, told(10).guarantee().frame)
+
+
+def test_failures_are_left_out_with_what_they_would_be_compared_with() -> None:
+    study = Study(problem(gaussian), initial=10, **FLAT)
+    for trial in study.ask(120):
+        if trial.pair == (1, 0) and trial.replication == 3:
+            study.fail(trial, "no licence")
+        else:
+            answer(study, [trial])
+    found = study.guarantee()
+    assert found.frame["lower"].tolist() == pytest.approx(bounds(study, 0.05))
+    assert found.frame["replications"].tolist() == [29, 30, 30, 30]
+    assert "failing depends on the reward" in found.notes[0]
+
+
+def test_summaries_are_not_counted_and_lists_are() -> None:
+    study = Study(problem(), initial=1, **FLAT)
+    values = np.random.default_rng(0).normal(0, 1, (*SHAPE, 12)) + TRUTH[..., None]
+    for trial in study.ask(12):
+        study.tell(trial, values[trial.pair].tolist())
+    for trial in study.ask(2):
+        study.tell(trial, mean=2.0, variance=1.0, n=50)
+    found = study.guarantee()
+    assert found.replications == 144
+    assert found.notes == ("100 replications told as summaries have no order and are not counted.",)
+    best = int(study.tally.mean[:, 3].argmax())
+    rivals = np.delete(values[best, 3] - values[:, 3], best, axis=0)
+    assert found.frame["lower"][3] == pytest.approx(normal_lower(rivals, 0.05 / 2).min())
+
+
+def test_a_stored_study_guarantees_the_same(tmp_path: Path) -> None:
+    study = told(8, storage=tmp_path / "study.db")
+    loaded = Study.load(tmp_path / "study.db", simulate=gaussian)
+    pd.testing.assert_frame_equal(loaded.guarantee().frame, study.guarantee().frame)
+
+
+@pytest.mark.parametrize("contexts", ["all", "each"])
+def test_a_run_ends_as_soon_as_every_context_is_certified(contexts: str) -> None:
+    rule = Guaranteed(alpha=0.1, delta=0.8, contexts=contexts)
+    study = Study(problem(gaussian), seed=2, policy="ocba").run(2000, stop=rule)
+    assert study.n_observations < 1500
+    column = {"all": "certified_all", "each": "certified"}[contexts]
+    assert study.guarantee(0.1, 0.8).frame[column].all()
+    chosen = ["abc".index(label) for label in study.selection()["selected"]]
+    assert np.all(TRUTH.max(axis=0) - TRUTH[chosen, range(4)] <= 0.8)
+
+
+def test_every_context_by_itself_takes_fewer_replications_than_all_at_once() -> None:
+    spent = [
+        Study(problem(gaussian), seed=2, policy="ocba")
+        .run(2000, stop=Guaranteed(contexts=each))
+        .n_observations
+        for each in ("each", "all")
+    ]
+    assert spent[0] < spent[1]
+
+
+def test_a_run_simulates_what_the_guarantee_lacks() -> None:
+    """Every decision is one of the least simulated pairs that are still open, to the end."""
+    rule = Guaranteed(alpha=0.1, delta=0.5)
+    study = Study(problem(gaussian), seed=3, policy="ocba", initial=3)
+    answer(study, study.ask(36))
+    for budget in range(37, 100):
+        missing, before = rule.missing(study), study.tally.count
+        if not missing.any():
+            break
+        study.run(budget, stop=rule)
+        (cell,) = np.argwhere(study.tally.count - before)
+        assert missing[tuple(cell)]
+        assert before[tuple(cell)] == before[missing].min()
+    closed = ~rule.missing(study) & (study.tally.count < study.tally.count.max())
+    assert closed.any()  # some rivals have left before others
+
+
+def test_batches_end_with_the_guarantee_too() -> None:
+    study = Study(problem(gaussian), seed=2, policy="ocba").run(2000, stop=Guaranteed(0.1, 0.8), batch=4)
+    assert study.guarantee(0.1, 0.8).certified
+
+
+def test_a_pair_that_always_fails_is_no_rival() -> None:
+    def broken(alternative: str, context: int, seed: int) -> float:
+        if alternative == "c" and context == 3:
+            raise SimulationError("no such plan")
+        return gaussian(alternative, context, seed)
+
+    study = Study(problem(broken), policy="equal", model="independent", initial=12)
+    study.run(150, on_failure="record")
+    found = study.guarantee(delta=2.0)
+    assert "failed without a single value" in found.notes[-1]
+    assert found.frame["rival"][3] != "c"
+    assert np.isfinite(found.frame["lower"][3])
+
+
+def coin(alternative: str, context: int, seed: int) -> float:
+    return float(np.random.default_rng(seed).random() < {"a": 0.2, "b": 0.5, "c": 0.9}[alternative])
+
+
+def test_rewards_of_a_known_range_need_no_normal_law() -> None:
+    rates = Problem(["a", "b", "c"], [0, 1], coin, reward_range=(0, 1))
+    study = Study(rates, policy="equal", model="independent")
+    with pytest.warns(DataNotice, match="look far from normal"):
+        study.run(1000, stop=Guaranteed())
+    found = study.guarantee()
+    assert found.certified
+    assert found.frame["selected"].tolist() == ["c", "c"]
+    frame = study.observations()
+    series = [frame[(frame["alternative"] == k) & (frame["context"] == 0)]["value"].to_numpy() for k in "cba"]
+    n = min(len(series[0]), len(series[1]))
+    expected = bounded_lower((series[0][:n] - series[1][:n])[None], 0.05 / 2, -1, 1)[0]
+    assert found.frame["lower"][0] == pytest.approx(expected)
+
+
+def test_a_reward_out_of_its_range_is_refused(tmp_path: Path) -> None:
+    rates = Problem(["a", "b"], [0], lambda k, c, s: 1.5, reward_range=(0, 1))
+    study = Study(rates, initial=2, **FLAT, storage=tmp_path / "study.db")
+    trial, *_ = study.ask(2)
+    with pytest.raises(InputError, match="1.5 is outside the reward_range 0 to 1. Correct"):
+        study.tell(trial, [0.5, 1.5])
+    with pytest.raises(InputError, match="-1 is outside the reward_range"):
+        study.tell(trial, mean=-1.0, variance=1.0, n=3)
+    assert study.n_observations == 0
+    study.tell(trial, 1.0)
+    again = Study.load(tmp_path / "study.db", simulate=lambda k, c, s: 1.5)
+    assert again.problem.reward_range == (0.0, 1.0)
+    with pytest.raises(SimulationError, match="a reward that cannot be: 1.5 is outside"):
+        again.run(20)
+
+
+@pytest.mark.parametrize("given", [(0, 0), (1, 0), 3, (0, 1, 2), "01", (0, float("inf")), (None, 1)])
+def test_a_range_is_two_numbers(given: Any) -> None:
+    with pytest.raises(InputError, match="reward_range must be two finite numbers, the smaller first"):
+        Problem(["a", "b"], [0], reward_range=given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0}, "alpha must be a number between 0 and 1"),
+        ({"alpha": 1.0}, "alpha must be a number between 0 and 1"),
+        ({"delta": -1}, "the indifference zone delta must be"),
+        ({"contexts": "some"}, "contexts"),
+    ],
+)
+def test_wishes_that_mean_nothing_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Guaranteed(**options)
+    if "contexts" not in options:
+        with pytest.raises(InputError, match=message):
+            told(2).guarantee(**options)
+
+
+def test_nothing_is_guaranteed_before_the_first_value() -> None:
+    with pytest.raises(InputError, match="nothing is known yet"):
+        Study(problem()).guarantee()
+
+
+def test_it_reads_as_a_sentence() -> None:
+    study = told(40)
+    assert str(study.guarantee(delta=5)) == (
+        "4 of 4 contexts certified within 5 of the best, confidence 0.95 in each; all of them at once"
+    )
+    one = Study(Problem(["a", "c"], [0], gaussian), initial=2, **FLAT)
+    answer(one, one.ask(4))
+    assert str(one.guarantee()) == "the selection is not yet certified best, confidence 0.95"
