@@ -1,5 +1,7 @@
 """The model check against removal, against dense linear algebra, and on data that the model made."""
 
+from typing import Any
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -11,7 +13,7 @@ from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
 from argbest.core.arrays import Array
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
-from argbest.study import model_check
+from argbest.study import left_out, model_check, regions
 from argbest.study.model_check import ModelCheck
 
 X = np.array([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
@@ -58,7 +60,8 @@ def without(tally: Tally, k: int, c: int) -> Tally:
 def assert_same_as_removal(study: Study, tolerance: float) -> None:
     params, setting = study._learned().params, study.problem.setting
     belief = study.model.posterior(study._tally, setting, params)
-    mean, var, _ = model_check.left_out(study.model, setting, study._tally, params, belief)
+    everywhere = np.ones(study.problem.shape, bool)
+    mean, var, _ = left_out.left_out(study.model, setting, study._tally, params, belief, everywhere)
     for k, c in np.ndindex(study.problem.shape):
         removed = study.model.posterior(without(study._tally, k, c), setting, params)
         unit = float(np.sqrt(removed.var[k, c]) + np.ptp(study._tally.mean))
@@ -78,7 +81,9 @@ def test_pairs_without_noise_are_taken_out_one_by_one() -> None:
     exact = Problem([1, 2, 3], X.tolist(), lambda a, x, _seed: float(np.sin(3 * a * x)))
     study = Study(exact, model=GP(noise_sd=1e-7), initial=1).run(18)
     known = study._learned()
-    *_, closed = model_check.left_out(study.model, exact.setting, study._tally, known.params, known.belief)
+    *_, closed = left_out.left_out(
+        study.model, exact.setting, study._tally, known.params, known.belief, np.ones(exact.shape, bool)
+    )
     assert not closed.any()
     assert_same_as_removal(study, 1e-12)
     check = model_check.of_study(study)
@@ -106,15 +111,15 @@ def test_z_scores_and_p_value_are_those_of_the_dense_inverse() -> None:
     n, variance = len(z), 2 * np.sum(blocks)
     expected = stats.chi2.sf(np.sum(np.square(z)) / (variance / (2 * n)), 2 * n**2 / variance)
     assert check.p_value == pytest.approx(expected, rel=1e-9)
-    assert check.limit == pytest.approx(stats.norm.isf(0.0125 / n))
+    assert check.limit == pytest.approx(stats.norm.isf(0.005 / n))
 
 
 def test_a_model_that_holds_is_doubted_in_one_study_of_twenty_at_most() -> None:
-    """200 studies; at the promised 5 % more than 27 doubts have a probability below 1e-6."""
+    """100 studies; at the promised 5 % more than 17 doubts have a probability below 1e-6."""
     rng = np.random.default_rng(2)
-    checks = [checked(made_by_the_model(rng)) for _ in range(200)]
+    checks = [checked(made_by_the_model(rng)) for _ in range(100)]
     doubts = sum(not check.fits for check in checks)
-    assert doubts <= stats.binom.isf(1e-6, 200, 0.05)
+    assert doubts <= stats.binom.isf(1e-6, 100, 0.05)
     assert doubts > 0  # the check can fail at all
     scores = np.concatenate([check.pairs["z"] for check in checks])
     assert np.std(scores) == pytest.approx(1.0, abs=0.07)
@@ -130,7 +135,8 @@ def test_a_pair_that_does_not_belong_is_flagged_by_name() -> None:
     worst = check.pairs.iloc[int(check.pairs["z"].abs().argmax())]
     assert (worst["alternative"], worst["context"], worst["flagged"]) == ("B", X[2], True)
     assert str(check).startswith("the model does not fit: z-scores have a root mean square of ")
-    assert f"{check.n_flagged} of 18 pairs beyond ±3.2" in str(check)
+    assert f"{check.n_flagged} of 18 pairs beyond ±3.5." in str(check)
+    assert f"Alternative 'B' in context {X[2]}: z = {worst['z']:+.1f}" in str(check)
 
 
 def test_many_small_misfits_are_noticed_together() -> None:
@@ -138,7 +144,7 @@ def test_many_small_misfits_are_noticed_together() -> None:
     mean = CONSTANTS[:, None] + 2.0 * (tally.mean - CONSTANTS[:, None])
     check = checked(Tally(tally.count, mean, tally.m2))
     assert check.n_flagged == 0
-    assert check.p_value < 0.025
+    assert check.p_value < 0.01
     assert not check.fits
 
 
@@ -179,7 +185,136 @@ def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:
 
 
 def test_small_z_scores_are_no_proof_that_the_model_fits() -> None:
-    pairs = pd.DataFrame({"flagged": [False, False]})
-    assert ModelCheck(pairs, 0.1, 0.99, 2.5).verdict == "nothing speaks against the model"
-    assert ModelCheck(pairs, 0.9, 0.6, 2.5).verdict == "the model fits"
-    assert ModelCheck(pairs, 1.9, 0.001, 2.5).verdict == "the model does not fit"
+    pairs, none = pd.DataFrame({"flagged": [False, False]}), pd.DataFrame({"off": [False]})
+
+    def verdict(rms: float, p_value: float, alike: float = np.nan, noise: float = np.nan) -> str:
+        return ModelCheck(pairs, rms, p_value, 2.5, none, none, alike, noise).verdict
+
+    assert verdict(0.1, 0.99) == "nothing speaks against the model"
+    assert verdict(0.9, 0.6, 0.3, 0.4) == "the model fits"
+    assert verdict(1.9, 0.001) == verdict(0.9, 0.6, 0.001) == verdict(0.9, 0.6, 0.3, 0.001)
+    assert verdict(1.9, 0.001) == "the model does not fit"
+
+
+def test_regions_are_judged_by_the_correlations_of_their_own_z_scores() -> None:
+    """Against the dense inverse of each alternative's covariance; contexts join independent alternatives."""
+    tally = made_by_the_model(np.random.default_rng(5))
+    check = checked(tally)
+    for k in range(K):
+        inverse = np.linalg.inv(prior(k) + np.diag(NOISE[k] / tally.count[k]))
+        root = np.sqrt(np.diag(inverse))
+        z, related = inverse @ (tally.mean[k] - CONSTANTS[k]) / root, inverse / np.outer(root, root)
+        row = check.alternatives.iloc[k]
+        assert (row["n"], row["rms"]) == (C, pytest.approx(np.sqrt(np.mean(z**2))))
+        assert row["shift"] == pytest.approx(np.mean(z))
+        scale = np.sum(related**2) / C
+        large = stats.chi2.sf(np.sum(z**2) / scale, C / scale)
+        aside = 2 * stats.norm.sf(abs(np.sum(z)) / np.sqrt(related.sum()))
+        assert row["p_value"] == pytest.approx(min(1.0, 2 * min(large, aside)), rel=1e-8)
+    z = check.pairs["z"].to_numpy().reshape(K, C)
+    for c in range(C):
+        large = stats.chi2.sf(np.sum(z[:, c] ** 2), K)
+        aside = 2 * stats.norm.sf(abs(z[:, c].sum()) / np.sqrt(K))
+        assert check.contexts["p_value"][c] == pytest.approx(min(1.0, 2 * min(large, aside)), rel=1e-8)
+
+
+def test_a_context_where_all_alternatives_are_off_is_named() -> None:
+    tally = made_by_the_model(np.random.default_rng(3))
+    mean = tally.mean.copy()
+    mean[:, 3] += 2.2
+    check = checked(Tally(tally.count, mean, tally.m2))
+    assert check.contexts["off"].tolist() == [False, False, False, True, False, False]
+    assert not check.fits
+    assert f"Off as a whole: context {X[3]} (the first has z-scores" in str(check)
+
+
+def test_influence_is_what_removal_changes() -> None:
+    study = Study(small_problems.numbered(), policy="gp-c-ocba", initial=3, seed=1).run(70)
+    params, setting, tally = study._learned().params, study.problem.setting, study._tally
+    belief = study.model.posterior(tally, setting, params)
+    check = study.model_check()
+    shape = study.problem.shape
+    for i, (k, c) in enumerate(np.ndindex(shape)):
+        removed = study.model.posterior(without(tally, k, c), setting, params)
+        change = np.abs(removed.mean - belief.mean) / np.sqrt(belief.var)
+        change[k, c] = 0.0
+        turned = np.argmax(removed.mean, axis=0) != np.argmax(belief.mean, axis=0)
+        turned[c] = False
+        assert check.pairs["influence"][i] == pytest.approx(change.max(), abs=1e-7)
+        assert check.pairs["turned"][i] == turned.sum()
+
+
+def test_alternatives_that_share_a_trend_are_noticed_where_the_model_has_none() -> None:
+    trend = np.sin(4 * X)
+    rng = np.random.default_rng(6)
+    count = np.full((8, C), 3)
+    problem = Problem(list("ABCDEFGH"), X.tolist())
+    each = np.zeros(8, np.int64)
+    params = GPParams(
+        np.full((8, 1), 0.4), np.ones(8), np.full((8, C), 0.3), np.zeros(8), np.zeros((8, 3)), np.zeros(8),
+        np.ones(8), each, each, each, np.ones(8, bool),
+    )  # fmt: skip
+
+    def p_value(common: Array) -> float:
+        draws = rng.multivariate_normal(np.zeros(C), prior(0), 8)
+        mean = common + 0.5 * draws + rng.normal(size=(8, C)) * np.sqrt(0.1)
+        tally = Tally(count, mean, np.full((8, C), 0.6))
+        return model_check.check(problem, GP(), problem.setting, tally, params).alike_p_value
+
+    assert np.max([p_value(trend) for _ in range(10)]) < 0.01
+    assert np.min([p_value(np.zeros(C)) for _ in range(10)]) > 0.01
+
+
+def test_the_likeness_of_alternatives_has_its_level_by_simulation() -> None:
+    """Z-scores of the model's own correlation: 2,000 draws put 5 % to within 1.6 % at three sigmas."""
+    tally = made_by_the_model(np.random.default_rng(7))
+    belief = GP().posterior(tally, PROBLEM.setting, PARAMS)
+    every = np.ones((K, C), bool)
+    related = left_out.relations(belief, tally, every, every)
+    root = np.linalg.cholesky(related.correlation + 1e-12 * np.eye(K * C))
+    draws = (root @ np.random.default_rng(8).standard_normal((K * C, 2000))).T
+    found = np.array([regions.alike(PROBLEM.setting, z, related) for z in draws])
+    assert np.mean(found < 0.05) == pytest.approx(0.05, abs=0.016)
+
+
+def test_of_very_many_pairs_some_spread_over_the_table_stand_for_all() -> None:
+    chosen = model_check._spread(np.ones((80, 50), bool))
+    assert 950 <= chosen.sum() <= model_check._MOST
+    assert chosen.any(axis=0).all()
+    assert chosen.any(axis=1).all()
+    few = np.ones((10, 10), bool)
+    assert model_check._spread(few) is few
+
+
+QUEUES = [("queue-staffing", 300, "one noise level"), ("newsvendor", 300, "something in common")]
+
+
+def rejected(name: str, budget: int, seed: int, said: str) -> bool:
+    problem = registry.problem_entry(name).make()
+    assert isinstance(problem, Problem)
+    check = Study(problem, policy="gp-c-ocba", model="gp", seed=seed).run(budget).model_check()
+    assert check.fits or said in str(check)
+    return not check.fits
+
+
+@pytest.mark.parametrize(("name", "budget", "said"), QUEUES)
+def test_noise_or_likeness_that_the_model_ignores_is_found(name: str, budget: int, said: str) -> None:
+    assert rejected(name, budget, 3, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "budget", "said"), [*QUEUES, ("newsvendor", 700, "something in common")])
+def test_the_model_of_the_paper_is_rejected_where_it_does_not_hold(name: str, budget: int, said: str) -> None:
+    assert sum(rejected(name, budget, seed, said) for seed in range(100, 130)) >= 27
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::argbest.errors.DataNotice")
+def test_fitted_models_that_hold_are_doubted_at_the_stated_level() -> None:
+    """200 studies with learned hyper-parameters and adaptive samples: more than 21 have probability 1e-3."""
+    family: Any = registry.problem_entry("gp-draws").make()
+    doubts = 0
+    for seed in range(200):
+        study = Study(family.draw(seed), policy="gp-c-ocba", model="gp", seed=seed).run(400)
+        doubts += not study.model_check().fits
+    assert doubts <= stats.binom.isf(1e-3, 200, 0.05)

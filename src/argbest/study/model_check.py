@@ -1,39 +1,49 @@
-"""Does the model fit? Every pair is predicted from all others and held against its own replications."""
+"""Does the model fit? Pairs are predicted from all others, alone and by region; noise levels are compared."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaincc, ndtri
+from scipy.special import ndtri
 
-from argbest.core.arrays import Array, BoolArray
-from argbest.core.belief import Belief
-from argbest.core.decision import Decision
+from argbest.core.arrays import BoolArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
+from argbest.study import misfit, noise_check, regions
+from argbest.study.left_out import left_out, relations
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
-_RELATED = 1e-10  # posterior correlations below are none
-FALSE_ALARM = 0.025  # of each of the two tests, if the model holds
-_CLOSED = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
-_SAME = 1e-5  # of a standard deviation: two ways to the same prediction agree so far
+FALSE_ALARM = 0.01  # of each of the five tests, if the model holds
+_MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
+_GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelCheck:
-    """How well pairs are predicted by the others; a model that fits has z-scores like standard normals."""
+    """How well pairs are predicted by the others, and whether noise levels are as the model takes them.
 
-    pairs: pd.DataFrame  # a row per pair observed: n, observed, predicted, sd, residual, z, flagged
+    A model that holds is doubted with probability 0.05 at most: 0.01 each for a pair beyond the limit, for
+    z-scores too large as a whole, for a region (an alternative or a context) that is off as a whole, for
+    alternatives that behave alike where the model has them unrelated, and for variances that differ where the
+    model has one. `str` says in words what is affected.
+    """
+
+    pairs: pd.DataFrame  # a row per pair: n, observed, predicted, sd, residual, z, influence, turned, flagged
     rms: float  # root mean square of the z-scores: 1 is expected
     p_value: float  # P(a larger one, if the model holds); NaN if it cannot be told
     limit: float  # pairs whose z-score is beyond it are flagged
+    alternatives: pd.DataFrame  # a row each: n, rms, shift, p_value, noise, noise_p_value, off, unequal
+    contexts: pd.DataFrame  # likewise
+    alike_p_value: float  # P(alternatives are off as much alike); NaN where the model relates them itself
+    noise_p_value: float  # P(variances as unequal, where the model has one); NaN where it has none in common
+    sentences: tuple[str, ...] = ()  # what is affected
 
     @property
     def n_flagged(self) -> int:
@@ -42,19 +52,22 @@ class ModelCheck:
 
     @property
     def fits(self) -> bool:
-        """Whether no pair is flagged and the z-scores are not too large as a whole."""
-        return not self.n_flagged and not self.p_value < FALSE_ALARM
+        """Whether nothing is flagged, and nothing too unlikely as a whole."""
+        flagged = self.n_flagged or self.alternatives["off"].any() or self.contexts["off"].any()
+        tests = self.p_value, self.alike_p_value, self.noise_p_value
+        return not flagged and not any(p < FALSE_ALARM for p in tests)
 
     @property
     def verdict(self) -> str:
-        """What the z-scores say, in a few words; where they are all small, little was put to the test."""
+        """What the tests say, in a few words; where z-scores are all small, little was put to the test."""
         if not self.fits:
             return "the model does not fit"
         return "the model fits" if self.rms >= _PUT_TO_THE_TEST else "nothing speaks against the model"
 
     def __str__(self) -> str:
         beyond = f"{self.n_flagged} of {len(self.pairs)} pairs beyond ±{self.limit:.1f}"
-        return f"{self.verdict}: z-scores have a root mean square of {self.rms:.2f} (1 expected), {beyond}"
+        head = f"{self.verdict}: z-scores have a root mean square of {self.rms:.2f} (1 expected), {beyond}."
+        return " ".join([head, *self.sentences])
 
 
 def of_study(study: "Study") -> ModelCheck:
@@ -66,19 +79,23 @@ def of_study(study: "Study") -> ModelCheck:
 def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, params: Any) -> ModelCheck:
     """Return the residual ȳ − μ₋ and z = (ȳ − μ₋)/√(V₋ + σ²/N) of every pair observed, in the user's sign.
 
-    A pair is flagged where |z| is beyond the 2.5 % limit for the largest of all of them (Bonferroni), so that
-    a model that holds has no flag with probability 0.975 or more. Σz² is compared with g χ²_h of the same
-    mean and variance, the latter from the correlations of the z-scores.
+    A pair is flagged where |z| is beyond the limit for the largest of all of them (Bonferroni). Σz² of all
+    and of every region is compared with g χ²_h of the same mean and variance, the latter from the
+    correlations of the z-scores; Σz of every region with its normal distribution, and z-scores of different
+    alternatives with each other (`argbest.study.regions`). Variances within pairs are compared by Bartlett's
+    test (`argbest.study.noise_check`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
     """
     belief = model.posterior(tally, setting, params)
-    mean, var, stable = left_out(model, setting, tally, params, belief)
-    k, c = np.nonzero(tally.count)
+    wanted = _spread(tally.count > 0)
+    mean, var, closed = left_out(model, setting, tally, params, belief, wanted)
+    related = relations(belief, tally, wanted, closed)
+    k, c = np.nonzero(wanted)
     n = tally.count[k, c]
     predicted, sd = mean[k, c], np.sqrt(var[k, c] + belief.noise[k, c] / n)
     residual = tally.mean[k, c] - predicted
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(residual == 0, 0.0, residual / sd)
-    told = np.isfinite(predicted) & np.isfinite(sd) & _informed(belief, tally)[k, c]
+    told = np.isfinite(predicted) & np.isfinite(sd) & related.informed[k, c]
     if not told.any():
         raise InputError(
             "this model predicts no pair from the others, so they cannot check it. Use a model that joins "
@@ -89,86 +106,29 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     frame["n"] = n
     frame["observed"], frame["predicted"] = problem.sign * tally.mean[k, c], problem.sign * predicted
     frame["sd"], frame["residual"], frame["z"] = sd, problem.sign * residual, problem.sign * z
+    frame["influence"], frame["turned"] = related.influence[k, c], related.turned[k, c]
     frame["flagged"] = np.abs(z) > limit
-    table = np.full(tally.shape, np.nan)
-    table[k, c] = z
-    rms = float(np.sqrt(np.mean(z[told] ** 2)))
-    return ModelCheck(frame[told].reset_index(drop=True), rms, _p_value(belief, tally, table, stable), limit)
+    table = np.zeros(tally.shape)
+    table[k, c] = problem.sign * z
+    scores = table[related.alternative, related.context]
+    noise = noise_check.compared(belief.noise, tally, together=getattr(model, "noise_sd", None) is not None)
+    found = ModelCheck(
+        frame[told].reset_index(drop=True),
+        float(np.sqrt(np.mean(z[told] ** 2))),
+        regions.whole(scores, related),
+        limit,
+        *regions.of_axes(problem, scores, related, noise, FALSE_ALARM),
+        np.nan if belief.own_cov is None else regions.alike(setting, scores, related),
+        noise.p_value,
+    )
+    return replace(found, sentences=tuple(misfit.sentences(found, problem, tally.count, FALSE_ALARM)))
 
 
-def _informed(belief: Belief, tally: Tally) -> BoolArray:
-    """Return [alternative, context] which pairs covary with another that was observed."""
-    observed, scale = tally.count > 0, np.sqrt(belief.var)
-    found = np.zeros(tally.shape, bool)
-    for k, c in np.argwhere(observed).tolist():
-        related = np.abs(belief.cov_with(Decision(np.array(k), np.array(c)))) > _RELATED * scale * scale[k, c]
-        related[k, c] = False
-        found[k, c] = bool(np.any(related & observed))
-    return found
-
-
-def left_out(
-    model: Model[Any], setting: Setting, tally: Tally, params: Any, belief: Belief
-) -> tuple[Array, Array, BoolArray]:
-    """Return mean and variance of every pair's reward given all data but its own, and where in closed form.
-
-    With s = σ²/N the pair's own data have precision 1/s: V₋ = V s/(s − V), μ₋ = (s μ − V ȳ)/(s − V), exact
-    for any belief by Bayes' rule. Where s − V is all but nothing, the pair's data are taken out and the rest
-    is conditioned anew; so are all pairs where the formula fails for one, or where the model says that it
-    does not weigh pairs by their replications. NaN where the others say nothing. All are [alternative,
-    context].
-    """
-    observed = tally.count > 0
-    spread = np.where(observed, belief.noise / np.maximum(tally.count, 1), np.inf)
-    rest = spread - belief.var
-    exact = getattr(model, "weighs_replications", True)
-    closed = np.asarray(observed & (rest > _CLOSED * spread) & exact)
-    share = np.divide(belief.var, rest, out=np.zeros_like(rest), where=closed)
-    mean = belief.mean + share * (belief.mean - np.where(observed, tally.mean, 0.0))
-    var = belief.var * (1.0 + share)
-    if closed.any():
-        # Where a pair stands out among those of its alternative, weights by replications matter most.
-        usual = tally.count.sum(axis=-1, keepdims=True) / np.maximum(observed.sum(axis=-1, keepdims=True), 1)
-        unlike = np.where(closed, tally.count / np.maximum(usual, 1), -1.0)
-        k, c = (int(i) for i in np.unravel_index(np.argmax(unlike), unlike.shape))
-        other, other_var = _without(model, setting, tally, params, k, c)
-        unit = np.sqrt(var[k, c] + spread[k, c])
-        if not (abs(other - mean[k, c]) <= _SAME * unit and abs(other_var - var[k, c]) <= _SAME * unit**2):
-            closed = np.zeros_like(closed)
-    for k, c in np.argwhere(observed & ~closed).tolist():
-        mean[k, c], var[k, c] = _without(model, setting, tally, params, k, c)
-    return mean, var, closed
-
-
-def _without(
-    model: Model[Any], setting: Setting, tally: Tally, params: Any, k: int, c: int
-) -> tuple[float, float]:
-    """Return mean and variance of one pair given the data of all others."""
-    count, mean, m2 = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
-    count[k, c], mean[k, c], m2[k, c] = 0, 0.0, 0.0
-    try:
-        with np.errstate(all="ignore"):
-            belief = model.posterior(Tally(count, mean, m2), setting, params)
-            found = float(belief.mean[k, c]), float(belief.var[k, c])
-    except (InputError, np.linalg.LinAlgError):
-        return np.nan, np.nan
-    return found if np.isfinite(found).all() else (np.nan, np.nan)
-
-
-def _p_value(belief: Belief, tally: Tally, z: Array, stable: BoolArray) -> float:
-    """Return P(Σz² larger than it is), over the pairs whose correlations have a closed form.
-
-    Corr(z_i, z_j) = −S_ij/√((s_i − V_i)(s_j − V_j)), where S is the posterior covariance.
-    """
-    if not stable.any():
-        return np.nan
-    rest = np.where(stable, belief.noise / np.maximum(tally.count, 1) - belief.var, np.inf)
-    n, squares = int(stable.sum()), 0.0
-    for k, c in np.argwhere(stable).tolist():
-        shared = belief.cov_with(Decision(np.array(k), np.array(c)))
-        related = shared / rest * shared  # in this order nothing overflows
-        related[k, c] = rest[k, c]  # each with itself: correlation 1
-        squares += float(related.sum()) / float(rest[k, c])
-    freedom = n**2 / squares
-    total = float(np.sum(z[stable] ** 2))
-    return float(gammaincc(freedom / 2, total * freedom / n / 2))
+def _spread(observed: BoolArray) -> BoolArray:
+    """Return which pairs are predicted: steps of the golden section do not keep time with the columns."""
+    cells = np.flatnonzero(observed)
+    if len(cells) <= _MOST:
+        return observed
+    wanted = np.zeros(observed.size, bool)
+    wanted[cells[(np.arange(1, _MOST + 1) * _GOLDEN % 1.0 * len(cells)).astype(np.int64)]] = True
+    return wanted.reshape(observed.shape)

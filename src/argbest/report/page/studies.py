@@ -107,7 +107,7 @@ def _check(study: Study) -> Plain:
         return {"verdict": f"Not checked: {reason}"}
     words, (pairs, shown) = str(found), _some(found.pairs)
     return {
-        "verdict": f"{words[0].upper()}{words[1:]}.",
+        "verdict": f"{words[0].upper()}{words[1:]}",
         "fits": bool(found.fits),
         "rms": value(found.rms),
         "p_value": value(found.p_value),

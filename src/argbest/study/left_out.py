@@ -1,0 +1,120 @@
+"""Every pair as all others predict it, and how such predictions hang together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, best
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.models.base import Model
+
+_RELATED = 1e-10  # posterior correlations below are none
+_CLOSED = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
+_SAME = 1e-5  # of a standard deviation: two ways to the same prediction agree so far
+_ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+
+
+@dataclass(frozen=True)
+class Relations:
+    """How the predictions of pairs from all others hang together."""
+
+    informed: BoolArray  # [alternative, context]: pairs that covary with another one that was observed
+    alternative: IntArray  # [i]: of the pairs with a closed form
+    context: IntArray  # [i]
+    correlation: Array  # [i, i]: of their z-scores
+    influence: Array  # [alternative, context]: see `relations`
+    turned: Array  # [alternative, context]
+
+
+def left_out(
+    model: Model[Any], setting: Setting, tally: Tally, params: Any, belief: Belief, wanted: BoolArray
+) -> tuple[Array, Array, BoolArray]:
+    """Return mean and variance of every pair's reward given all data but its own, and where in closed form.
+
+    With s = σ²/N the pair's own data have precision 1/s: V₋ = V s/(s − V), μ₋ = (s μ − V ȳ)/(s − V), exact
+    for any belief by Bayes' rule. Where s − V is all but nothing, the pair's data are taken out and the rest
+    is conditioned anew; so are all pairs where the formula fails for one, or where the model says that it
+    does not weigh pairs by their replications. NaN where the others say nothing. All are [alternative,
+    context]; only observed pairs that are ``wanted`` are looked at.
+    """
+    observed = wanted & (tally.count > 0)
+    spread = np.where(observed, belief.noise / np.maximum(tally.count, 1), np.inf)
+    rest = spread - belief.var
+    exact = getattr(model, "weighs_replications", True)
+    closed = np.asarray(observed & (rest > _CLOSED * spread) & exact)
+    share = np.divide(belief.var, rest, out=np.zeros_like(rest), where=closed)
+    mean = belief.mean + share * (belief.mean - np.where(observed, tally.mean, 0.0))
+    var = belief.var * (1.0 + share)
+    if closed.any():
+        # Where a pair stands out among those of its alternative, weights by replications matter most.
+        usual = tally.count.sum(axis=-1, keepdims=True) / np.maximum(observed.sum(axis=-1, keepdims=True), 1)
+        unlike = np.where(closed, tally.count / np.maximum(usual, 1), -1.0)
+        k, c = (int(i) for i in np.unravel_index(np.argmax(unlike), unlike.shape))
+        other, other_var = _without(model, setting, tally, params, k, c)
+        unit = np.sqrt(var[k, c] + spread[k, c])
+        if not (abs(other - mean[k, c]) <= _SAME * unit and abs(other_var - var[k, c]) <= _SAME * unit**2):
+            closed = np.zeros_like(closed)
+    for k, c in np.argwhere(observed & ~closed).tolist():
+        mean[k, c], var[k, c] = _without(model, setting, tally, params, k, c)
+    return mean, var, closed
+
+
+def _without(
+    model: Model[Any], setting: Setting, tally: Tally, params: Any, k: int, c: int
+) -> tuple[float, float]:
+    """Return mean and variance of one pair given the data of all others."""
+    count, mean, m2 = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
+    count[k, c], mean[k, c], m2[k, c] = 0, 0.0, 0.0
+    try:
+        with np.errstate(all="ignore"):
+            belief = model.posterior(Tally(count, mean, m2), setting, params)
+            found = float(belief.mean[k, c]), float(belief.var[k, c])
+    except (InputError, np.linalg.LinAlgError):
+        return np.nan, np.nan
+    return found if np.isfinite(found).all() else (np.nan, np.nan)
+
+
+def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray) -> Relations:
+    """Return Corr(z_i, z_j) = −S_ij/√((s_i − V_i)(s_j − V_j)) of the pairs with a ``closed`` form.
+
+    S is the posterior covariance. Without the data of pair i the means of all pairs j are
+    μ_j − S_ij (ȳ_i − μ_i)/(s_i − V_i): ``influence`` is the largest such change of another pair's mean, in
+    its posterior standard deviations, and ``turned`` the number of other contexts where another alternative
+    would be selected. Both are NaN without a closed form.
+    """
+    scale, chosen, observed = np.sqrt(belief.var), best(belief), tally.count > 0
+    rest = np.where(closed, belief.noise / np.maximum(tally.count, 1) - belief.var, np.inf)
+    root, surprise = np.sqrt(rest), np.where(closed, tally.mean - belief.mean, 0.0) / rest
+    informed, (rows_of, columns_of) = np.zeros(tally.shape, bool), np.nonzero(closed)
+    influence, turned = np.full((2, *tally.shape), np.nan)
+    parts = [np.empty((0, len(rows_of)))]
+    for k, c, rows in _covariances(belief, wanted):
+        each = np.arange(len(k))
+        related = np.abs(rows) > _RELATED * scale * scale[k, c, None, None]
+        related[each, k, c] = False
+        informed[k, c] = np.any(related & observed, axis=(-2, -1))
+        moved = rows * surprise[k, c, None, None]
+        other = np.argmax(belief.mean - moved, axis=-2) != chosen
+        other[each, c] = False
+        shift = np.divide(np.abs(moved), scale, out=np.zeros_like(moved), where=scale > 0)
+        shift[each, k, c] = 0.0
+        turned[k, c] = np.where(closed[k, c], other.sum(axis=-1), np.nan)
+        influence[k, c] = np.where(closed[k, c], shift.max(axis=(-2, -1)), np.nan)
+        parts.append((-(rows / root[k, c, None, None]) / root)[closed[k, c]][:, rows_of, columns_of])
+    correlation = np.concatenate(parts)
+    np.fill_diagonal(correlation, 1.0)
+    return Relations(informed, rows_of, columns_of, correlation, influence, turned)
+
+
+def _covariances(belief: Belief, wanted: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
+    """Yield some of the pairs and their posterior covariances with all, [pair, alternative, context]."""
+    k, c = np.nonzero(wanted)
+    step = max(1, _ELEMENTS // wanted.size)
+    for start in range(0, len(k), step):
+        some = slice(start, start + step)
+        yield k[some], c[some], belief.cov_rows(k[some], c[some])

@@ -1,0 +1,101 @@
+"""Regions of a table, an alternative or a context each: whether predictions are off there as a whole."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import chdtr, chdtrc, gammainc, gammaincc, ndtr
+
+from argbest.core import kernels
+from argbest.core.arrays import Array, IntArray
+from argbest.core.setting import Setting
+from argbest.problems.axis import Axis
+from argbest.problems.base import Problem
+from argbest.study.left_out import Relations
+from argbest.study.noise_check import Comparison
+
+_FIRM = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
+_NEAR = 0.5  # of the range of contexts: so far z-scores of different alternatives are compared
+
+
+def of_axes(
+    problem: Problem, z: Array, related: Relations, noise: Comparison, level: float
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a frame of the alternatives and one of the contexts; ``z`` [i] are the scores of related pairs.
+
+    A row has the number of pairs ``n``, the root mean square ``rms`` and the mean ``shift`` of their z-scores
+    and the ``p_value`` of the less likely of both, doubled; ``noise``, the standard deviation within pairs
+    over that of the pairs they are pooled with. It is ``off`` where its z-scores, and ``unequal`` where its
+    noise, are less likely than the level divided by the number of regions; the latter only where the noise is
+    unequal as a whole.
+    """
+    sides = (problem.alternatives, related.alternative, 1), (problem.contexts, related.context, 0)
+    several = sum(int(np.sum(np.bincount(where) > 1)) for _, where, _ in sides)
+
+    def judged(axis: Axis, where: IntArray, along: int) -> pd.DataFrame:
+        frame = pd.concat([axis.frame(), _scores(z, related.correlation, where, len(axis))], axis=1)
+        frame = frame.assign(**_spreads(noise, along))
+        unequal = (frame["noise_p_value"] * several < level) & bool(noise.p_value < level)
+        return frame.assign(off=frame["p_value"] * several < level, unequal=unequal)
+
+    alternatives, contexts = (judged(*side) for side in sides)
+    return alternatives, contexts
+
+
+def _scores(z: Array, correlation: Array, where: IntArray, size: int) -> pd.DataFrame:
+    """Return how large z-scores are in each of the regions, and how far to one side."""
+    member = (where == np.arange(size)[:, None]).astype(float)
+    n, total, squares = member.sum(axis=1), member @ z, member @ z**2
+    spread = np.sum(member @ correlation * member, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        large = np.where(n > 1, _too_large(member, z, correlation), np.nan)
+        firm = (n > 1) & (spread > _FIRM * n)
+        aside = np.where(firm, 2 * ndtr(-np.abs(total) / np.sqrt(np.where(firm, spread, 1.0))), np.nan)
+        p_value = np.minimum(2 * np.fmin(large, aside), 1.0)
+        rms, shift = np.sqrt(squares / n), total / n
+    return pd.DataFrame({"n": n.astype(np.int64), "rms": rms, "shift": shift, "p_value": p_value})
+
+
+def _spreads(noise: Comparison, along: int) -> dict[str, Array]:
+    """Return how noisy each of the regions is beside the pairs that its own are pooled with."""
+    freedom, squares = noise.freedom.sum(axis=along), np.nansum(noise.ratio * noise.freedom, axis=along)
+    known = freedom > 0
+    safe = np.where(known, freedom, 1.0)
+    tail = np.minimum(chdtr(safe, squares), chdtrc(safe, squares))
+    return {
+        "noise": np.where(known, np.sqrt(squares / safe), np.nan),
+        "noise_p_value": np.where(known, np.minimum(2 * tail, 1.0), np.nan),
+    }
+
+
+def whole(z: Array, related: Relations) -> float:
+    """Return P(Σz² of all is larger); NaN where there are none."""
+    return float(_too_large(np.ones((1, len(z))), z, related.correlation)[0])
+
+
+def _too_large(member: Array, z: Array, correlation: Array) -> Array:
+    """Return P(Σz² of each set of ``member`` [set, i] is larger), by g χ²_h of mean n, variance 2 ΣΣ R²."""
+    n, spread = member.sum(axis=1), np.sum(member @ correlation**2 * member, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = n**2 / spread
+        return np.asarray(gammaincc(freedom / 2, member @ z**2 * freedom / n / 2))
+
+
+def alike(setting: Setting, z: Array, related: Relations) -> float:
+    """Return P(z-scores of different alternatives agree more in the same and in neighbouring contexts).
+
+    Q = Σ z_i z_j κ(c_i, c_j) over pairs i, j of different alternatives, κ a Matérn 5/2 correlation over half
+    the range: the score test for a trend that the model does not know of. With B for κ and R the correlation
+    of the z-scores, Q has the cumulants tr BR, 2 tr (BR)², 8 tr (BR)³; a gamma distribution has the same.
+    """
+    k, c = related.alternative, related.context
+    correlation, _ = kernels.KERNELS["matern52"]
+    near = correlation(setting.separation.sum(axis=0) / _NEAR**2)[np.ix_(c, c)] * (k[:, None] != k)
+    product = near @ related.correlation
+    square = product @ product
+    mean, var, third = np.trace(product), 2 * np.trace(square), 8 * np.sum(square * product.T)
+    if not var > 0:
+        return np.nan
+    shape = 4 * var**3 / max(third**2, 1e-12 * var**3)
+    away = np.sqrt(shape / var) * (float(z @ near @ z) - mean)
+    return float(
+        gammaincc(shape, max(shape + away, 0.0)) if third > 0 else gammainc(shape, max(shape - away, 0.0))
+    )
