@@ -16,7 +16,7 @@ from argbest.errors import FitError
 
 KEYS = [
     *("model", "n_initial", "samples_taken", "samples", "pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se"),
-    *("eoc", "certificate", "seconds"),
+    *("eoc", "certificate", "samples_to_pcs", "samples_to_loss", "seconds"),
 ]
 SMALL = ("--samples", "25", "--macroreps", "3", "--seed", "4")
 
@@ -30,7 +30,8 @@ def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
     assert len(result.stdout.splitlines()) == 1
-    assert list(shown) == ["problem", "macroreps", "seed", "policies"]
+    assert list(shown) == ["problem", "macroreps", "seed", "targets", "policies", "calibration"]
+    assert sum(row["looks"] for row in shown["calibration"]) == 2 * 3 * 4 * 10
     assert (shown["problem"], shown["macroreps"], shown["seed"]) == ("branin", 3, 4)
     assert list(shown["policies"]) == ["c-ocba", "equal:independent"]
     for own in shown["policies"].values():
@@ -38,7 +39,7 @@ def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
         assert own["model"] == "independent"
         assert own["n_initial"] == 200
         assert own["samples"] == own["samples_taken"] == [0, 10, 20, 25]
-        assert {len(own[name]) for name in KEYS[2:-1]} == {4}
+        assert {len(own[name]) for name in KEYS[2:-3]} == {4}
     assert "150/150" in result.stderr
 
 
@@ -52,6 +53,7 @@ def test_json_is_what_the_library_finds() -> None:
     expected, shown = experiment.run(asked).plain(), json.loads(result.stdout)
     for found in (expected, shown):
         del found["policies"]["equal"]["seconds"]
+    assert shown.pop("calibration")
     assert shown == expected
     assert shown["policies"]["equal"]["n_initial"] == 300
 
@@ -63,7 +65,9 @@ def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
     assert lines[0] == "branin: 3 macro-replications, scored after 25 samples"
     head = next(line.split() for line in lines if "PCS_E" in line)
     assert head == ["policy", "PCS_E", "PCS_M", "P_all", "EOC", "claim", "CPU", "s"]
-    rows = {line.split()[0]: line.split()[1:] for line in lines if line.split()[:1] in (["c-ocba"], ["ts"])}
+    rows = {
+        line.split()[0]: line.split()[1:] for line in lines[:8] if line.split()[:1] in (["c-ocba"], ["ts"])
+    }
     asked = experiment.Experiment("branin", ["c-ocba", "ts"], samples=25, macroreps=3, seed=4)
     last = experiment.run(asked).plain()["policies"]
     for name, row in rows.items():

@@ -28,7 +28,7 @@ def left_behind(selected: object, claim: float = 0.9) -> Trace:
     seconds = {part: np.arange(1.0, shape[0] + 1) for part in ("all", *PARTS)}
     nothing = np.zeros((0, shape[1]), np.int64)
     full = (shape[1], 3, 3)
-    return Trace(chosen, np.full(shape, claim), seconds, nothing, nothing, tallies.empty(full), 18)
+    return Trace(chosen, np.full(chosen.shape, claim), seconds, nothing, nothing, tallies.empty(full), 18)
 
 
 def frame(selected: object, delta: float = 0.0, problem: Problem = TIED) -> pd.DataFrame:
@@ -49,6 +49,8 @@ def test_runs_are_scored_as_by_hand() -> None:
     np.testing.assert_allclose(runs["share_good"], [1.0, 0.3, 0.8, 0.2])
     np.testing.assert_allclose(runs["cost"], [0.0, 0.5 + 0.2 * 1.1, 0.2 * 0.1, 0.5 * 2 + 0.3], atol=1e-15)
     assert (runs["n_initial"] == 18).all()
+    np.testing.assert_allclose(runs["claim"], 0.9)
+    assert (runs["claims"] == "900090009000").all()
     # Two runs shared the processor time of each part, one second up to the first checkpoint.
     np.testing.assert_allclose(runs["refit_seconds"], [0.5, 1.0, 0.5, 1.0])
 
@@ -142,3 +144,29 @@ def test_the_interval_is_wilsons(n: int, data: st.DataObject) -> None:
 def test_the_interval_is_never_empty(hits: int, n: int) -> None:
     low, high = measures.wilson(np.array(hits), n)
     assert high - low > 0.2
+
+
+def curves(**columns: list[float]) -> pd.DataFrame:
+    """The summary of one contender with checkpoints every 10 samples."""
+    n = len(next(iter(columns.values())))
+    return pd.DataFrame({"contender": "one", "samples": 10 * np.arange(n), **columns})
+
+
+def test_samples_to_a_goal_are_where_the_curve_last_gets_there() -> None:
+    found = measures.reached(curves(pcs_e=[0.5, 0.95, 0.8, 1.0], eoc=[4.0, 2.0, 1.0, 0.0]), pcs=0.9, loss=1.5)
+    assert found["samples_to_pcs"].tolist() == pytest.approx([25.0])
+    assert found["samples_to_loss"].tolist() == pytest.approx([15.0])
+
+
+def test_a_goal_never_reached_or_not_kept_has_no_number_and_one_met_at_once_is_zero() -> None:
+    found = measures.reached(curves(pcs_e=[0.95, 0.95, 0.85], eoc=[0.1, 0.1, 0.1]), pcs=0.9, loss=0.1)
+    assert math.isnan(found["samples_to_pcs"][0])
+    assert found["samples_to_loss"].tolist() == [0.0]
+
+
+def test_the_usual_loss_is_a_tenth_of_the_largest_at_the_beginning() -> None:
+    one, other = (curves(pcs_e=[0.5, 1.0], eoc=[first, 0.0]) for first in (2.0, 3.0))
+    both = pd.concat([one, other.assign(contender="other")])
+    assert measures.usual_loss(both) == pytest.approx(0.3)
+    found = measures.reached(both)
+    assert found["samples_to_loss"].tolist() == pytest.approx([10 * (2 - 0.3) / 2, 10 * (3 - 0.3) / 3])

@@ -1,6 +1,7 @@
 """A folder gives back what was put in, and refuses what it cannot vouch for."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,10 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "a number that is none": (lambda text: text.replace("40", "4o", 1), "invalid literal"),
     "an empty number": (lambda text: text.rsplit(",", 1)[0] + ",\n", "the column simulate_seconds has"),
     "no flags": (lambda text: text.replace(",1,", ",x,").replace("0,", "x,"), "invalid literal"),
+    "claims of half a context": (
+        lambda text: re.sub(r"(,[01]{5},\d{18})\d{2},", r"\1,", text),
+        "the column claims has an entry that cannot be",
+    ),
     "half a line": (lambda text: text + "3,0\n", ""),
 }
 
@@ -60,6 +65,19 @@ def test_a_damaged_part_is_refused_by_name_and_simulated_again_once_deleted(
     path.unlink()
     again = run(asked(), out=tmp_path)
     pd.testing.assert_series_equal(again.runs["share_correct"], whole.runs["share_correct"])
+
+
+def test_runs_of_a_version_that_kept_no_claims_of_contexts_are_read(tmp_path: Path) -> None:
+    whole = run(asked(), out=tmp_path).runs
+    [path] = (tmp_path / "runs").glob("*.csv")
+    place = path.read_text().splitlines()[0].split(",").index("claims")
+    lines = [line.split(",") for line in path.read_text().splitlines()]
+    path.write_text("\n".join(",".join(line[:place] + line[place + 1 :]) for line in lines) + "\n")
+    again = Results.load(tmp_path).runs
+    assert (again["claims"] == "").all()
+    pd.testing.assert_frame_equal(again.drop(columns="claims"), whole.drop(columns="claims"))
+    more = run(asked(macroreps=5), out=tmp_path).runs
+    assert more["claims"].str.len().unique().tolist() == [0, 20]
 
 
 def test_runs_without_a_header_are_not_taken_over(tmp_path: Path) -> None:

@@ -66,6 +66,19 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     show_default=True,
     help="Selections this near to the best are good.",
 )
+@click.option(
+    "--pcs",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    default=0.9,
+    show_default=True,
+    help="Count the samples until PCS_E reaches this.",
+)
+@click.option(
+    "--loss",
+    type=click.FloatRange(0.0),
+    help="Count the samples until the expected opportunity cost falls to this.  [default: a tenth of the "
+    "largest after the initial design]",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the curves as one JSON object instead of the table."
@@ -82,6 +95,8 @@ def compare(
     refit_every: int | None,
     initial: int | str | None,
     delta: float,
+    pcs: float,
+    loss: float | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -108,15 +123,23 @@ def compare(
     results = run(experiment, jobs=jobs, out=out, progress=True, apart=True)
     summary = results.summary()
     if as_json:
-        show_json(results.plain())
+        show_json({**results.plain(pcs=pcs, loss=loss), "calibration": _claims(results).to_dict("records")})
     else:
-        _show(results, summary, samples=samples, delta=delta)
+        _show(results, summary, samples=samples, delta=delta, pcs=pcs, loss=loss)
     if out is not None:
-        _write(results, summary, out, how=_how(experiment, results), quiet=as_json)
+        _write(results, summary, out, how=_how(experiment, results), quiet=as_json, pcs=pcs, loss=loss)
 
 
-def _show(results: "Results", summary: "pd.DataFrame", *, samples: int, delta: float) -> None:
-    """Print a row per policy: its measures after the last sample."""
+def _show(
+    results: "Results",
+    summary: "pd.DataFrame",
+    *,
+    samples: int,
+    delta: float,
+    pcs: float,
+    loss: float | None,
+) -> None:
+    """Print a row per policy: its measures after the last sample, and how soon it was good."""
     last = summary.groupby("contender", sort=False).tail(1)
     columns = {
         "policy": last["contender"].tolist(),
@@ -133,6 +156,53 @@ def _show(results: "Results", summary: "pd.DataFrame", *, samples: int, delta: f
     say(f"{results.problem}: {results.macroreps} macro-replications, scored after {samples} samples")
     table(columns, zip(*columns.values(), strict=True), justify="right")
     say("± one standard error over macro-replications; claim: the certificate's mean PCS_E.")
+    _show_reached(summary, samples=samples, pcs=pcs, loss=loss)
+    _show_claims(results)
+
+
+def _show_reached(summary: "pd.DataFrame", *, samples: int, pcs: float, loss: float | None) -> None:
+    """Print a row per policy: how many samples it took to be good, and to stay so."""
+    from argbest.experiment import measures
+
+    target = measures.usual_loss(summary) if loss is None else loss
+    fast = measures.reached(summary, pcs=pcs, loss=target)
+    columns = {
+        "policy": fast["contender"].tolist(),
+        f"to PCS_E {pcs:g}": _counts(fast["samples_to_pcs"], samples),
+        f"to EOC {target:.2g}": _counts(fast["samples_to_loss"], samples),
+    }
+    say("samples until the mean gets there and stays:")
+    table(columns, zip(*columns.values(), strict=True), justify="right")
+
+
+def _counts(values: "pd.Series[float]", most: int) -> list[str]:
+    return [f"> {most}" if math.isnan(value) else f"{value:.0f}" for value in values]
+
+
+def _claims(results: "Results") -> "pd.DataFrame":
+    """Return how often claims came true, unknown errors as None."""
+    from argbest.report.calibration import calibration
+
+    found = calibration(results)
+    return found.astype({"se": object}).where(found.notna(), None)
+
+
+def _show_claims(results: "Results") -> None:
+    """Print a row per policy and bin of claims: how often they came true."""
+    found = _claims(results)
+    rows = [
+        (
+            row["contender"],
+            f"{row['claimed']:.3f}",
+            f"{row['achieved']:.3f}",
+            f"{row['low']:.3f} to {row['high']:.3f}",
+            str(row["looks"]),
+        )
+        for row in found.to_dict("records")
+    ]
+    if rows:
+        say("P(right) claimed for single contexts, at all checkpoints, and how often it came true:")
+        table(("policy", "claimed", "came true", "95 % interval", "looks"), rows, justify="right")
 
 
 def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
@@ -171,17 +241,28 @@ def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
 
 
 def _write(
-    results: "Results", summary: "pd.DataFrame", out: Path, *, how: dict[str, object], quiet: bool
+    results: "Results",
+    summary: "pd.DataFrame",
+    out: Path,
+    *,
+    how: dict[str, object],
+    quiet: bool,
+    pcs: float,
+    loss: float | None,
 ) -> None:
-    """Write the summary, a page and, where matplotlib is there, the curves; say where they are."""
+    """Write the tables, a page and, where matplotlib is there, the pictures; say where they are."""
     from argbest.csv_files import write_csv
-    from argbest.report import comparison, picture_files
+    from argbest.report import comparison, picture_files, plot_calibration
     from argbest.report.page import write_comparison
 
-    written = [write_csv(out / "summary.csv", summary)]
-    written.append(write_comparison(summary, out / "index.html", title=results.problem, how=how))
+    written = [write_csv(out / "summary.csv", summary), write_csv(out / "calibration.csv", _claims(results))]
+    goals = {"pcs": pcs, "loss": loss}
+    written.append(write_comparison(summary, out / "index.html", title=results.problem, how=how, goals=goals))
     figure = drawn(lambda: comparison.plot(summary, title=results.problem))
     if figure is not None:
         written.append(picture_files.save(figure, out / "curves.png"))
+    picture = drawn(lambda: plot_calibration(results).figure)
+    if picture is not None:
+        written.append(picture_files.save(picture, out / "calibration.png"))
     if not quiet:
         list_written(written)

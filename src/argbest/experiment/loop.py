@@ -32,7 +32,7 @@ class Trace:
     """What R macro-replications of one contender leave behind."""
 
     selected: IntArray  # [checkpoint, run, context]
-    claim: Array  # [checkpoint, run]: the certificate's PCS_E
+    claim: Array  # [checkpoint, run, context]: P(the selection is right), as certified
     seconds: dict[str, Array]  # [checkpoint]: processor time of all runs so far: "all" of it, and its PARTS
     alternative: IntArray  # [sample, run]: what was decided
     context: IntArray  # [sample, run]
@@ -104,7 +104,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
         if i == checkpoints[len(times)]:
             with clock.part("certify"):
                 selected.append(best(belief))
-                claims.append(belief.good_probability(selected[-1]) @ setting.weights)
+                claims.append(belief.good_probability(selected[-1]))
             times.append(clock.read())
         if i == experiment.samples:
             break

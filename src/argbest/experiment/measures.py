@@ -6,15 +6,27 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import Array, IntArray
+from argbest.experiment.claims import packed
 from argbest.experiment.loop import PARTS, Trace
 from argbest.problems.base import Problem
 
+PCS = 0.9  # to be reached, where none is given
 _NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal
 # What is averaged over macro-replications: its name in the summary, its column in the frame of runs.
 _AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
 COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
 TIMES = ("seconds", *(f"{part}_seconds" for part in PARTS))
-COLUMNS = (*COUNTS[:-1], "share_correct", "all_correct", "share_good", "cost", "claim", "correct", *TIMES)
+COLUMNS = (
+    *COUNTS[:-1],
+    "share_correct",
+    "all_correct",
+    "share_good",
+    "cost",
+    "claim",
+    "correct",
+    "claims",
+    *TIMES,
+)
 
 
 def scored(
@@ -22,9 +34,10 @@ def scored(
 ) -> pd.DataFrame:
     """Return one row per macro-replication and checkpoint: how right the selections are, and what they took.
 
-    ``correct`` holds a 1 or a 0 per context, as text. ``share_correct`` and ``share_good`` are Σ_c w_c over
-    the contexts selected right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim``
-    the certificate's PCS_E. Seconds are processor time since the start, a macro-replication's share.
+    ``correct`` holds a 1 or a 0 per context, as text, ``claims`` what the certificate says of each
+    (`argbest.experiment.claims`). ``share_correct`` and ``share_good`` are Σ_c w_c over the contexts selected
+    right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim`` the certificate's
+    PCS_E. Seconds are processor time since the start, a macro-replication's share.
     """
     n_checkpoints, n_runs, _ = trace.selected.shape
     correct, good, cost = (
@@ -37,7 +50,7 @@ def scored(
             strict=True,
         )
     )  # [run, checkpoint, context]
-    weights = problems[0].weights
+    weights, claims = problems[0].weights, np.moveaxis(trace.claim, 1, 0)
     times = {"seconds": trace.seconds["all"], **{f"{part}_seconds": trace.seconds[part] for part in PARTS}}
     return pd.DataFrame(
         {
@@ -49,10 +62,11 @@ def scored(
             "all_correct": correct.all(axis=-1).ravel().astype(np.int64),
             "share_good": (good @ weights).ravel(),
             "cost": (cost @ weights).ravel(),
-            "claim": trace.claim.T.ravel(),
+            "claim": (claims @ weights).ravel(),
             "correct": [
                 "".join("01"[flag] for flag in row) for row in correct.reshape(-1, len(weights)).astype(int)
             ],
+            "claims": packed(claims.reshape(-1, len(weights))),
             **{name: np.tile(values / n_runs, n_runs) for name, values in times.items()},
         }
     )
@@ -87,6 +101,42 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).astype({"samples": np.int64})
 
 
+def reached(summary: pd.DataFrame, *, pcs: float = PCS, loss: float | None = None) -> pd.DataFrame:
+    """Return one row per contender: the samples from which PCS_E stays at ``pcs`` or above, and so on.
+
+    ``samples_to_pcs`` is where the mean curve last rises to it, between checkpoints by a straight line; NaN
+    where it never does or does not stay. ``samples_to_loss`` is the same for an expected opportunity cost of
+    ``loss`` or below; `usual_loss` stands for None.
+    """
+    target = usual_loss(summary) if loss is None else loss
+    rows = [
+        (
+            label,
+            _settled(own["samples"].to_numpy(float), own["pcs_e"].to_numpy(float) - pcs),
+            _settled(own["samples"].to_numpy(float), target - own["eoc"].to_numpy(float)),
+        )
+        for label, own in summary.groupby("contender", sort=False)
+    ]
+    return pd.DataFrame(rows, columns=["contender", "samples_to_pcs", "samples_to_loss"])
+
+
+def usual_loss(summary: pd.DataFrame) -> float:
+    """Return a tenth of the largest mean loss that a contender has after the initial design alone."""
+    return float(0.1 * summary.loc[summary["samples"] == summary["samples"].min(), "eoc"].max())
+
+
+def _settled(samples: Array, surplus: Array) -> float:
+    """Return from where on a curve is not negative, NaN where it ends below 0."""
+    short = np.flatnonzero(surplus < 0)
+    if not len(short):
+        return float(samples[0])
+    i = short[-1]
+    if i + 1 == len(samples):
+        return float("nan")
+    share = surplus[i] / (surplus[i] - surplus[i + 1])
+    return float(samples[i] + share * (samples[i + 1] - samples[i]))
+
+
 def mean_and_error(values: Array) -> tuple[Array, Array]:
     """Return the means over the last axis and their standard errors, which one value alone does not have."""
     n = values.shape[-1]
@@ -95,7 +145,7 @@ def mean_and_error(values: Array) -> tuple[Array, Array]:
     return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(n)
 
 
-def wilson(hits: Array, n: int) -> tuple[Array, Array]:
+def wilson(hits: Array, n: Array | int) -> tuple[Array, Array]:
     """Return the ends of the 95 % interval of a probability, given hits among n (Wilson 1927).
 
     (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n): never empty, also when all or none are hits.

@@ -67,12 +67,22 @@ class Results:
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
-    def plain(self) -> dict[str, Any]:
-        """Return the curves as JSON-ready values; a standard error that is not known is None.
+    def reached(self, *, pcs: float = measures.PCS, loss: float | None = None) -> pd.DataFrame:
+        """Return one row per contender: how many samples it takes to a PCS_E and to a loss, and to stay.
 
-        ``seconds`` is the processor time of all macro-replications of the contender.
+        The loss is by default a tenth of the largest that a contender has after the initial design alone.
+        """
+        return measures.reached(self.summary(), pcs=pcs, loss=loss)
+
+    def plain(self, *, pcs: float = measures.PCS, loss: float | None = None) -> dict[str, Any]:
+        """Return the curves as JSON-ready values; what is not known is None.
+
+        ``seconds`` is the processor time of all macro-replications of the contender. ``samples_to_pcs`` and
+        ``samples_to_loss`` are those of `reached`, for the ``targets`` named beside.
         """
         table, policies = self.summary(), {}
+        target = measures.usual_loss(table) if loss is None else loss
+        fast = measures.reached(table, pcs=pcs, loss=target).set_index("contender")
         for label, model in self.models.items():
             own = table[table["contender"] == label]
             runs = self.runs[self.runs["contender"] == label]
@@ -82,9 +92,16 @@ class Results:
                 "samples_taken": [_short(value) for value in own["samples_taken"]],
                 "samples": own["samples"].tolist(),
                 **{name: [_known(value) for value in own[name]] for name in _LISTED},
+                **{name: _known(fast[name][label]) for name in ("samples_to_pcs", "samples_to_loss")},
                 "seconds": float(own["seconds"].iloc[-1] * self.macroreps),
             }
-        return {"problem": self.problem, "macroreps": self.macroreps, "seed": self.seed, "policies": policies}
+        return {
+            "problem": self.problem,
+            "macroreps": self.macroreps,
+            "seed": self.seed,
+            "targets": {"pcs": pcs, "loss": target},
+            "policies": policies,
+        }
 
 
 def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd.DataFrame:

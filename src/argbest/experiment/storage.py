@@ -20,13 +20,14 @@ from argbest import files
 from argbest.core.arrays import IntArray
 from argbest.csv_files import write_csv
 from argbest.errors import InputError
-from argbest.experiment import measures
+from argbest.experiment import claims, measures
 from argbest.experiment.spec import Experiment
 
 HEADER = "header.json"
 _PARTS, _LOCK = "runs", ".lock"
 _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
+_TEXTS = {"correct": "[01]+", "claims": claims.PATTERN}  # columns that are no numbers
 _FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
 
 
@@ -194,13 +195,15 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
         raise ValueError("its end is missing")
     # The reader's own floats may be one bit off, so it reads texts.
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "claims" not in table.columns and "correct" in table.columns:  # of a version that kept none
+        table.insert(measures.COLUMNS.index("claims"), "claims", "")
     if tuple(table.columns) != measures.COLUMNS:
         raise ValueError(f"its columns are not {', '.join(measures.COLUMNS)}")
     runs = table.assign(
         **{
             name: [(int if name in measures.COUNTS else _number)(value) for value in table[name]]
             for name in table.columns
-            if name != "correct"
+            if name not in _TEXTS
         }
     )
     expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
@@ -210,10 +213,16 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
                 f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "
                 "checkpoints each"
             )
-    bad = [name for name in measures.COLUMNS if name not in ("claim", "correct") and not _finite(runs[name])]
-    if bad or not table["correct"].str.fullmatch("[01]+").all() or table["correct"].str.len().nunique() > 1:
-        raise ValueError(f"the column {(bad or ['correct'])[0]} has an entry that cannot be")
+    bad = [name for name in measures.COLUMNS if name not in ("claim", *_TEXTS) and not _finite(runs[name])]
+    bad += [name for name, pattern in _TEXTS.items() if not _sound_texts(table[name], pattern)]
+    if bad:
+        raise ValueError(f"the column {bad[0]} has an entry that cannot be")
     return runs
+
+
+def _sound_texts(column: "pd.Series[str]", pattern: str) -> bool:
+    """Return whether all texts follow the pattern and have one length."""
+    return bool(column.str.fullmatch(pattern).all()) and column.str.len().nunique() == 1
 
 
 def _number(text: str) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from argbest.errors import InputError
+from argbest.experiment import measures
 from argbest.report import comparison
 from argbest.report.comparison import Band
 from argbest.report.page.document import Plain, destination, write
@@ -36,13 +37,15 @@ def write_comparison(
     title: str,
     how: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
+    goals: Mapping[str, float | None] | None = None,
 ) -> Path:
     """Return the path of the page of a comparison, written; ``summary`` is that of `Results.summary`.
 
-    ``how`` says how it was computed: names and values.
+    ``how`` says how it was computed: names and values. ``goals`` are the ``pcs`` and ``loss`` of
+    `Results.reached`.
     """
     place = destination(path)
-    return write(comparison_payload(summary, title=title, how=how, notes=notes), place)
+    return write(comparison_payload(summary, title=title, how=how, notes=notes, goals=goals), place)
 
 
 def comparison_payload(
@@ -51,14 +54,28 @@ def comparison_payload(
     title: str,
     how: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
+    goals: Mapping[str, float | None] | None = None,
 ) -> Plain:
     """Return everything the page of a comparison shows, as JSON-ready values."""
     last = summary.groupby("contender", sort=False).tail(1)
     kept = {name: shown for name, shown in _REACHED.items() if name in last.columns}
-    reached = last[["contender", *kept]].rename(columns=kept)
-    measures = {name: shown for name, shown in comparison.MEASURES.items() if name in summary.columns}
-    panels = [_panel(name, shown, shown, comparison.bands(summary, name)) for name, shown in measures.items()]
+    reached = _with_samples(last[["contender", *kept]].rename(columns=kept), summary, goals or {})
+    curves = {name: shown for name, shown in comparison.MEASURES.items() if name in summary.columns}
+    panels = [_panel(name, shown, shown, comparison.bands(summary, name)) for name, shown in curves.items()]
     return _payload(title, _answer(last), reached, panels, notes, how, "After the last sample.")
+
+
+def _with_samples(
+    shown: pd.DataFrame, summary: pd.DataFrame, goals: Mapping[str, float | None]
+) -> pd.DataFrame:
+    """Return the table with how many samples it took to the goals, where their curves are known."""
+    if not {"pcs_e", "eoc"} <= set(summary.columns):
+        return shown
+    pcs, loss = goals.get("pcs") or measures.PCS, goals.get("loss")
+    target = measures.usual_loss(summary) if loss is None else loss
+    fast = measures.reached(summary, pcs=pcs, loss=target)
+    fast.columns = pd.Index(["contender", f"samples to PCS_E {pcs:g}", f"samples to EOC {target:.2g}"])
+    return shown.merge(fast, on="contender", how="left")
 
 
 def _answer(last: pd.DataFrame) -> list[str]:
