@@ -67,12 +67,12 @@ class Ledger:
         out = self.set_aside & (self.tally.count == 0)
         return out if out.any() else None
 
-    def replicates(self) -> list[list[float]]:
-        """Return the single values told, pair by pair; summaries hold none."""
+    def replicates(self) -> dict[tuple[int, int], list[float]]:
+        """Return the single values told of each pair, in their order; summaries hold none."""
         values: dict[tuple[int, int], list[float]] = {}
         for entry in self.records:
             values.setdefault(entry.trial.pair, []).extend(entry.values or ())
-        return list(values.values())
+        return values
 
     def apply(self, event: Event) -> None:
         """Take in what happened; refits and beginnings are the study's own business."""

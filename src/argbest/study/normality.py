@@ -1,18 +1,29 @@
-"""Whether rewards look far from normal, judged within pairs and pooled over them."""
+"""Whether rewards look far from normal, judged within pairs and pooled over them.
 
-from collections.abc import Sequence
-from typing import NamedTuple
+Where earlier replications decide whether there are later ones, those of a pair are no plain sample: normal
+rewards may look skewed within pairs. So an alarm needs a second score, of each replication beside those
+before it. Both are exact where the numbers of replications are fixed; policies tend to push them apart.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtr
 
 from argbest.core.arrays import Array
 
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
 SKEWNESS = 1.0  # beyond: strongly skewed
 KURTOSIS = 4.0  # excess; beyond: heavy tails, heavier than the Laplace distribution's 3
-_SIGMAS = 4.0  # and both only if chance explains them this badly, in standard normal units
+_SIGMAS = 4.0  # and both only if chance explains them this badly within pairs, in standard normal units
+_CONFIRMED = 2.0  # and so badly beside earlier replications
 _TWO_VALUES = 0.9  # of the replications
 _FEWEST = 20  # replications, before two values can be a pattern
 _ROUNDING = 1e-12  # relative differences below are no noise of the simulation
+_LEAST = 1e-300  # probabilities below would have no normal score
 _ADVICE = (
     "The models take single rewards as roughly normal, so certificates may be off. Let each trial return the "
     "mean of a batch of runs"
@@ -20,17 +31,33 @@ _ADVICE = (
 
 
 class _Pooled(NamedTuple):
-    """An estimate over all pairs, and how many sigmas it lies from that of normal rewards."""
+    """An estimate, and how many sigmas it lies from that of normal rewards."""
 
     value: float
     sigmas: float
 
 
+def of_study(study: "Study") -> str | None:
+    """Return a sentence on how the rewards of a study depart from normal ones, or None.
+
+    With common random numbers the pairs of a context share their noise, so that one of them must speak for
+    all: the one with the most replications.
+    """
+    groups = study._journal.ledger.replicates()
+    if study.common_random_numbers:
+        longest: dict[int, list[float]] = {}
+        for (_, context), values in groups.items():
+            longest[context] = max(longest.get(context, []), values, key=len)
+        return departure(list(longest.values()))
+    return departure(list(groups.values()))
+
+
 def departure(groups: Sequence[object]) -> str | None:
     """Return a sentence on how the rewards depart from normal ones, or None if nothing speaks for it.
 
-    ``groups`` holds the replications of each pair; pairs share neither mean nor variance. The departure must
-    be large (two values only, skewness beyond ±1, or excess kurtosis above 4) and beyond chance: for normal
+    ``groups`` holds the replications of each pair in their order; pairs share neither mean nor variance. The
+    departure must be large (two values only, skewness beyond ±1, or excess kurtosis above 4) and beyond
+    chance, within pairs as well as of each replication beside those before it (`_sequential`): for normal
     rewards a false alarm has a probability below 1e-3, however many replications pairs have.
     """
     rows = [row for row in (np.asarray(group, dtype=float) for group in groups) if row.size > 1]
@@ -44,18 +71,53 @@ def departure(groups: Sequence[object]) -> str | None:
         )
     n, third, fourth = _standardised(rows)
     skew, tails = _skewness(n, third), _kurtosis(n, fourth)
-    if skew is not None and abs(skew.value) > SKEWNESS and abs(skew.sigmas) > _SIGMAS:
+    n, third, fourth = _standardised([_sequential(rows)])
+    skew_later, tails_later = _skewness(n, third), _kurtosis(n, fourth)
+    if skew is not None and abs(skew.value) > SKEWNESS and _confirmed(skew, skew_later):
         side = "right" if skew.value > 0 else "left"
         return (
             f"rewards look far from normal: strongly skewed to the {side} (skewness about {skew.value:.1f}, "
             f"from {extent}). {_ADVICE}, or, if that is what you want to compare, its logarithm."
         )
-    if tails is not None and tails.value > KURTOSIS and tails.sigmas > _SIGMAS:
+    if tails is not None and tails.value > KURTOSIS and _confirmed(tails, tails_later):
         return (
             f"rewards look far from normal: some lie far out (excess kurtosis about {tails.value:.0f}, from "
             f"{extent}). {_ADVICE}, and look at the extreme runs: they may be failures of the simulator."
         )
     return None
+
+
+def _confirmed(within: _Pooled, later: _Pooled | None) -> bool:
+    """Return whether both scores are beyond chance, on the same side."""
+    side = np.sign(within.sigmas)
+    return later is not None and side * within.sigmas > _SIGMAS and bool(side * later.sigmas > _CONFIRMED)
+
+
+def _sequential(rows: list[Array]) -> Array:
+    """Return the normal score of each replication beside those before it in its pair, from the third on.
+
+    t_j = (y_j − ȳ_{j−1}) √((j − 1)/j)/s_{j−1} is Student's with j − 2 degrees of freedom, all of them
+    independent: for normal rewards and given numbers of replications, or with flat priors of mean and
+    log variance and any policy.
+    """
+    t, freedom = np.concatenate([np.empty((2, 0)), *_innovations(rows)], axis=1)
+    tail = np.maximum(stdtr(freedom, -np.abs(t)), _LEAST)
+    return np.asarray(-np.sign(t) * ndtri(tail))
+
+
+def _innovations(rows: list[Array]) -> Iterator[Array]:
+    """Yield t and its degrees of freedom, pair by pair, where the replications before differ."""
+    for row in rows:
+        apart = row - row[0]
+        largest = np.abs(apart).max()
+        if len(row) < 3 or largest <= _ROUNDING * np.abs(row).max():
+            continue
+        y, n = apart / largest, np.arange(1, len(row))
+        new = (y[1:] - np.cumsum(y)[:-1] / n) * np.sqrt(n / (n + 1))
+        before = np.cumsum(new**2)[:-1]
+        known = before > _ROUNDING
+        freedom = n[:-1].astype(float)
+        yield np.stack([new[1:] / np.sqrt(np.where(known, before, 1.0) / freedom), freedom])[:, known]
 
 
 def _takes_two_values(rows: list[Array]) -> bool:
@@ -71,6 +133,8 @@ def _takes_two_values(rows: list[Array]) -> bool:
 def _standardised(rows: list[Array]) -> tuple[Array, Array, Array]:
     """Return size, standardised third and standardised fourth moment of every pair that varies."""
     values, sizes = np.concatenate(rows), np.array([row.size for row in rows])
+    if not values.size:
+        return np.empty(0), np.empty(0), np.empty(0)
     starts = np.cumsum(sizes) - sizes
     apart = values - np.repeat(np.add.reduceat(values / np.repeat(sizes, sizes), starts), sizes)
     largest = np.maximum.reduceat(np.abs(apart), starts)

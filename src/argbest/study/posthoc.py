@@ -98,8 +98,5 @@ def notes(study: Study) -> list[str]:
         more = f" and {len(rare) - _NAMED} more" if len(rare) > _NAMED else ""
         fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"
         found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}{more}.")
-    groups: dict[tuple[int, int], list[float]] = {}
-    for entry in study._records:
-        groups.setdefault(entry.trial.pair, []).extend(entry.values or ())
-    far = normality.departure(list(groups.values()))
+    far = normality.of_study(study)
     return found if far is None else [*found, far]

@@ -53,7 +53,7 @@ def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, _done(study, limits), opening))
         _Run(study, limits, means, simulate, executor, slots, presence, patience, report, total).go()
-    remark = normality.departure(study._journal.ledger.replicates())
+    remark = normality.of_study(study)
     if remark:
         warnings.warn(remark, DataNotice, stacklevel=3)
 
