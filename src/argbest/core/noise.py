@@ -13,22 +13,29 @@ _SWEEPS = 2
 _STEPS = 8
 
 
-def relative_noise(tally: Tally, *, per_alternative: bool = False) -> Array:
+def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
     """Return the noise variance of every pair over the average, [..., alternative, context].
 
     The variances are modelled as σ²(k, c) = a_k b_c u_kc: contexts that are noisy for all alternatives,
     alternatives that are noisy in all contexts, and what is a pair's own. Each kind of factor is shrunk in
-    turn (`shrunk`). A pair without two replications inherits a_k b_c; without any replicates all are 1. The
+    turn (`shrunk`). A pair of which nothing is known inherits a_k b_c; where that is all pairs all are 1. The
     average over all observations of the study, or over those of each alternative, is 1 (but for the floor).
+
+    ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]. Without it a pair's N replications
+    tell by their scatter about their own mean, N − 1 degrees of freedom. With it they tell by their scatter
+    about what all pairs together say, N degrees: the variational posterior of σ² given a belief about f. That
+    halves what chance does to the variances of two replications.
     """
-    freedom = np.maximum(tally.count - 1, 0).astype(float)
+    squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
+    if missed is not None:
+        squares, freedom = squares + tally.count * missed, tally.count.astype(float)
     by_alternative = np.ones(tally.shape)
     for _ in range(_SWEEPS):
-        by_context = _factor(tally.m2 / by_alternative, freedom, axis=-2)
-        by_alternative = _factor(tally.m2 / by_context, freedom, axis=-1)
+        by_context = _factor(squares / by_alternative, freedom, axis=-2)
+        by_alternative = _factor(squares / by_context, freedom, axis=-1)
     expected = by_context * by_alternative
     flat = (*tally.shape[:-2], -1)
-    own = shrunk((tally.m2 / expected).reshape(flat), freedom.reshape(flat)).reshape(tally.shape)
+    own = shrunk((squares / expected).reshape(flat), freedom.reshape(flat)).reshape(tally.shape)
     table = expected * own
     axes = (-1,) if per_alternative else (-2, -1)
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PARTS = ("trend", "offset", "joint", "own")
 NOISES = ("pair", "pooled")
 FIRST_STEPS = 25  # of every start; only the best goes on
+_ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
 
 # Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
 _LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
@@ -120,14 +121,29 @@ class AdditiveGP:
     def fit(self, tally: Tally, setting: Setting, params: AdditiveGPParams | None = None) -> AdditiveGPParams:
         """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
 
-        A study is searched again when it has new data.
+        A study is searched again when it has new data. Noise per pair is learned from how far the data lie
+        from the belief under ``params``: a study's first fit knows none and is gone over again.
         """
-        from argbest.core import additive  # imports Numba, so not before it is needed
-
         scale = scaling.standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
+        for _ in range(_ROUNDS if params is None and self._learns_noise else 0):
+            params = self._fit(tally, setting, scale, chosen, params)
+        return self._fit(tally, setting, scale, chosen, params)
+
+    def _fit(
+        self,
+        tally: Tally,
+        setting: Setting,
+        scale: scaling.Scaling,
+        chosen: BoolArray,
+        params: AdditiveGPParams | None,
+    ) -> AdditiveGPParams:
+        """Return the parameters with those of the chosen studies searched anew."""
+        from argbest.core import additive  # imports Numba, so not before it is needed
+
         data = scaling.standardise(tally, scale)[chosen]
-        prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale)
+        missed = self._missed(tally, setting, params) if params is not None and self._learns_noise else None
+        prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
         points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
@@ -156,6 +172,15 @@ class AdditiveGP:
         prior = self._prior(setting, params, setting.separation)
         cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
         return additive_conditioning.predict(prior, cross, Data(tally, params.noise, params.shift))
+
+    @property
+    def _learns_noise(self) -> bool:
+        return self.noise == "pair" and self.noise_sd is None
+
+    def _missed(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> Array:
+        """Return E(Ȳ − f)² of every pair, 0 where nothing was observed."""
+        belief = self.posterior(tally, setting, params)
+        return np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""

@@ -66,6 +66,7 @@ def noise_table(
     tally: Tally,
     scale: Scaling,
     *,
+    missed: Array | None = None,
     per_alternative: bool = False,
 ) -> tuple[priors.Hyperprior, Array]:
     """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context].
@@ -76,5 +77,5 @@ def noise_table(
         known = np.asarray(model.noise_sd, float) / scale.spread[..., None]
         return priors.with_known_noise(prior), np.broadcast_to(known**2, tally.shape)
     if model.noise == "pair":
-        return prior, relative_noise(tally, per_alternative=per_alternative)
+        return prior, relative_noise(tally, missed=missed, per_alternative=per_alternative)
     return prior, np.ones(tally.shape)
