@@ -302,7 +302,8 @@ def test_export_writes_every_table_exactly(file: Path, table: str, suffix: str, 
     expected = getattr(Study.load(file.with_suffix(".db")), table)()
     assert result.stdout == f"written: {out} ({len(expected)} rows)\n"
     if suffix == "csv":
-        back = pd.read_csv(out, keep_default_na=False, na_values={"variance": [""], "sd": [""], "mean": [""]})
+        gaps = {"variance": [""], "sd": [""], "mean": [""]}
+        back = pd.read_csv(out, keep_default_na=False, na_values=gaps, float_precision="round_trip")
     else:
         back = pd.DataFrame(json.loads(out.read_text()), columns=list(expected.columns))
     for name in expected.columns:

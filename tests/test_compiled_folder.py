@@ -254,8 +254,9 @@ def test_files_that_the_system_does_not_let_grow_do_no_harm(tmp_path: Path, fold
 
 
 def test_two_kinds_of_processors_share_a_folder(tmp_path: Path, folder: Path) -> None:
-    for name in ("", "generic"):
-        assert run(tmp_path, folder, PROGRAM, NUMBA_CPU_NAME=name) == [COMPILED]
-    for name in ("", "generic"):
-        assert run(tmp_path, folder, PROGRAM, NUMBA_CPU_NAME=name) == [""]
+    kinds: tuple[dict[str, str], ...] = ({}, {"NUMBA_CPU_NAME": "generic"})
+    for kind in kinds:
+        assert run(tmp_path, folder, PROGRAM, **kind) == [COMPILED]
+    for kind in kinds:
+        assert run(tmp_path, folder, PROGRAM, **kind) == [""]
     assert len(list(folder.glob("*/argbest-*"))) == 2

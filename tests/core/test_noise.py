@@ -8,7 +8,9 @@ from scipy.stats import chi2, f, invgamma
 
 from argbest.core.arrays import Array
 from argbest.core.noise import relative_noise, shrunk
+from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.models.additive_gp import AdditiveGP
 
 
 def table(std: Array, n: int, runs: int, seed: int = 0) -> Tally:
@@ -139,3 +141,33 @@ def test_pairs_that_never_vary_get_little_noise_but_some(share: float, n: int) -
     own = relative_noise(tally)
     assert own[silent].min() >= 1e-3
     assert own[silent].mean() < 0.05 * own[~silent].mean()
+
+
+def test_with_a_belief_replications_tell_by_their_expected_squares_about_the_reward() -> None:
+    """Σ_i E(y_i − f)² by quadrature of f from the raw values, with as many degrees of freedom as values."""
+    rng = np.random.default_rng(3)
+    values, centre, sd = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4)), rng.uniform(0.1, 1, (3, 4))
+    count, mean = np.full((3, 4), 5), values.mean(axis=-1)
+    tally = Tally(count, mean, np.sum((values - mean[..., None]) ** 2, axis=-1))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(20)
+    rewards = centre[..., None] + sd[..., None] * nodes
+    each = ((values[..., None] - rewards[..., None, :]) ** 2) @ (weights / weights.sum())
+    raw = Tally(count + 1, mean, each.sum(axis=-1))  # its scatter has 5 degrees of freedom too
+    found = relative_noise(tally, missed=(mean - centre) ** 2 + sd**2)
+    np.testing.assert_allclose(found, relative_noise(raw), rtol=1e-10)
+
+
+def test_two_values_that_agree_by_chance_do_not_count_as_exact_where_their_neighbours_differ() -> None:
+    """A smooth curve, and one pair whose two replications are the same and far from it."""
+    contexts = np.linspace(0.0, 1.0, 12)
+    rng = np.random.default_rng(5)
+    values = np.sin(4 * contexts)[:, None] + 0.3 * rng.standard_normal((3, 12, 2))
+    values[1, 6] = np.sin(4 * contexts[6]) + 1.5
+    mean = values.mean(axis=-1)
+    tally = Tally(np.full((3, 12), 2), mean, np.sum((values - mean[..., None]) ** 2, axis=-1))
+    apart = (contexts[:, None] - contexts) ** 2
+    setting = Setting(np.full(12, 1 / 12), apart[None], np.ones(12, bool))
+    params = AdditiveGP().fit(tally, setting)
+    share, by_scatter = params.noise[1, 6] / np.median(params.noise), relative_noise(tally)
+    assert share > 1.5
+    assert by_scatter[1, 6] < np.median(by_scatter)

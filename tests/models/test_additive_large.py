@@ -1,6 +1,7 @@
 """The additive GP on large tables: fits and beliefs by structure, side by side, and their memory."""
 
 import tracemalloc
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from argbest.core.search import CONVERGED
 from argbest.core.setting import Setting
 from argbest.core.structured_belief import by_features
 from argbest.core.tally import Tally
-from argbest.models.additive_gp import PARTS, AdditiveGP
+from argbest.models.additive_gp import PARTS, AdditiveGP, AdditiveGPParams
 
 MODEL = AdditiveGP()
 
@@ -143,8 +144,9 @@ def test_studies_side_by_side_are_believed_as_each_alone(
     after = together.update(decision, value)
     kinds = set()
     for run, alone in enumerate(single):
-        params = MODEL.fit(alone, where)
-        np.testing.assert_allclose(params.theta, learned.theta[run], rtol=1e-9)
+        # Rounding may differ in other places of memory: searches end within their tolerance of each other.
+        np.testing.assert_allclose(MODEL.fit(alone, where).theta, learned.theta[run], rtol=1e-4, atol=1e-5)
+        params = AdditiveGPParams(**{each.name: getattr(learned, each.name)[run] for each in fields(learned)})
         belief = MODEL.posterior(alone, where, params)
         kinds.add(type(belief.foundation))
         own = Decision(decision.alternative[run], decision.context[run])

@@ -34,7 +34,9 @@ def test_missing_values_are_refused_by_row_or_left_out_if_asked() -> None:
 
 
 def broken(**columns: Any) -> pd.DataFrame:
-    return runs()[:6].astype(dict.fromkeys(columns, object)).assign(**columns)
+    """Return six runs with other values in some columns, whatever these are."""
+    objects = {name: np.array(given, object) for name, given in columns.items()}
+    return runs()[:6].astype(dict.fromkeys(columns, object)).assign(**objects)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
+from argbest.core.triangular import solve_lower
 
 MOST = 768  # features of the joint part, and of the offset
 FEWER = 256  # where a search only finds its way
@@ -61,10 +62,7 @@ def root_of(columns: Array, landmarks: IntArray) -> Root:
 
 def features_of(columns: Array, lower: Array) -> Array:
     """Return the features of points from their correlations with the landmarks, [point, landmark]."""
-    if not len(lower):
-        return np.zeros((len(columns), 0))
-    rows: Array = solve_triangular(lower, columns.T, lower=True, check_finite=False).T
-    return rows
+    return solve_lower(lower, columns.T).T
 
 
 def innovation(table: Array, cross: Array) -> Array:
@@ -78,10 +76,7 @@ def innovation(table: Array, cross: Array) -> Array:
 
 def _over(lower: Array, rows: Array) -> Array:
     """Return rows · L⁻¹."""
-    if not len(lower):
-        return rows.copy()
-    solved: Array = solve_triangular(lower, rows.T, lower=True, trans="T", check_finite=False).T
-    return solved
+    return solve_lower(lower, rows.T, transposed=True).T
 
 
 def landmarks_of(

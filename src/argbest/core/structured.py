@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.landmarks import Landmarks, Root, features_of, root_of
+from argbest.core.triangular import solve_lower
 
 _SMALL = 16  # matrices below this size are inverted many at once, larger ones one by one
 
@@ -224,8 +224,8 @@ def solve(features: Features, blocks: list[Blocks], root: Array, value: Array, n
     q = width - 2
     lower: Array = np.asarray(np.linalg.cholesky(features.precision(gram[:, :q, :q])), float)
     targets = features.gather(gram[:, :q, q:])
-    half = solve_triangular(lower, targets, lower=True, check_finite=False)
-    coefficients = solve_triangular(lower, half, lower=True, trans="T", check_finite=False)
+    half = solve_lower(lower, targets)
+    coefficients = solve_lower(lower, half, transposed=True)
     inner = gram[:, q:, q:].sum(axis=0) - half.T @ half
     log_determinant += 2.0 * float(np.log(np.diag(lower)).sum())
     below = float(inner[0, 0])

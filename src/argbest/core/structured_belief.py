@@ -7,7 +7,6 @@ independent, with mean and covariance E_k from their own data; u and m have the 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from argbest.core.additive_belief import AdditiveBelief, Data, Stack
 from argbest.core.additive_prior import AdditivePrior
@@ -15,6 +14,7 @@ from argbest.core.arrays import Array
 from argbest.core.foundations import ByStructure
 from argbest.core.landmarks import MOST, innovation, landmarks_of
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
+from argbest.core.triangular import solve_lower
 
 
 class _Points(NamedTuple):
@@ -117,7 +117,7 @@ def _shared(solution: Solution, left: Array) -> tuple[Array, Array]:
     """Return the means, from the shift, and the rows R with their last entry the constant's share."""
     found, q = solution.features, left.shape[2] - 2
     identity = np.eye(len(solution.lower))
-    half = solve_triangular(solution.lower, identity, lower=True, check_finite=False).T  # L⁻ᵀ
+    half = solve_lower(solution.lower, identity).T  # L⁻ᵀ
     ones, values = solution.coefficients.T
     given = np.stack([values - solution.constant * ones, ones], axis=1)
     expanded = left[..., :q] @ found.expand(np.concatenate([half, given], axis=1))

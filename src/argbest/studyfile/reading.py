@@ -12,6 +12,7 @@ from argbest import registry
 from argbest.checks import one_of
 from argbest.errors import InputError
 from argbest.problems.base import Problem
+from argbest.storage.address import shown
 from argbest.studyfile import axes, shipped
 from argbest.studyfile import options as file_options
 from argbest.studyfile.options import Plain, run_options
@@ -53,9 +54,11 @@ def _parsed(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise InputError(f"there is no study file {str(file)!r}; `argbest init` writes an example.") from None
+        raise InputError(
+            f"there is no study file {shown(file)!r}; `argbest init` writes an example."
+        ) from None
     except OSError as error:
-        raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}.") from error
+        raise InputError(f"cannot read {shown(file)!r}: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file.name}: this is not UTF-8 text ({error}). Save it as UTF-8.") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
