@@ -236,7 +236,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 def run(tmp_path: Path, folder: Path, program: str, **environment: str) -> list[str]:
     script = tmp_path / "program.py"
-    script.write_text(program)
+    if not script.exists() or script.read_text() != program:  # what is written anew is compiled anew
+        script.write_text(program)
     done = subprocess.run(
         [sys.executable, script],
         capture_output=True, text=True, check=False, timeout=300,

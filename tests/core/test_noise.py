@@ -170,4 +170,4 @@ def test_two_values_that_agree_by_chance_do_not_count_as_exact_where_their_neigh
     params = AdditiveGP().fit(tally, setting)
     share, by_scatter = params.noise[1, 6] / np.median(params.noise), relative_noise(tally)
     assert share > 1.5
-    assert by_scatter[1, 6] < np.median(by_scatter)
+    assert by_scatter[1, 6] < 1.1 * np.median(by_scatter)
