@@ -101,8 +101,8 @@ class Run:
                 assert_alike(self.printed, block.text)
                 self.printed = ""
             case "console" if not block.not_run:
-                for command, shown in _typed(block.text):
-                    printed = self._command(command)
+                for command, shown in typed(block.text):
+                    printed = self.command(command)
                     if shown.strip():
                         assert_alike(printed, shown)
             case "toml" | "csv" | "sh" if block.file:
@@ -128,14 +128,14 @@ class Run:
             exec(compile(block.text, f"<line {block.line}>", "exec"), self.names)  # noqa: S102 (our own pages)
         return out.getvalue()
 
-    def _command(self, typed: str) -> str:
+    def command(self, line: str) -> str:
         """Return what a command prints; before a bar only `echo` is understood."""
-        before, bar, command = typed.rpartition(" | ")
-        words = shlex.split(command if bar else typed)
-        assert words[0] == "argbest", f"not understood: {typed}"
+        before, bar, command = line.rpartition(" | ")
+        words = shlex.split(command if bar else line)
+        assert words[0] == "argbest", f"not understood: {line}"
         told = shlex.split(before)[1:] if bar else []
         result = CliRunner().invoke(main, words[1:], input="\n".join(told) + "\n")
-        assert result.exit_code == 0, f"{typed}: {result.output}{result.exception!r}"
+        assert result.exit_code == 0, f"{line}: {result.output}{result.exception!r}"
         return result.stdout
 
 
@@ -179,7 +179,7 @@ def _words(text: str) -> list[str]:
     return _NUMBER.sub("#", re.sub("─+", "─", text)).split()
 
 
-def _typed(text: str) -> Iterator[tuple[str, str]]:
+def typed(text: str) -> Iterator[tuple[str, str]]:
     """Give every command of a console block with the lines shown after it."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
