@@ -47,6 +47,7 @@ def test_the_tables_say_what_the_library_finds(written: tuple[Result, Path]) -> 
         assert line.split()[-1] == f"{row['p_best']:.3f}"
     text = " ".join(result.stdout.split())
     assert f"certificate: {study.certificate()}" in text
+    assert f"without a model: {study.guarantee()}" in text
     undecided = study.selection()["p_best"].to_numpy() < 0.95
     assert f"undecided: {undecided.sum()} of 5 contexts have P(best) below 0.95" in text
     for row in contention(study)[undecided].to_dict("records"):
@@ -92,12 +93,16 @@ def test_json_is_one_object_and_nothing_else() -> None:
     assert len(result.stdout.splitlines()) == 1
     assert list(shown) == [
         *("problem", "goal", "replications", "alternatives", "contexts", "notes", "selection", "certificate"),
-        *("contention", "forecast", "next"),
+        *("guarantee", "contention", "forecast", "next"),
     ]
     study = by_hand()
     certificate = study.certificate(2.0)
     assert [row["p_right"] for row in shown["selection"]] == certificate.pcs.tolist()
     assert shown["certificate"]["pcs_e"] == float(certificate.pcs_e)
+    bounds = study.guarantee(delta=2.0)
+    assert shown["guarantee"]["said"] == str(bounds)
+    lower = [-np.inf if row["lower"] is None else row["lower"] for row in shown["guarantee"]["rows"]]
+    assert lower == bounds.frame["lower"].tolist()
     assert len(shown["contention"]) == int(np.sum(certificate.pcs < 0.95))
     assert sum(row["next"] for row in shown["next"]) == 5
     now, then = forecast(study, [0, 5], draws=500, delta=2.0)["mean"]
@@ -263,3 +268,31 @@ def test_a_column_of_numbers_may_be_declared_to_be_names() -> None:
     assert [row["p_best"] for row in shown] == pytest.approx(ours["p_best"].tolist(), abs=1e-12)
     assert not np.allclose(ours["p_best"], by_hand().selection()["p_best"], atol=1e-3)
     assert call(str(WAITING), *COLUMNS, "--categorical", "arrival").exit_code == 2
+
+
+def test_a_range_of_rewards_reaches_the_study_and_sorted_runs_are_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"plan": np.repeat(["a", "b"], 60), "day": 1, "won": rng.random(120) < np.repeat([0.2, 0.9], 60)}
+    )
+    frame["won"] = frame["won"].astype(int)
+    frame.to_csv(tmp_path / "won.csv", index=False)
+    names = ("--alternative", "plan", "--context", "day", "--value", "won", "--model", "independent")
+    result = call(
+        str(tmp_path / "won.csv"), *names, "--policy", "ocba", "--reward-range", "0,1", "--next", "0"
+    )
+    assert "without a model: the selection is certified best, confidence 0.95" in " ".join(
+        result.stdout.split()
+    )
+    for given, message in (
+        ("0.5,1", "0 is outside the reward_range 0.5 to 1"),
+        ("all", "give numbers as in 0,1"),
+    ):
+        refused = call(str(tmp_path / "won.csv"), *names, "--reward-range", given)
+        assert refused.exit_code
+        assert message in " ".join(refused.stderr.split())
+    frame["won"] = np.concatenate([np.sort(rng.normal(mean, 1, 60)) for mean in (0, 5)])
+    frame.to_csv(tmp_path / "sorted.csv", index=False)
+    result = call(str(tmp_path / "sorted.csv"), *names, "--policy", "ocba", "--next", "0")
+    assert "The values of 2 pairs are sorted." in result.stderr
+    assert "the selection is not yet certified best" in " ".join(result.stdout.split())

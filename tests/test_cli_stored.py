@@ -121,6 +121,40 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
         assert "there is no study 'study' in" in missing.stderr
 
 
+def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> None:
+    source = "import random\ndef simulate(a, c, s): return 3.0 * (a == 'x') + random.Random(s).gauss(0, 1)\n"
+    file = study_file(tmp_path, python=source, budget=400)
+    result = call("run", file, "--guarantee", "0.1,0.5", "--quiet")
+    assert result.exit_code == 0, result.output
+    said = "2 of 2 contexts certified within 0.5 of the best, confidence 0.9 in each; all of them at once"
+    assert f"without a model: {said}" in " ".join(result.stdout.split())
+    place = file.with_suffix(".db")
+    study = Study.load(place)
+    assert study.n_observations < 200
+    assert study.plan["stop"] == {"rule": "guaranteed", "alpha": 0.1, "delta": 0.5}
+    [now] = rows(call("status", place, "--json"))
+    assert now["guarantee"]["certified"]
+    assert now["guarantee"]["sentence"] == said
+    assert said in " ".join(call("status", place).stdout.split())
+    assert (
+        f"Without a model, from the data alone: {said}." in study.report(tmp_path / "page.html").read_text()
+    )
+    before = study.n_observations
+    assert call("resume", place, "--guarantee", "0.01", "--quiet").exit_code == 0
+    assert Study.load(place).n_observations > before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("much", "--guarantee much is not understood"), ("1,2,3", "lists 3 numbers"), ("2", "alpha must be a")],
+)
+def test_a_guarantee_that_means_nothing_is_refused(file: Path, given: str, message: str) -> None:
+    result = call("run", file, "--guarantee", given)
+    assert result.exit_code
+    assert message in " ".join(result.stderr.split())
+    assert not file.with_suffix(".db").exists()
+
+
 def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> None:
     empty = call("status", place)
     assert empty.exit_code == 0, empty.output

@@ -296,7 +296,7 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ("stop = 0.95", r"\[run\] stop is 0.95; expected a table with rule, target, delta"),
         (
             "stop = { target = 0.95 }",
-            r"unknown \[run\] stop rule None; known are expected-pcs, opportunity-cost, worst-",
+            r"unknown \[run\] stop rule None; known are expected-pcs, guaranteed, opportunity-cost, worst-",
         ),
         ("stop = { rule = 'pcs', target = 0.95 }", r"unknown \[run\] stop rule 'pcs'.*Did you mean"),
         ("stop = { rule = ['pcs'], target = 0.95 }", r"unknown \[run\] stop rule \['pcs'\]"),
@@ -309,8 +309,17 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ("stop = { rule = 'worst-pcs', target = 0.9, dleta = 1 }", r"unknown key of \[run\] stop 'dleta'"),
         (
             "stop = { rule = 'opportunity-cost', target = 1, delta = 1 }",
-            r"\[run\] stop: the opportunity cost has no",
+            r"\[run\] stop: opportunity-cost takes target; leave delta out",
         ),
+        (
+            "stop = { rule = 'guaranteed', target = 0.95 }",
+            r"\[run\] stop: guaranteed takes alpha and delta and contexts; leave target out",
+        ),
+        (
+            "stop = { rule = 'guaranteed', alpha = 2 }",
+            r"\[run\] stop: alpha must be a number between 0 and 1",
+        ),
+        ("stop = { rule = 'guaranteed', contexts = 'any' }", r"\[run\] stop: unknown contexts 'any'"),
     ],
 )
 def test_options_of_the_run(text: str, message: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest import ExpectedPCS, OpportunityCost, RandomContexts, Study, WorstPCS, registry
+from argbest import ExpectedPCS, Guaranteed, OpportunityCost, RandomContexts, Study, WorstPCS, registry
 from argbest.problems.design import ExtremeContexts
 from argbest.simulators import plain, simulator_from
 from argbest.simulators.function import Function
@@ -21,6 +21,7 @@ name = "call-centre"
 goal = "min"
 description = "Staffing of a call centre"
 reward = "cost per hour"
+reward_range = [0, 500]
 
 [alternatives]
 grid.servers = [3, 4, 5]
@@ -80,6 +81,7 @@ def test_a_file_with_everything_in_it(tmp_path: Path) -> None:
     file = parsed(tmp_path, FULL)
     problem = file.problem
     assert (problem.name, problem.goal) == ("call-centre", "min")
+    assert problem.reward_range == (0.0, 500.0)
     assert problem.description == "Staffing of a call centre"
     assert problem.reward == "cost per hour"
     assert problem.alternatives.columns == {
@@ -270,6 +272,8 @@ def test_initial_designs(given: str, expected: object, tmp_path: Path) -> None:
         ('{ rule = "expected-pcs", target = 0.9 }', ExpectedPCS(0.9)),
         ('{ rule = "worst-pcs", target = 0.8, delta = 1 }', WorstPCS(0.8, 1)),
         ('{ rule = "opportunity-cost", target = 0.05 }', OpportunityCost(0.05)),
+        ('{ rule = "guaranteed" }', Guaranteed()),
+        ('{ rule = "guaranteed", alpha = 0.1, delta = 2, contexts = "each" }', Guaranteed(0.1, 2, "each")),
     ],
 )
 def test_stop_rules(given: str, expected: object, tmp_path: Path) -> None:
@@ -323,7 +327,7 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment", "policy"),
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
-        *("delta", "measured", "table", "url", "categorical"),
+        *("delta", "alpha", "reward_range", "measured", "table", "url", "categorical"),
     }
 
 

@@ -9,7 +9,7 @@ import click
 
 from argbest import defaults
 from argbest.cli.stored import MOST_ROWS
-from argbest.cli.terminal import drawn, list_written, note, numbers, prepare, say, show_json, table
+from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ _FEWEST = 20  # draws that still tell something
     multiple=True,
     help="Put contexts that never repeat into N groups, by quantiles.",
 )
+@click.option(
+    "--reward-range",
+    metavar="LOW,HIGH",
+    help="Range that holds every single reward, such as 0,1 for failure and success.",
+)
 @click.option("--dropna", is_flag=True, help="Leave out rows in which something is missing.")
 @click.option(
     "--decimal",
@@ -91,6 +96,7 @@ def analyze(
     weights: str | None,
     categorical: tuple[str, ...],
     bins: tuple[str, ...],
+    reward_range: str | None,
     dropna: bool,
     decimal: str,
     sheet: str | None,
@@ -119,13 +125,14 @@ def analyze(
         weights=weights,
         categorical=categorical,
         bins=_bins(bins),
+        reward_range=None if reward_range is None else listed("--reward-range", reward_range, "0,1"),
         dropna=dropna,
         name=runs.stem,
     )
     if out is not None:
         prepare(out)
     study = found.study(policy=policy, model=model, seed=seed)
-    notes = [*found.notes, *posthoc.notes(study)]
+    notes = [*found.notes, *posthoc.notes(study), *study.guarantee().notes]
     for each in notes:
         note(each)
     answer = _answer(study, notes, delta=delta, n_next=n_next)
@@ -160,6 +167,8 @@ def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> d
     certificate = study.certificate(delta)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     undecided = certificate.pcs < DECIDED
+    guaranteed = study.guarantee(delta=delta)
+    bounded = guaranteed.frame.replace([math.inf, -math.inf], math.nan)
     shown = {
         "problem": study.problem.name,
         "goal": study.problem.goal,
@@ -169,6 +178,7 @@ def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> d
         "notes": notes,
         "selection": _records(study.selection().assign(p_right=certificate.pcs)),
         "certificate": {"delta": delta, **{name: float(getattr(certificate, name)) for name in measures}},
+        "guarantee": {"alpha": guaranteed.alpha, "said": str(guaranteed), "rows": _records(bounded)},
         "contention": _records(contention(study)[undecided]),
         "forecast": _forecast(study, n_next, delta),
     }
@@ -237,6 +247,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     say(f"certificate: {certificate}")
     undecided = [c for c, p in enumerate(certificate.pcs) if p < curves.DECIDED]
     say(f"undecided: {len(undecided)} of {len(rows)} contexts have {right} below {curves.DECIDED:g}")
+    say(f"without a model: {answer['guarantee']['said']}")
     if undecided:
         running = [
             (contexts[c], ", ".join(short[label] for label in row["contenders"]), f"{row['probability']:.3f}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.stored import load, of_stored_study, resume_command, show_answer, show_troubles
-from argbest.cli.terminal import echo, note, say
+from argbest.cli.terminal import echo, listed, note, say
 from argbest.errors import InputError, StorageError
 
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--workers", type=click.IntRange(1), help="Simulations at once.  [default: as stored, else 1]"
+        ),
+        click.option(
+            "--guarantee",
+            "stop",
+            metavar="ALPHA[,DELTA]",
+            callback=lambda _context, _option, given: _guarantee(given),
+            help="Stop once the data alone, without a model, certify with confidence 1 - ALPHA that every "
+            "choice is within DELTA of the best; without DELTA: that it is the best.",
         ),
         click.option("--quiet", is_flag=True, help="Show no progress bar."),
     ):
@@ -123,6 +131,7 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
     from argbest.storage.address import shown
+    from argbest.study.stopping import Guaranteed
 
     problem = study.problem
     echo(
@@ -137,6 +146,9 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         kept = study.n_observations
         raise KeyboardInterrupt(f"interrupted with {kept} observations kept; go on with: {again}") from error
     show_answer(study)
+    if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
+        found = study.guarantee(rule.alpha, rule.delta)
+        say(f"without a model: {found}", *found.notes)
     show_troubles(study)
 
 
@@ -147,13 +159,23 @@ def _go(study: "Study", options: Options, *, quiet: bool) -> None:
 def _planned(study: "Study", given: Options) -> Options:
     from argbest import studyfile
 
-    options = _merged(studyfile.run_options(study.plan), given)
+    options = studyfile.run_options(_merged(dict(study.plan), given))
     _need_a_budget(options)
     return options
 
 
 def _merged(stored: Options, given: Options) -> Options:
     return stored | {name: value for name, value in given.items() if value is not None}
+
+
+def _guarantee(given: str | None) -> Options | None:
+    """Return the stop rule of --guarantee as a study file would say it."""
+    if given is None:
+        return None
+    numbers = listed("--guarantee", given, "0.05 (alpha) or 0.05,1.5 (alpha and delta)")
+    if len(numbers) > 2:
+        raise InputError(f"--guarantee {given} lists {len(numbers)} numbers; give ALPHA or ALPHA,DELTA.")
+    return {"rule": "guaranteed", **dict(zip(("alpha", "delta"), numbers, strict=False))}
 
 
 def _need_a_program(problem: "Problem") -> None:

@@ -61,6 +61,7 @@ def _show(now: dict[str, Any]) -> None:
             f"worst, {certainty['p_all']:.3f} in all at once",
             f"undecided: {certainty['undecided']} of {now['n_contexts']} contexts",
         )
+        say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")
         say("what the model found:", *(f"  {sentence}" for sentence in now["model"]["sentences"]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from argbest.errors import ArgbestError
+from argbest.errors import ArgbestError, InputError
 from argbest.texts import harmless, number
 
 if TYPE_CHECKING:
@@ -61,6 +61,14 @@ def show_json(value: object, *, indent: int | None = None) -> None:
 def note(line: str) -> None:
     """Print a line beside the answer, on standard error; a progress bar under way lets it pass above."""
     print(f"argbest: {harmless(line)}", file=sys.stderr, flush=True)
+
+
+def listed(option: str, given: str, example: str) -> list[float]:
+    """Return the numbers that an option lists, with commas between them."""
+    try:
+        return [float(each) for each in given.split(",")]
+    except ValueError:
+        raise InputError(f"{option} {given} is not understood; give numbers as in {example}.") from None
 
 
 def drawn(draw: Callable[[], _Drawing]) -> _Drawing | None:

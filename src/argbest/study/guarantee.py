@@ -1,5 +1,6 @@
 """What the data alone guarantee of a study's selections, whatever the model believes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +83,24 @@ def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
     return Guarantee(alpha, delta, frame, tuple(_notes(study, counted)))
 
 
+def planned(study: "Study") -> Guarantee:
+    """Return the guarantee that the study was planned to stop with; if none was, the usual one."""
+    rule = study.plan.get("stop")
+    wished = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
+    return of_study(study, float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0)))
+
+
 def leads(study: "Study", alpha: float) -> Array:
     """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
 
     inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
     """
-    lower = study._journal.ledger.separations.lower(best(study._belief()), alpha)
-    out = study._ruled_out
+    ledger, selected = study._journal.ledger, best(study._belief())
+    lower, out = ledger.separations.lower(selected, alpha), study._ruled_out
+    disordered = ledger.in_order.sorted()
+    if disordered.any():
+        own = disordered[selected, np.arange(len(selected))]
+        lower = np.where((disordered | own) & np.isfinite(lower), -np.inf, lower)
     return lower if out is None else np.where(out, np.inf, lower)
 
 
@@ -129,6 +141,11 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
     waiting = told - summarised - int(counted.counts().sum())
     if waiting:
         notes.append(f"{waiting} replications wait for earlier ones of their pairs and are not counted yet.")
+    if n_sorted := int(counted.sorted().sum()):
+        notes.append(
+            f"The values of {n_sorted} pairs are sorted. A guarantee needs them in the order of the runs, so "
+            "it says nothing of these pairs."
+        )
     if study._journal.ledger.reasons:
         notes.append(
             "Some replications failed. If failing depends on the reward, this is about the rewards of those "

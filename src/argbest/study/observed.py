@@ -78,6 +78,7 @@ def observe(
     bounds: object = None,
     categorical: object = (),
     bins: Bins = None,
+    reward_range: object = None,
     dropna: bool = False,
     simulate: Simulate | None = None,
     name: str = "runs",
@@ -91,8 +92,9 @@ def observe(
 
     ``categorical`` names columns of either that hold numbers but mean names, as `Problem` takes it.
     ``weights`` are numbers in the order of the contexts, or the name of a column. ``bins`` puts contexts
-    that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it. Rows
-    with something missing are refused, or left out with ``dropna``.
+    that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it.
+    ``reward_range`` is that of `Problem`. Rows with something missing are refused, or left out with
+    ``dropna``.
     """
     if not isinstance(frame, pd.DataFrame) or frame.empty:
         got = "a frame without rows" if isinstance(frame, pd.DataFrame) else type(frame).__name__
@@ -119,6 +121,7 @@ def observe(
         bounds=_bounds(bounds, where[1]),
         categorical=categorical,
         goal=goal,
+        reward_range=reward_range,
         name=name,
     )
     dropped = len(frame) - len(kept)

@@ -2,8 +2,10 @@
 
 import time
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from argbest.study import guarantee
 from argbest.study.causes import causes
 from argbest.study.presence import alive
 
@@ -28,6 +30,7 @@ def overview(study: "Study") -> dict[str, Any]:
         "seconds_budget": study.plan.get("seconds"),
         "trials": {name: ledger.status.count(name) for name in ("told", "pending", "waiting", "failed")},
         "certainty": _certainty(study) if study.n_observations else None,
+        "guarantee": _guarantee(study) if study.n_observations else None,
         "model": study.model_summary().plain() if study.n_observations else None,
         "workers": _workers(study, now),
         **failures(study),
@@ -50,6 +53,22 @@ def _certainty(study: "Study") -> dict[str, Any]:
         "eoc": float(certificate.eoc),
         "undecided": int((certificate.pcs < DECIDED).sum()),
         "unanswered": certificate.n_unanswered,
+    }
+
+
+def _guarantee(study: "Study") -> dict[str, Any]:
+    """Return what the data alone certify, of the wish that the study was planned with."""
+    found = guarantee.planned(study)
+    smallest = found.smallest_delta
+    return {
+        "alpha": found.alpha,
+        "delta": found.delta,
+        "certified": found.certified,
+        "n_certified": found.n_certified,
+        "smallest_delta": smallest if isfinite(smallest) else None,
+        "replications": found.replications,
+        "sentence": str(found),
+        "notes": list(found.notes),
     }
 
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.study.trial import Trial
 
 _PLACES = 2**31  # of values in one trial
+_MANY = 10  # values, which come in order by chance once in two million times
 
 
 class Replications:
@@ -43,6 +44,14 @@ class Replications:
         for pair, values in self._values.items():
             counts[pair] = len(values)
         return counts
+
+    def sorted(self) -> BoolArray:
+        """Return which pairs have many values that all rise or fall: those are not in the order of runs."""
+        found = np.zeros(self._shape, bool)
+        for pair, values in self._values.items():
+            steps = np.diff(values)
+            found[pair] = len(values) >= _MANY and bool(np.all(steps > 0) or np.all(steps < 0))
+        return found
 
     def of_context(self, context: int) -> Array:
         """Return a row per alternative and a column per number, NaN where an alternative has no value."""

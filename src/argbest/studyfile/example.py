@@ -20,6 +20,7 @@ name = "call-centre"
 goal = "min"                    # "max": larger rewards are better, "min": smaller ones
 # reward = "cost per hour, dollars"   # what is simulated, with its unit, for pictures and pages
 # description = "Staffing of a call centre"
+# reward_range = [0, 1]         # if every single reward lies in it, such as success or failure
 # problem = "queue-staffing"    # a problem that ships with argbest, in place of all the rest
 
 # What you choose. Columns in a grid are crossed: every combination is one alternative.
@@ -78,6 +79,7 @@ budget = 200                    # replications in all
 # batch = 1                     # replications given to a worker at a time
 # confirm = 0.1                 # share of the budget reserved for contexts that are undecided at the end
 # stop = {{ rule = "expected-pcs", target = 0.95, delta = 0.0 }}   # or "worst-pcs", "opportunity-cost"
+# stop = {{ rule = "guaranteed", alpha = 0.05, delta = 5.0, contexts = "all" }}    # or by the data alone
 
 # What a replication costs, if that differs; the policy then weighs what it learns against it.
 # [cost]

@@ -1,6 +1,7 @@
 """The simulator, the options of the study and those of its run in a study file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,16 +15,19 @@ from argbest.problems.base import Problem
 from argbest.problems.design import ExtremeContexts, RandomContexts, design
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.stopping import ExpectedPCS, OpportunityCost, Stop, WorstPCS
+from argbest.study.stopping import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS
 from argbest.studyfile.sections import table, text, within
 
 Plain: TypeAlias = dict[str, Any]
 _OF_PROGRAMS = ("field", "retries", "backoff", "environment")
-_STOPS: dict[str, Callable[..., Stop]] = {
+_STOPS: dict[str, type[ExpectedPCS | WorstPCS | OpportunityCost | Guaranteed]] = {
     "expected-pcs": ExpectedPCS,
     "worst-pcs": WorstPCS,
     "opportunity-cost": OpportunityCost,
+    "guaranteed": Guaranteed,
 }
+
+_TAKEN = {rule: tuple(field.name for field in fields(kind)) for rule, kind in _STOPS.items()}
 
 
 def simulator(given: object, folder: Path) -> tuple[Program | Function | None, float | None]:
@@ -131,10 +135,11 @@ def _stop(given: object) -> Stop:
     rule = options.pop("rule", None)
     if rule not in list(_STOPS):
         raise unknown_name("[run] stop rule", rule, _STOPS)
-    if "target" not in options:
+    if "target" not in options and rule != "guaranteed":
         raise InputError("[run] stop needs a target, for example { rule = 'expected-pcs', target = 0.95 }.")
-    if "delta" in options and rule == "opportunity-cost":
-        raise InputError("[run] stop: the opportunity cost has no indifference zone; leave delta out.")
+    for key in options:
+        if key not in _TAKEN[rule]:
+            raise InputError(f"[run] stop: {rule} takes {' and '.join(_TAKEN[rule])}; leave {key} out.")
     with within("[run] stop"):
         indifference_zone(options.get("delta", 0.0))
         return _STOPS[rule](**options)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from argbest import registry
-from argbest.checks import one_of
+from argbest.checks import interval, one_of
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 from argbest.storage.address import shown
@@ -18,7 +18,7 @@ from argbest.studyfile import options as file_options
 from argbest.studyfile.options import Plain, run_options
 from argbest.studyfile.sections import TOP, table, text, within
 
-_OF_PROBLEM = ("alternatives", "contexts", "simulator", "goal", "description", "reward")
+_OF_PROBLEM = ("alternatives", "contexts", "simulator", "goal", "description", "reward", "reward_range")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,7 @@ def _problem(
     alternatives = axes.axis("alternative", content.get("alternatives"), folder)
     contexts = axes.axis("context", content.get("contexts"), folder)
     simulate, limit = file_options.simulator(content.get("simulator"), folder)
+    limits = interval("reward_range", content["reward_range"]) if "reward_range" in content else None
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis,
@@ -112,6 +113,7 @@ def _problem(
             name=content.get("name") or stem,
             description=content.get("description", ""),
             reward=content.get("reward", "reward"),
+            reward_range=limits,
         )
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 

@@ -9,7 +9,7 @@ from argbest.errors import InputError, unknown_name
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
-        *("name", "description", "goal", "reward", "problem"),
+        *("name", "description", "goal", "reward", "reward_range", "problem"),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
@@ -18,7 +18,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "[study]": ("policy", "model", "initial", "seed", "refit_every", "common_random_numbers"),
     "[study] initial": ("random_contexts", "replace", "extreme_contexts"),
     "[run]": ("budget", "seconds", "workers", "batch", "confirm", "stop"),
-    "[run] stop": ("rule", "target", "delta"),
+    "[run] stop": ("rule", "target", "delta", "alpha", "contexts"),
     "[cost]": ("measured", "table", "alternatives", "contexts"),
     "[storage]": ("url", "name"),
 }

@@ -11,6 +11,7 @@ import pandas as pd
 from argbest.core.certificate import Certificate
 from argbest.problems.axis import Axis, Label
 from argbest.report import curves
+from argbest.study import guarantee
 from argbest.study.study import Study
 
 MOST_SET_ASIDE = 100  # pairs named in the page
@@ -33,6 +34,7 @@ def answer(study: Study, selection: pd.DataFrame, certificate: Certificate) -> l
         _unanswered(study, selection),
         sure,
         _open(study, selection),
+        _guaranteed(study),
         _design(study),
         _impossible(study),
     ]
@@ -153,6 +155,12 @@ def _open(study: Study, selection: pd.DataFrame) -> str:
         return f"No context is decided with probability {bar:g} yet."
     stay = "stays" if len(undecided) == 1 else "stay"
     return f"{len(undecided)} of {n} contexts {stay} below probability {bar:g}: {_listed(study, undecided)}."
+
+
+def _guaranteed(study: Study) -> str:
+    """Return a sentence on what holds whatever the model believes; nothing where that is nothing yet."""
+    found = guarantee.planned(study)
+    return f"Without a model, from the data alone: {found}." if found.n_certified else ""
 
 
 def _design(study: Study) -> str:
