@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from argbest.models.gp import GP
     from argbest.models.independent import Independent
     from argbest.models.linear import Linear
+    from argbest.policies.two_stage import TS, TSPlus
     from argbest.problems.base import Problem
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
     from argbest.problems.space_filling import SpaceFilling
@@ -37,6 +38,8 @@ _WHERE = {
     "GP": "models.gp",
     "Independent": "models.independent",
     "Linear": "models.linear",
+    "TS": "policies.two_stage",
+    "TSPlus": "policies.two_stage",
     "Problem": "problems.base",
     "EveryPair": "problems.design",
     "ExtremeContexts": "problems.design",
@@ -57,6 +60,7 @@ _WHERE = {
 
 __all__ = [
     "GP",
+    "TS",
     "AdditiveGP",
     "ArgbestError",
     "Certificate",
@@ -77,6 +81,7 @@ __all__ = [
     "SpaceFilling",
     "StorageError",
     "Study",
+    "TSPlus",
     "Trial",
     "TrialError",
     "WorstPCS",

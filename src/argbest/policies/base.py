@@ -23,7 +23,8 @@ class Policy(Protocol):
     """A frozen description of a rule that says which pairs to simulate next.
 
     A policy that fixes something once the initial design is in, as two-stage procedures do, also has a method
-    ``begin(setting, tally)`` that returns the policy to go on with. One that takes ``setting.cost`` into
+    ``begin(setting, tally)`` that returns the policy to go on with. One that knows when it has all it wants
+    also has a method ``finished(tally)``, and a run then ends. One that takes ``setting.cost`` into
     account says so by a class attribute ``weighs_cost = True``; the others take all replications for alike.
     """
 
@@ -35,6 +36,12 @@ class Policy(Protocol):
         ``pending`` [..., alternative, context] counts the trials under way; the belief does not know of them.
         Every decision is among ``setting.candidates``.
         """
+
+
+def finished(policy: Policy, tally: Tally) -> bool:
+    """Return whether the policy has all that it wants to simulate."""
+    done = getattr(policy, "finished", None)
+    return done is not None and bool(done(tally))
 
 
 def weighs_cost(policy: Policy) -> bool:

@@ -1,10 +1,11 @@
 """TS and TS+: the two-stage procedures for linear models, with a fixed budget or a fixed confidence."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 
+from argbest.checks import finite, one_of
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
@@ -31,17 +32,45 @@ class _TwoStage:
     Only the contexts nearest to the corners of the context set (`extreme_design`) are simulated, and only
     their observations count. Use the `Linear` model, which carries what is learned there to all contexts. The
     shares are of replications, whatever these cost. Pairs set aside have none; the others divide theirs.
+
+    With a ``confidence`` and a ``delta`` the first stage fixes how many replications of each design pair
+    there will be (`second_stage`), and a run ends when it has them. Then the selections are right with that
+    probability where the best leads by delta or more: "expected" over ``contexts``, or in the "worst" one.
     """
 
     shares: Array | None = None  # [..., alternative, context], sum to 1; None: by the tally at each decision
+    confidence: float | None = field(default=None, kw_only=True)
+    delta: float | None = field(default=None, kw_only=True)
+    contexts: str = field(default="expected", kw_only=True)
+    totals: IntArray | None = field(default=None, kw_only=True)  # [alternative, context], once they are fixed
+
+    def __post_init__(self) -> None:
+        one_of("contexts", self.contexts, ("expected", "worst"))
+        if self.confidence is not None:
+            finite("confidence", self.confidence, above=0, below=1)
+        if (self.confidence is None) != (self.delta is None):
+            raise InputError(
+                f"got confidence={self.confidence} and delta={self.delta}; give both, for example "
+                "confidence=0.95 and the smallest lead that matters as delta, or neither."
+            )
+        if self.delta is not None:
+            finite("delta", self.delta, above=0)
 
     def begin(self, setting: Setting, tally: Tally) -> Self:
         """Return the policy with its shares fixed by the first stage: q = S² / ΣS², 0 off the design.
 
-        Equal shares where no observation of the first stage varies.
+        Equal shares where no observation of the first stage varies. With a confidence the totals are fixed.
         """
+        if self.confidence is not None and self.delta is not None:
+            aim = setting if self.contexts == "expected" else replace(setting, weights=worst_context(setting))
+            alpha = 1.0 - self.confidence
+            return replace(self, totals=second_stage(tally, aim, self, delta=self.delta, alpha=alpha))
         shares = _proportions(self.variances(setting, tally), _open(setting, _geometry(setting)[1]))
         return replace(self, shares=shares)
+
+    def finished(self, tally: Tally) -> bool:
+        """Return whether all replications that the second stage asked for are in."""
+        return self.totals is not None and bool(np.all(tally.count >= self.totals))
 
     def variances(self, setting: Setting, tally: Tally) -> Array:
         """Return S² of every design pair, 0 for all others, [..., alternative, context]."""
@@ -62,6 +91,8 @@ class _TwoStage:
         no design pair may be simulated: the alternative farthest below its total share over all contexts, at
         the allowed context nearest to a design context.
         """
+        if self.totals is not None and np.any(tally.count + pending < self.totals):
+            return self._fill_up(self.totals, belief, tally, pending, setting, draws, n)
         x, design = _geometry(setting)
         design_pairs = _open(setting, design)
         shares = self.variances(setting, tally) if self.shares is None else self.shares
@@ -78,6 +109,26 @@ class _TwoStage:
             overall = _deficit(shares.sum(axis=-1, keepdims=True), count.sum(axis=-1, keepdims=True))
             score = np.where(usual, _deficit(shares, count * design_pairs), overall)
             return pick(largest(score, pairs), draws, lane)
+
+        return in_sequence(decide, belief, tally.count, pending, n)
+
+    def _fill_up(
+        self,
+        totals: IntArray,
+        belief: Belief,
+        tally: Tally,
+        pending: IntArray,
+        setting: Setting,
+        draws: Draws,
+        n: int,
+    ) -> Decision:
+        """Return the pairs that lack most replications of what the second stage asked for."""
+        candidates = setting.candidates(tally.shape)
+        designed = candidates & (totals > 0)
+        candidates = designed if designed.any() else candidates
+
+        def decide(_: Belief, count: IntArray, lane: int) -> Decision:
+            return pick(largest(np.asarray(totals - count, float), candidates), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 
@@ -136,7 +187,7 @@ class TSPlus(_TwoStage):
 
 
 def second_stage(
-    tally: Tally, setting: Setting, procedure: TS | TSPlus, *, delta: float, alpha: float = 0.05
+    tally: Tally, setting: Setting, procedure: _TwoStage, *, delta: float, alpha: float = 0.05
 ) -> IntArray:
     """Return the total replications of each pair for PCS_E ≥ 1 − alpha, 0 off the design.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from argbest import registry
 from argbest.core import schedule
 from argbest.errors import DataNotice, InputError, OutageNotice, SimulationError, StorageError, TrialError
-from argbest.policies.base import Policy
+from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate
 from argbest.storage.memory import MemoryStorage
@@ -146,7 +146,7 @@ class _Run:
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, limits = self.study, self.limits
-        if self._room(study._journal.ledger, mine=False) < 1:
+        if self._room(study._journal.ledger, mine=False) < 1 or finished(study.policy, study._tally):
             return True
         n = study.n_observations
         due = (
