@@ -253,3 +253,29 @@ def test_it_reads_as_a_sentence() -> None:
     one = Study(Problem(["a", "c"], [0], gaussian), initial=2, **FLAT)
     answer(one, one.ask(4))
     assert str(one.guarantee()) == "the selection is not yet certified best, confidence 0.95"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["missing", "equal", "random", "c-ocba", "dvr"])
+def test_whatever_the_policy_claims_are_false_no_more_often_than_alpha(policy: str) -> None:
+    """Fails by chance with probability below 1e-3; normal rewards of unequal noise in two contexts."""
+    truth, spread = np.array([[0.0, 0.6], [0.3, 0.3], [0.6, 0.0]]), np.array([2.0, 0.5, 1.0])
+
+    def uneven(alternative: int, context: int, seed: int) -> float:
+        draw = np.random.default_rng(seed).normal()
+        return float(truth[alternative, context] + spread[alternative] * draw)
+
+    false, n = 0, 40
+    for seed in range(n):
+        study = Study(
+            Problem([0, 1, 2], [0, 1], uneven),
+            policy="equal" if policy == "missing" else policy,
+            model="independent",
+            seed=seed,
+        )
+        stop = Guaranteed(0.2, 0.2) if policy == "missing" else lambda s: s.guarantee(0.2, 0.2).certified
+        study.run(250, stop=stop)
+        frame = study.guarantee(0.2, 0.2).frame
+        loss = truth.max(axis=0) - truth[frame["selected"].to_numpy(int), [0, 1]]
+        false += bool(np.any(frame["certified_all"] & (loss > 0.2)))
+    assert false / n <= 0.2 + 3.1 * np.sqrt(0.2 * 0.8 / n)
