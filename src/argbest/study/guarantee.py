@@ -79,7 +79,7 @@ def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
         frame[f"lower{end}"] = lower
         frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
         frame[f"certified{end}"] = reached(lower, delta)
-    frame["replications"] = counted.counts().sum(axis=0)
+    frame["replications"] = counted.count.sum(axis=0)
     return Guarantee(alpha, delta, frame, tuple(_notes(study, counted)))
 
 
@@ -97,10 +97,8 @@ def leads(study: "Study", alpha: float) -> Array:
     """
     ledger, selected = study._journal.ledger, best(study._belief())
     lower, out = ledger.separations.lower(selected, alpha), study._ruled_out
-    disordered = ledger.in_order.sorted()
-    if disordered.any():
-        own = disordered[selected, np.arange(len(selected))]
-        lower = np.where((disordered | own) & np.isfinite(lower), -np.inf, lower)
+    for k, c in ledger.in_order.sorted:
+        lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
     return lower if out is None else np.where(out, np.inf, lower)
 
 
@@ -135,16 +133,17 @@ def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series
 def _notes(study: "Study", counted: Replications) -> list[str]:
     """Return sentences on what was not counted, and on what should be known."""
     notes, told = [], study.n_observations
-    summarised = int(counted.summarised.sum())
-    if summarised:
-        notes.append(f"{summarised} replications told as summaries have no order and are not counted.")
-    waiting = told - summarised - int(counted.counts().sum())
+    if counted.summarised:
+        notes.append(
+            f"{counted.summarised} replications told as summaries have no order and are not counted."
+        )
+    waiting = told - counted.summarised - int(counted.count.sum())
     if waiting:
         notes.append(f"{waiting} replications wait for earlier ones of their pairs and are not counted yet.")
-    if n_sorted := int(counted.sorted().sum()):
+    if counted.sorted:
         notes.append(
-            f"The values of {n_sorted} pairs are sorted. A guarantee needs them in the order of the runs, so "
-            "it says nothing of these pairs."
+            f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of the "
+            "runs, so it says nothing of these pairs."
         )
     if study._journal.ledger.reasons:
         notes.append(
