@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from watching import PATIENCE
 
 # The shell outlives the tests only until its standard input closes, which even SIGKILL cannot prevent.
 _GUARD = """
@@ -60,7 +61,7 @@ class Server:
         """Start it again; what its last life left behind may have to vanish first."""
         options = f"-k {self.folder} -c listen_addresses= -c fsync=off"
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while self._control("start", "-l", str(self.folder / "log"), "-o", options, "-w") != 0:
             assert time.monotonic() < deadline, (self.folder / "log").read_text()
             time.sleep(0.1)
@@ -68,7 +69,7 @@ class Server:
     def _control(self, *words: str) -> int:
         command = [str(self.programs / "pg_ctl"), "-D", str(self.folder / "data"), *words]
         quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
-        return subprocess.run(command, check=False, timeout=60, **quiet, **self.account).returncode
+        return subprocess.run(command, check=False, timeout=PATIENCE, **quiet, **self.account).returncode
 
     def run(self, statement: str, url: str | None = None) -> list[tuple[object, ...]]:
         """Run one statement behind argbest's back, and return its rows."""
@@ -102,7 +103,13 @@ def running(folder_of_programs: Path, *, fsync: str = "off") -> Iterator[Server]
     options = ["-E", "UTF8", "--locale=C", "--no-sync"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     subprocess.run(
-        [*initdb, *options], check=True, capture_output=True, cwd=folder, env=clean, timeout=120, **account
+        [*initdb, *options],
+        check=True,
+        capture_output=True,
+        cwd=folder,
+        env=clean,
+        timeout=PATIENCE,
+        **account,
     )
     guard = subprocess.Popen(
         ["/bin/sh", "-c", _GUARD, "guard", str(folder_of_programs), str(folder), fsync],
@@ -120,14 +127,14 @@ def running(folder_of_programs: Path, *, fsync: str = "off") -> Iterator[Server]
         assert guard.stdin is not None
         server.stop("immediate")  # one that was started again is not the guard's
         guard.stdin.close()
-        guard.wait(timeout=60)
+        guard.wait(timeout=PATIENCE)
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait_for(server: Server, guard: "subprocess.Popen[bytes]") -> None:
     import psycopg
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             server.run("SELECT 1")

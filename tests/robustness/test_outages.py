@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import postgres as servers
 import pytest
 from postgres import Server
 from robustness.commands import ENVIRONMENT, argbest, study_file
 from robustness.wire import wired
-from watching import eventually
+from watching import PATIENCE, eventually
 
 from argbest import Problem, StorageError, Study
 from argbest.errors import OutageNotice
@@ -38,7 +39,7 @@ def own_server(postgres: Server) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES", (0.1, 0.2, 0.3) + (0.5,) * 100)
+    monkeypatch.setattr(patience, "PAUSES", (0.1, 0.2, 0.3) + (0.5,) * int(2 * PATIENCE))
 
 
 def value(alternative: str, context: int, seed: int) -> float:
@@ -67,6 +68,17 @@ def said(caught: pytest.WarningsRecorder) -> list[str]:
     return [str(each.message) for each in caught if each.category is OutageNotice]
 
 
+def once_it_is_waited_for(action: Callable[[], object], caught: pytest.WarningsRecorder) -> None:
+    """Act in a thread when the next outage has been announced: on a busy machine that may take its time."""
+    before = len(said(caught))
+
+    def act() -> None:
+        eventually(lambda: len(said(caught)) > before)
+        action()
+
+    threading.Thread(target=act).start()
+
+
 def assert_whole(study: Study, seeds: list[int], storage: str | Path) -> None:
     """Check that all that was simulated was told, once, and that what is stored says the same."""
     assert study.n_observations == BUDGET
@@ -83,7 +95,7 @@ def assert_whole(study: Study, seeds: list[int], storage: str | Path) -> None:
 def test_a_server_that_is_stopped_and_started_again_is_waited_for(mode: str, own_server: Server) -> None:
     def stop() -> None:
         own_server.stop(mode)
-        threading.Timer(1.0, own_server.start).start()
+        once_it_is_waited_for(own_server.start, caught)
 
     storage = own_server.new_database()
     simulate = Eventful(stop, 7, 23)
@@ -98,8 +110,12 @@ def test_a_server_that_is_stopped_and_started_again_is_waited_for(mode: str, own
 
 
 def test_a_server_killed_again_and_again_at_any_moment_loses_nothing(own_server: Server) -> None:
-    """The killer does not know what the run is doing: deciding, writing, committing or waiting."""
+    """The killer does not know what the run is doing: deciding, writing, committing or waiting.
+
+    It lets a few simulations pass each time: a busy machine might otherwise never get to any.
+    """
     storage, over = own_server.new_database(), threading.Event()
+    moments = np.random.default_rng(1)
 
     def slow(alternative: str, context: int, seed: int) -> float:
         simulate.seeds.append(seed)
@@ -107,10 +123,13 @@ def test_a_server_killed_again_and_again_at_any_moment_loses_nothing(own_server:
         return value(alternative, context, seed)
 
     def kill() -> None:
-        while not over.wait(0.4):
+        seen = [0]
+        while eventually(lambda: over.is_set() or len(simulate.seeds) > seen[0] + 4) and not over.is_set():
+            time.sleep(moments.uniform(0.0, 0.1))
             own_server.stop("kill")
             time.sleep(0.1)
             own_server.start()
+            seen[0] = len(simulate.seeds)
 
     simulate = Eventful(lambda: None)
     study = new_study(slow, storage)
@@ -153,15 +172,15 @@ def test_a_commit_whose_acknowledgement_was_lost_is_found_and_not_repeated(
         assert_whole(study, simulate.seeds, storage)
 
 
-def locked_for(seconds: float, path: Path) -> None:
-    """Hold the lock of a file for a time, as another program would."""
+def locked_until(released: Callable[[], object], path: Path) -> None:
+    """Hold the lock of a file until a call returns, as another program would."""
     ready = threading.Event()
 
     def hold() -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             ready.set()
-            time.sleep(seconds)
+            released()
             other.execute("ROLLBACK")
 
     threading.Thread(target=hold).start()
@@ -171,7 +190,7 @@ def locked_for(seconds: float, path: Path) -> None:
 def test_a_locked_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "WAIT", 0.5)
     path = tmp_path / "study.db"
-    simulate = Eventful(lambda: locked_for(2.0, path), 9)
+    simulate = Eventful(lambda: locked_until(lambda: eventually(lambda: bool(said(caught))), path), 9)
     study = new_study(simulate, path)
     with pytest.warns(OutageNotice) as caught:
         study.run(BUDGET)
@@ -186,7 +205,7 @@ def test_a_file_locked_for_eighty_seconds_is_waited_for(
 ) -> None:
     monkeypatch.undo()
     path = tmp_path / "study.db"
-    simulate = Eventful(lambda: locked_for(80.0, path), 9)
+    simulate = Eventful(lambda: locked_until(lambda: time.sleep(80.0), path), 9)
     study = new_study(simulate, path)
     with pytest.warns(OutageNotice) as caught:
         study.run(BUDGET)
@@ -212,7 +231,7 @@ def test_ctrl_c_is_heeded_while_a_file_is_locked(tmp_path: Path) -> None:
         argbest("run", file, "--quiet", "--budget", 500), stderr=subprocess.PIPE, env=ENVIRONMENT
     ) as process:
         assert eventually(lambda: asked(path) > 3)
-        locked_for(20.0, path)
+        locked_until(lambda: time.sleep(20.0), path)
         time.sleep(0.5)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
