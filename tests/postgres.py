@@ -60,7 +60,9 @@ class Server:
     def start(self) -> None:
         """Start it again; what its last life left behind may have to vanish first."""
         options = f"-k {self.folder} -c listen_addresses= -c fsync=off"
-        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+        # A server that was killed may go on as a zombie, and count as alive.
+        for left in (self.folder / "data" / "postmaster.pid", self.folder / ".s.PGSQL.5432.lock"):
+            left.unlink(missing_ok=True)
         deadline = time.monotonic() + PATIENCE
         while self._control("start", "-l", str(self.folder / "log"), "-o", options, "-w") != 0:
             assert time.monotonic() < deadline, (self.folder / "log").read_text()
