@@ -78,6 +78,17 @@ def test_equal_values_bound_nothing_unless_their_range_is_known() -> None:
     assert 0.15 < sequences.bounded_lower(same, ALPHA, 0.0, 1.0)[0] < 0.3
 
 
+def test_equal_values_at_the_beginning_bound_nothing_either() -> None:
+    """A count that is 0 nine times says nothing of the tenth; sums of squares leave rounding in its place."""
+    for start in (0.0, 0.1, 1e6 + 0.3):
+        row = np.concatenate([np.full(9, start), start + np.array([-0.7, 0.4, -0.2])])
+        late = [_bound(row[:n]) for n in (9, 10, 11, 12)]
+        assert late[0] == -np.inf
+        assert max(late[1:]) < start - 0.1
+    nearly = 3.0 + 1e-16 * np.arange(40.0)
+    assert sequences.normal_lower(nearly[None], ALPHA, resolution=1e-12)[0] == -np.inf
+
+
 def test_no_values_bound_nothing() -> None:
     assert sequences.normal_lower(np.empty((2, 0)), ALPHA).tolist() == [-np.inf, -np.inf]
     assert sequences.bounded_lower(np.empty((2, 0)), ALPHA, -1.0, 1.0).tolist() == [-1.0, -1.0]

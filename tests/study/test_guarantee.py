@@ -20,9 +20,15 @@ def gaussian(alternative: str, context: int, seed: int) -> float:
     return float(TRUTH["abc".index(alternative), context]) + float(np.random.default_rng(seed).normal())
 
 
-def told(counts: int = 12, **options: Any) -> Study:
+def mixed(alternative: str, context: int, seed: int) -> float:
+    """The same with noise of which alternatives share most, if they share the seed."""
+    own = float(np.random.default_rng([ord(alternative), seed]).normal())
+    return gaussian(alternative, context, seed) + 0.3 * own
+
+
+def told(counts: int = 12, simulate: Any = gaussian, **options: Any) -> Study:
     """A study with so many replications of every pair."""
-    made = Study(problem(gaussian), initial=counts, **(FLAT | options))
+    made = Study(problem(simulate), initial=counts, **(FLAT | options))
     answer(made, made.ask(counts * 12))
     return made
 
@@ -40,7 +46,7 @@ def bounds(study: Study, alpha: float, sign: float = 1.0) -> list[float]:
 
 @pytest.mark.parametrize("common", [False, True])
 def test_bounds_are_of_differences_of_equally_numbered_replications(common: bool) -> None:
-    study = told(common_random_numbers=common)
+    study = told(simulate=mixed, common_random_numbers=common)
     found = study.guarantee(alpha=0.1, delta=0.7)
     assert found.frame["lower"].tolist() == pytest.approx(bounds(study, 0.1))
     assert found.frame["lower_all"].tolist() == pytest.approx(bounds(study, 0.1 / 4))
@@ -60,15 +66,39 @@ def test_a_goal_of_least_mirrors_the_bounds() -> None:
 
 
 def test_common_random_numbers_certify_sooner() -> None:
-    common, apart = told(8, common_random_numbers=True), told(8)
-    nudged = problem(
-        lambda k, c, s: gaussian(k, c, s) + 0.01 * float(np.random.default_rng([ord(k), s]).normal())
-    )
-    study = Study(nudged, initial=8, common_random_numbers=True, **FLAT)
-    answer(study, study.ask(96))
-    assert study.guarantee().certified
-    assert not apart.guarantee().certified
-    assert not common.guarantee().certified  # not a single difference varies, which normal noise never does
+    same, apart = told(common_random_numbers=True), told(12, mixed)
+    assert told(12, mixed, common_random_numbers=True).guarantee(delta=0.5).certified
+    assert not apart.guarantee(delta=0.5).certified
+    assert same.guarantee(delta=0.5).n_certified == 0  # equal noise is no normal noise of differences
+
+
+def test_another_unit_or_origin_of_the_rewards_changes_nothing_but_the_unit() -> None:
+    def moved(alternative: str, context: int, seed: int) -> float:
+        return 1000.0 * gaussian(alternative, context, seed) - 7e4
+
+    other = Study(problem(moved), initial=12, **FLAT)
+    answer(other, other.ask(144))
+    one, two = told().guarantee(delta=0.5).frame, other.guarantee(delta=500).frame
+    np.testing.assert_allclose(two["lower"], 1000 * one["lower"], rtol=1e-9)
+    assert two["certified"].tolist() == one["certified"].tolist()
+
+
+def test_the_order_of_the_alternatives_does_not_matter() -> None:
+    values = np.random.default_rng(4).normal(0, 1, (*SHAPE, 15)) + TRUTH[..., None]
+    frames = []
+    for labels in ("abc", "cab"):
+        study = Study(Problem(list(labels), [0, 1, 2, 3]), initial=1, **FLAT)
+        for trial in study.ask(12):
+            study.tell(trial, values["abc".index(str(trial.alternative)), trial.pair[1]].tolist())
+        frames.append(study.guarantee().frame)
+    pd.testing.assert_frame_equal(frames[0], frames[1])
+
+
+def test_rewards_that_differ_by_rounding_alone_certify_nothing() -> None:
+    study = Study(problem(), initial=12, **FLAT)
+    for trial in study.ask(144):
+        study.tell(trial, 0.1 * (trial.replication % 5) + 0.3 * trial.pair[0])
+    assert study.guarantee(delta=0.1).n_certified == 0
 
 
 def test_a_delta_of_zero_asks_for_a_lead() -> None:

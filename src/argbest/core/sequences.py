@@ -14,18 +14,20 @@ from argbest.core.arrays import Array, IntArray
 
 PRIOR = 1.0  # prior replications behind the mixture over mean / std; tightest near n = 10 to 100
 _HALVINGS = 50
+_ROUNDING = 1e-10  # of squares
 _MOST_STAKED = 0.75  # of the capital, on one value of a known range
 
 
-def normal_lower(values: Array, alpha: float) -> Array:
+def normal_lower(values: Array, alpha: float, *, resolution: float = 0.0) -> Array:
     """Return the bound for normal values of unknown variance: mean − s √q(n), −inf while there is none.
 
-    s² = Σ(x − mean)²/n. A row whose values are all equal has no bound: of normal noise it tells nothing.
+    s² = Σ(x − mean)²/n. Values that are all equal, up to the ``resolution`` of their arithmetic, have no
+    bound: normal noise is never equal, so they tell nothing of it.
     """
     counts, mean, var = _running(values)
     longest = values.shape[-1]
     radius = np.concatenate([[np.inf], radii(_roomy(longest), alpha)])[np.minimum(counts, longest)]
-    known = np.isfinite(values) & (var > 0) & np.isfinite(radius)
+    known = np.isfinite(values) & (var > resolution**2) & np.isfinite(radius)
     bounds = np.where(known, mean - np.sqrt(var) * np.where(known, radius, 0.0), -np.inf)
     return np.asarray(bounds.max(axis=-1, initial=-np.inf))
 
@@ -102,8 +104,10 @@ def _running(values: Array) -> tuple[IntArray, Array, Array]:
     centre = np.where(seen, values, 0.0).sum(axis=-1, keepdims=True) / np.maximum(counts[..., -1:], 1)
     offset = np.where(seen, values - centre, 0.0)
     mean = np.cumsum(offset, axis=-1) / number
-    var = np.maximum(np.cumsum(offset**2, axis=-1) / number - mean**2, 0.0)
-    return counts, mean + centre, var
+    var = np.cumsum(offset**2, axis=-1) / number - mean**2
+    # Beside values that lie farther off, what is left of equal ones is rounding.
+    rounding = _ROUNDING * np.square(offset).max(axis=-1, keepdims=True, initial=0.0)
+    return counts, mean + centre, np.where(var > rounding, var, 0.0)
 
 
 def _roomy(n: int) -> int:

@@ -142,8 +142,8 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
         notes.append(f"{waiting} replications wait for earlier ones of their pairs and are not counted yet.")
     if counted.sorted:
         notes.append(
-            f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of the "
-            "runs, so it says nothing of these pairs."
+            f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of "
+            "the runs, so it says nothing of these pairs."
         )
     if study._journal.ledger.reasons:
         notes.append(

@@ -7,6 +7,8 @@ from argbest.core.arrays import Array, IntArray
 from argbest.problems.base import Problem
 from argbest.study.replications import Replications
 
+_RESOLUTION = 1e-12  # of the largest reward: differences that vary by less are equal
+
 
 class Separations:
     """Lower bounds of leads, worked out again only where values came or the selected one changed."""
@@ -31,14 +33,15 @@ class Separations:
         known, found = self._known.get((context, chosen, alpha), (-1, np.empty(0)))
         if known != version:
             values = self._problem.sign * self._replications.of_context(context)
-            found = self._bounds(_packed(values[chosen] - values), alpha)
+            scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+            found = self._bounds(_packed(values[chosen] - values), alpha, scale)
             found[chosen] = np.inf
             self._known[context, chosen, alpha] = version, found
         return found
 
-    def _bounds(self, differences: Array, alpha: float) -> Array:
+    def _bounds(self, differences: Array, alpha: float, scale: float) -> Array:
         if self._problem.reward_range is None:
-            return sequences.normal_lower(differences, alpha)
+            return sequences.normal_lower(differences, alpha, resolution=_RESOLUTION * scale)
         low, high = self._problem.reward_range
         return sequences.bounded_lower(differences, alpha, low - high, high - low)
 
