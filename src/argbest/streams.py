@@ -35,6 +35,7 @@ class Purpose(IntEnum):
     SEED = 5
     ROOT = 6
     PROBLEM = 7
+    INTEGRATION = 8
 
 
 def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
-from scipy.stats import chi2, f, invgamma
+from scipy.stats import chi2, f, invgamma, kstest
 
 from argbest.core.arrays import Array
-from argbest.core.noise import relative_noise, shrunk
+from argbest.core.noise import _firmness, drawn, plausible_noise, relative_noise, shrunk
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
@@ -171,3 +171,49 @@ def test_two_values_that_agree_by_chance_do_not_count_as_exact_where_their_neigh
     share, by_scatter = params.noise[1, 6] / np.median(params.noise), relative_noise(tally)
     assert share > 1.5
     assert by_scatter[1, 6] < 1.1 * np.median(by_scatter)
+
+
+def test_drawn_variances_are_scaled_inverse_chi_square_where_none_agree() -> None:
+    """Variances that differ by orders of magnitude teach nothing of each other: d = 1, W_i dominates."""
+    squares, freedom = 10.0 ** np.arange(0.0, 24.0, 2.0), np.full(12, 5.0)
+    found = drawn(np.tile(squares, (4000, 1)), freedom, np.random.default_rng(22))
+    _, ratio, _, prior, weight = _firmness(squares, freedom)
+    assert weight[0, 0] > 0.99 * weight[:, 0].sum()
+    law = invgamma(3.0, scale=(prior[0, 0] + ratio[6]) / 2)
+    assert kstest(found[:, 6], law.cdf).pvalue > 1e-3
+
+
+def test_plausible_tables_leave_the_level_alone_and_spread_with_fewer_replications() -> None:
+    std = np.exp(np.random.default_rng(23).normal(size=(6, 8)))
+    spreads = []
+    for n in (2, 5, 40):
+        tally = table(std, n, 1, seed=24)[0]
+        tables, estimate = plausible_noise(tally, 400, np.random.default_rng(25)), relative_noise(tally)
+        inside = tables.min(axis=(1, 2)) > 1e-3  # the floor is not left alone
+        level = (tally.m2 / tables[inside]).sum(axis=(1, 2))
+        np.testing.assert_allclose(level, (tally.m2 / estimate).sum(), rtol=1e-10)
+        spreads.append(float(np.log(tables).std(axis=0).mean()))
+    assert spreads[0] > 1.5 * spreads[1] > 3.0 * spreads[2]
+    assert spreads[2] == pytest.approx(np.sqrt(2 / 39), rel=0.3)  # of log χ²/ν
+
+
+def test_plausible_tables_cover_noise_of_their_own_model_as_often_as_they_say() -> None:
+    """Firmness drawn from its grid, then rows, columns and pairs; 90 % intervals of 30 tables of 60 pairs."""
+    rng, hits = np.random.default_rng(26), []
+    for run in range(30):
+        rows, columns, pairs = (
+            firm / rng.chisquare(firm, shape)
+            for firm, shape in zip(2.0 ** rng.integers(0, 15, 3), ((10, 1), (1, 6), (10, 6)), strict=True)
+        )
+        truth = rows * columns * pairs
+        tally = table(np.sqrt(truth), 3, 1, seed=100 + run)[0]
+        tables = np.log(plausible_noise(tally, 100, np.random.default_rng(run)))
+        low, high = np.quantile(tables - tables.mean(axis=(1, 2), keepdims=True), [0.05, 0.95], axis=0)
+        relative = np.log(truth) - np.log(truth).mean()
+        hits.append((low <= relative) & (relative <= high))
+    assert 0.85 < np.mean(hits) < 0.95
+
+
+def test_without_replicates_plausible_tables_are_even() -> None:
+    tally = Tally(np.ones((3, 4), np.int64), np.zeros((3, 4)), np.zeros((3, 4)))
+    np.testing.assert_array_equal(plausible_noise(tally, 5, np.random.default_rng(0)), np.ones((5, 3, 4)))

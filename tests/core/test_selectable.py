@@ -9,12 +9,12 @@ from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
 from argbest.core.certificate import Certificate
-from argbest.core.selectable import among_the_rest, best_probability
+from argbest.core.selectable import among_the_rest
 from argbest.core.tally import Tally
 
 K, C = 4, 3
 WEIGHTS = np.array([0.5, 0.3, 0.2])
-MEASURES = ("pcs", "pcs_e", "pcs_m", "p_all", "eoc", "expected_loss", "lower_bound", "bonferroni")
+MEASURES = ("pcs", "pcs_e", "pcs_m", "p_all", "eoc", "expected_loss", "lower_bound")
 
 
 def covariance(rng: np.random.Generator, n: int, lead: tuple[int, ...]) -> Array:
@@ -73,7 +73,7 @@ def test_each_context_is_answered_among_what_is_left_there(kind: str) -> None:
     out = np.zeros((K, C), bool)
     out[[0, 2], 0], out[[0, 1, 3], 1] = True, True
     lowered = among_the_rest(belief, out)
-    chance = best_probability(lowered, out)
+    chance = lowered.best_probability()
     np.testing.assert_allclose(chance.sum(axis=0), 1.0, atol=1e-9)
     assert (chance[out] == 0).all()
     assert chance[2, 1] == pytest.approx(1.0, abs=1e-12)
@@ -133,7 +133,7 @@ def test_contexts_without_an_answer_leave_averages_and_minima() -> None:
     whole = Certificate(belief, WEIGHTS, normals, 0.1)
     assert ours.selected.tolist() == [whole.selected[0], -1, whole.selected[2]]
     assert ours.n_unanswered == 1
-    for name in ("pcs", "lower_bound", "bonferroni", "expected_loss"):
+    for name in ("pcs", "lower_bound", "expected_loss"):
         expected = np.where(answered, getattr(whole, name), np.nan)
         np.testing.assert_array_equal(getattr(ours, name), expected)
     assert np.isnan(ours.best_probability[:, 1]).all()

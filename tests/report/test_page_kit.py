@@ -71,7 +71,7 @@ def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
 
 def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
     """The library's own mean and variance [row, alternative]; larger is better."""
-    belief = predicting.belief_at(study, study.problem.contexts.rows(rows))
+    belief = predicting.certificate_at(study, study.problem.contexts.rows(rows), integrate=False).belief
     return belief.mean[..., 0], belief.var[..., 0]
 
 

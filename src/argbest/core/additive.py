@@ -18,6 +18,7 @@ from argbest.core.additive_evidence import log_posterior, prepare
 from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
 from argbest.core.fitting import kernel_code
+from argbest.core.integration import Evaluate
 from argbest.core.landmarks import FEWER, MOST
 from argbest.core.portions import portions
 from argbest.core.priors import Hyperprior
@@ -138,6 +139,26 @@ def log_evidence(
     """Return (log evidence + log prior, its gradient in θ, the constant) at θ [..., parameter], dense."""
     found = _call(inputs, tally, noise, prior.rules, theta[..., None, :], 0, _blank(theta))
     return found.value, found.gradient, found.constant
+
+
+def evaluator(inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, near: Array) -> Evaluate:
+    """Return the function of θ [m, parameter] with log evidence + log prior of one study, and its gradient.
+
+    In a large study by structure, with landmarks for θ about ``near``.
+    """
+    if (tally.count > 0).sum() <= _SMALL:
+        return lambda theta: log_evidence(inputs, tally, noise, prior, theta)[:2]
+    kernel, rules = inputs.kernel, prior.rules
+    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally, noise)
+    data = structured_evidence.with_landmarks(kernel, data, near, MOST)
+
+    def evaluate(theta: Array) -> tuple[Array, Array]:
+        value, gradient = np.empty(len(theta)), np.empty(theta.shape)
+        for i, point in enumerate(theta):
+            value[i], _, _ = structured_evidence.log_posterior(point, kernel, data, rules, gradient[i])
+        return value, gradient
+
+    return evaluate
 
 
 def _climb_compiled(

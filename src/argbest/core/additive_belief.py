@@ -14,7 +14,7 @@ import numpy as np
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import square_root
-from argbest.core.correlated import CorrelatedAlternatives, weight_of
+from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, weight_of
 from argbest.core.decision import Decision, at, of_each_context
 from argbest.core.foundations import Foundation, apart
 from argbest.core.kernels import NUGGET
@@ -63,6 +63,7 @@ class AdditiveBelief(CorrelatedAlternatives):
     foundation: Foundation
     stack: Stack
     n_rows: int
+    n_draws: int = SOBOL_POINTS
 
     @property
     def prior(self) -> AdditivePrior:

@@ -11,7 +11,26 @@ from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 
 
-class Belief(Protocol):
+class Certainty(Protocol):
+    """How sure one may be of selections: probabilities and losses, arrays [..., alternative, context]."""
+
+    def best_probability(self) -> Array:
+        """Return P(each alternative is best) per context."""
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the selected alternative is within delta of the best) per context, [..., context]."""
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[best reward − selected reward] per context, [..., context]."""
+
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return the sharpest closed-form lower bound of `good_probability` that this admits."""
+
+    def draw(self, normals: Array) -> Array:
+        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
+
+
+class Belief(Certainty, Protocol):
     """A joint normal distribution of all mean rewards; larger is better; one unit throughout.
 
     Implementations are frozen dataclasses with the field ``mean``; they differ in whether alternatives are
@@ -48,21 +67,6 @@ class Belief(Protocol):
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "Belief":
         """Return the belief after n more replications of the decided cell with mean ``value``."""
-
-    def best_probability(self) -> Array:
-        """Return P(each alternative is best) per context."""
-
-    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return P(the selected alternative is within delta of the best) per context, [..., context]."""
-
-    def expected_loss(self, selected: IntArray) -> Array:
-        """Return E[best reward − selected reward] per context, [..., context]."""
-
-    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return the sharpest closed-form lower bound of `good_probability` that this belief admits."""
-
-    def draw(self, normals: Array) -> Array:
-        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
 
 
 def best(belief: Belief) -> IntArray:

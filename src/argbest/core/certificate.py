@@ -5,17 +5,20 @@ from functools import cached_property
 
 import numpy as np
 
-from argbest.core import certainty
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best, gaps, of_selected
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Belief, Certainty, best, of_selected
+from argbest.core.mixture import Mixture
+from argbest.core.states import LEVEL, states
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """Posterior probabilities and losses of choosing the largest mean in every context.
 
-    With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. Everything is
-    conditional on the model and its fitted hyper-parameters, so it is somewhat too confident on few data.
+    With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. The belief
+    selects; ``mixture`` says how sure that is, with what is not known of hyper-parameters and noise averaged
+    over. Without one everything is conditional on the fitted hyper-parameters, which is too confident on few
+    data.
     Contexts that are not ``answered`` have nothing to choose: their entries are NaN; averages, minima and the
     joint probability are over the others, weighted anew.
     Numbers are worked out when they are first asked for.
@@ -25,12 +28,18 @@ class Certificate:
     weights: Array  # [context]
     normals: Array  # [draw, ..., alternative, context]: standard normal, for the joint probability alone
     delta: float = 0.0
-    answered: BoolArray | None = None  # [context]; None: every context has an answer
+    answered: BoolArray | None = None  # [..., context]; None: every context has an answer
+    mixture: Mixture | None = None
 
     @cached_property
     def selected(self) -> IntArray:
         """The selected alternative, [..., context]; -1 where there is no answer."""
         return self._choice if self.answered is None else np.where(self.answered, self._choice, -1)
+
+    @property
+    def certainty(self) -> Certainty:
+        """What probabilities and losses follow from."""
+        return self.belief if self.mixture is None else self.mixture
 
     @property
     def n_unanswered(self) -> int:
@@ -49,29 +58,28 @@ class Certificate:
     @cached_property
     def best_probability(self) -> Array:
         """P(each alternative is best), [..., alternative, context]."""
-        return self._where_answered(self.belief.best_probability())
+        chance = self.certainty.best_probability()
+        return chance if self.answered is None else np.where(self.answered[..., None, :], chance, np.nan)
 
-    @cached_property
+    @property
     def pcs(self) -> Array:
         """P(the selected alternative is right), [..., context]."""
-        return self._where_answered(self.belief.good_probability(self._choice, self.delta))
+        return self._good(self.delta)
 
     @cached_property
     def lower_bound(self) -> Array:
-        """The sharpest closed-form lower bound of ``pcs``: Slepian's for independent alternatives."""
-        return self._where_answered(self.belief.lower_bound(self._choice, self.delta))
-
-    @cached_property
-    def bonferroni(self) -> Array:
-        """Bonferroni's lower bound of ``pcs``, valid for any belief, [..., context]."""
-        tau = np.sqrt(self.belief.difference_var(self._choice))
-        gap = gaps(self.belief, self._choice) + self.delta
-        return self._where_answered(certainty.bonferroni_bound(gap, tau, self._choice))
+        """A closed-form lower bound of ``pcs``: Slepian's of independent alternatives, else Bonferroni's."""
+        return self._where_answered(self.certainty.lower_bound(self._choice, self.delta))
 
     @cached_property
     def expected_loss(self) -> Array:
         """E[best reward − selected reward], [..., context]."""
-        return self._where_answered(self.belief.expected_loss(self._choice))
+        return self._where_answered(self.certainty.expected_loss(self._choice))
+
+    def states(self, delta: float, level: float = LEVEL) -> AnyArray:
+        """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open."""
+        best = self._good(0.0)
+        return states(best, best if np.all(best >= level) else self._good(delta), level)
 
     @property
     def pcs_e(self) -> Array:
@@ -99,14 +107,14 @@ class Certificate:
     @cached_property
     def drawn_losses(self) -> Array:
         """Best − selected reward in joint draws of all rewards, [draw, ..., context]."""
-        draws = self.belief.draw(self.normals)
+        draws = self.certainty.draw(self.normals)
         selected = np.broadcast_to(self._choice, (len(draws), *self._choice.shape))
         return np.asarray(draws.max(axis=-2) - of_selected(draws, selected))
 
     @property
     def p_all_se(self) -> Array:
         """The Monte Carlo standard error of ``p_all``; two more draws, one of each kind, keep it from 0."""
-        n = len(self.normals)
+        n = len(self.drawn_losses)
         share = (n * self.p_all + 1.0) / (n + 2.0)
         return np.sqrt(share * (1.0 - share) / (n + 2.0))
 
@@ -123,6 +131,17 @@ class Certificate:
     def _choice(self) -> IntArray:
         """The alternative with the largest mean, whether or not that is an answer."""
         return best(self.belief)
+
+    def _good(self, delta: float) -> Array:
+        """Return P(the selected alternative is within delta of the best), looked up once."""
+        if delta not in self._looked_up:
+            found = self.certainty.good_probability(self._choice, delta)
+            self._looked_up[delta] = self._where_answered(found)
+        return self._looked_up[delta]
+
+    @cached_property
+    def _looked_up(self) -> dict[float, Array]:
+        return {}
 
     def _where_answered(self, values: Array) -> Array:
         return values if self.answered is None else np.where(self.answered, values, np.nan)

@@ -27,6 +27,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     """Probabilities and losses of alternatives that covary; a belief adds its means and covariances."""
 
     mean: Array  # [..., alternative, context]
+    n_draws: int = SOBOL_POINTS  # a power of 2: points behind a probability, for each study its own
 
     @abstractmethod
     def difference_var(self, reference: IntArray) -> Array:
@@ -136,13 +137,19 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         crowd = keep.sum(axis=1)
         for size in np.unique(crowd[crowd > 0]):
             alike = np.flatnonzero(crowd == size)
-            step = max(1, _ELEMENTS // (SOBOL_POINTS * int(size)))
+            step = max(1, _ELEMENTS // (self.n_draws * int(size)))
             for start in range(0, alike.size, step):
                 rows = alike[start : start + step]
                 columns = kept_first(keep[rows])
                 root = square_root(self._covariances_among(*np.divmod(rows, c), columns))
                 centre = np.take_along_axis(mean[rows], columns, axis=1)
-                yield rows, columns, centre[:, None, :] + _normals(int(size)) @ np.swapaxes(root, -1, -2)
+                points = self._points(int(size), rows // c)
+                yield rows, columns, centre[:, None, :] + points @ np.swapaxes(root, -1, -2)
+
+    def _points(self, size: int, study: IntArray) -> Array:
+        """Return the points of every row, [row or 1, point, m]: studies that have fewer take turns."""
+        parts = _normals(size).reshape(-1, self.n_draws, size)
+        return parts if len(parts) == 1 else parts[study % len(parts)]
 
 
 def _ratio(gap: Array, tau: Array) -> Array:

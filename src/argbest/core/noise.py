@@ -1,15 +1,19 @@
 """Noise per pair: empirical-Bayes estimates that borrow strength where replications are few."""
 
-import numpy as np
-from scipy.special import gammaln
+from typing import NamedTuple
 
-from argbest.core.arrays import Array
+import numpy as np
+from scipy.special import gammaincinv, gammaln
+
+from argbest.core.arrays import Array, BoolArray
+from argbest.core.integration import latin
 from argbest.core.tally import Tally
 
 # How firmly variances may agree, in degrees of freedom: from hardly at all to the same everywhere.
 _FIRMNESS: Array = np.exp2(np.arange(0.0, 15.0))
 _LEAST = 1e-3  # replications that agree so far may still differ: rare events look like no noise at all
 _SWEEPS = 2
+_ROUNDS = 2  # of drawing all factors in turn
 _STEPS = 8
 
 
@@ -26,9 +30,7 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     about what all pairs together say, N degrees: the variational posterior of σ² given a belief about f. That
     halves what chance does to the variances of two replications.
     """
-    squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
-    if missed is not None:
-        squares, freedom = squares + tally.count * missed, tally.count.astype(float)
+    squares, freedom = _scatter(tally, missed)
     by_alternative = np.ones(tally.shape)
     for _ in range(_SWEEPS):
         by_context = _factor(squares / by_alternative, freedom, axis=-2)
@@ -41,6 +43,42 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)
     average = (weight * table).sum(axis=axes, keepdims=True) / weight.sum(axis=axes, keepdims=True)
     return np.asarray(np.maximum(table / average, _LEAST))
+
+
+def plausible_noise(
+    tally: Tally,
+    n: int,
+    generator: np.random.Generator,
+    *,
+    missed: Array | None = None,
+    per_alternative: bool = False,
+) -> Array:
+    """Return n tables [n, alternative, context] as likely as the data leave them, about `relative_noise`.
+
+    The factors a_k, b_c and u_kc are drawn in turn, each given the others (Gibbs), with their firmness drawn
+    first (`drawn`). The squares over the variances sum up to what they do over the estimates: the level
+    common to all is another parameter's business.
+    """
+    squares, freedom = _scatter(tally, missed)
+    own, by_alternative = np.ones((n, *tally.shape)), np.ones((n, tally.shape[0], 1))
+    for _ in range(_ROUNDS):
+        left = squares / own
+        by_context = drawn((left / by_alternative).sum(axis=-2), freedom.sum(axis=-2), generator)[:, None]
+        by_alternative = drawn((left / by_context).sum(axis=-1), freedom.sum(axis=-1), generator)[..., None]
+        expected = by_alternative * by_context
+        own = drawn((squares / expected).reshape(n, -1), freedom.ravel(), generator).reshape(own.shape)
+    table, estimate = expected * own, relative_noise(tally, missed=missed, per_alternative=per_alternative)
+    axes = (-1,) if per_alternative else (-2, -1)
+    level, usual = ((squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
+    table *= np.divide(level, usual, out=np.ones_like(level), where=usual > 0)
+    return np.asarray(np.maximum(table, _LEAST))
+
+
+def _scatter(tally: Tally, missed: Array | None) -> tuple[Array, Array]:
+    """Return the sums of squares by which pairs tell their noise, and their degrees of freedom."""
+    if missed is None:
+        return tally.m2, np.maximum(tally.count - 1, 0).astype(float)
+    return tally.m2 + tally.count * missed, tally.count.astype(float)
 
 
 def _factor(squares: Array, freedom: Array, *, axis: int) -> Array:
@@ -57,18 +95,50 @@ def shrunk(squares: Array, freedom: Array) -> Array:
     (d s² + W)/(d + ν), one over the posterior mean of 1/σ², is averaged over d by the marginal likelihood.
     Unlike a single best d the average does not jump, nor does it trust a chance agreement of few variances.
     """
-    total = freedom.sum(axis=-1, keepdims=True)
-    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1.0)
-    known = (total > 0) & (pooled > 0)
-    ratio = np.where(known, squares / np.where(known, pooled, 1.0), 0.0)  # scale-free
-    firm = _FIRMNESS.reshape(-1, *(1,) * squares.ndim)
-    prior = firm * _likeliest_scale(ratio, freedom, firm)
-    part = gammaln((freedom + firm) / 2) - gammaln(firm / 2) + firm / 2 * np.log(prior)
-    evidence = np.sum(part - (freedom + firm) / 2 * np.log(prior + ratio), axis=-1, keepdims=True)
-    weight = np.exp(evidence - evidence.max(axis=0))
+    known, ratio, firm, prior, weight = _firmness(squares, freedom)
     estimate = (prior + ratio) / (firm + freedom)
     averaged = (weight * estimate).sum(axis=0) / weight.sum(axis=0)
     return np.where(known, averaged, 1.0)
+
+
+def drawn(squares: Array, freedom: Array, generator: np.random.Generator) -> Array:
+    """Return variances [n, i] from their posterior given sums of squares [n, i], up to a factor per n.
+
+    Where `shrunk` averages over d, here d is drawn with its probability, and then
+    σ_i² = (d s² + W_i) / χ²_{d + ν_i}, so that 1/E[1/σ²] is the estimate.
+    """
+    known, ratio, _, prior, weight = _firmness(squares, freedom)
+    reached = np.cumsum(weight, axis=0) / weight.sum(axis=0)  # [d, n, 1]
+    pick = np.sum(reached[:-1] <= latin(generator, (len(squares), 1)), axis=0)
+    firm = _FIRMNESS[pick]
+    scale = np.take_along_axis(prior, pick[None], axis=0)[0]
+    half = 0.5 * (firm + freedom)
+    chance = 2.0 * gammaincinv(half, latin(generator, squares.shape))
+    return np.where(known, (scale + ratio) / chance, 1.0)
+
+
+class _Firmness(NamedTuple):
+    """What is known of how firmly variances agree, for every d of the grid on a first axis."""
+
+    known: BoolArray  # [..., 1]: whether there is anything to learn from
+    ratio: Array  # W over the pooled variance, [..., i]: free of scale
+    firm: Array  # d
+    prior: Array  # d s², [d, ..., 1]
+    weight: Array  # the marginal likelihood of d over the largest, [d, ..., 1]
+
+
+def _firmness(squares: Array, freedom: Array) -> _Firmness:
+    """Return the likelihood of every d, with the most likely s² of each."""
+    total = freedom.sum(axis=-1, keepdims=True)
+    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1.0)
+    known = (total > 0) & (pooled > 0)
+    ratio = np.where(known, squares / np.where(known, pooled, 1.0), 0.0)
+    firm = _FIRMNESS.reshape(-1, *(1,) * squares.ndim)
+    prior = firm * _likeliest_scale(ratio, freedom, firm)
+    half = (freedom + firm) / 2
+    fixed = np.sum(gammaln(half) - gammaln(firm / 2), axis=-1, keepdims=True)
+    evidence = fixed + np.sum(firm / 2 * np.log(prior) - half * np.log(prior + ratio), axis=-1, keepdims=True)
+    return _Firmness(known, ratio, firm, prior, np.exp(evidence - evidence.max(axis=0)))
 
 
 def _likeliest_scale(ratio: Array, freedom: Array, firm: Array) -> Array:

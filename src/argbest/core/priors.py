@@ -80,6 +80,19 @@ def hyperprior(name: str, d: int) -> Hyperprior:
     return PRIORS[name](d)
 
 
+def of_logarithms(prior: Hyperprior) -> Hyperprior:
+    """Return the prior as a density of the logarithms: that of each parameter times the parameter.
+
+    Flat rules become log-uniform: a density flat in the parameter itself would have all its mass at the upper
+    bound. Gamma(a, b) becomes a + 1, LogNormal(a, b) the location a + b².
+    """
+    rules = prior.rules.copy()
+    family = rules[:, 0]
+    rules[family == GAMMA, 1] += 1.0
+    rules[family == LOGNORMAL, 1] += rules[family == LOGNORMAL, 2] ** 2
+    return Hyperprior(rules, prior.starts)
+
+
 def with_known_noise(prior: Hyperprior) -> Hyperprior:
     """Return the prior with the noise factor fixed at 1: the noise variances given are then exact."""
     rules, starts = prior.rules.copy(), prior.starts.copy()

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import BoolArray
 from argbest.core.belief import Belief
 
 _Belief = TypeVar("_Belief", bound=Belief)
@@ -28,9 +28,3 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
     lowered: Any = replace(belief, mean=np.where(out, low - _FAR * width, belief.mean))  # type: ignore[type-var]
     return lowered  # type: ignore[no-any-return]
-
-
-def best_probability(among_rest: Belief, ruled_out: BoolArray | None) -> Array:
-    """Return P(each is best) of a belief `among_the_rest`, NaN where nothing is left to select."""
-    chance = among_rest.best_probability()
-    return chance if ruled_out is None else np.where(ruled_out.all(axis=-2, keepdims=True), np.nan, chance)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,12 +11,20 @@ from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.findings import Findings, Lengthscales, variation
+from argbest.core.integration import n_points, sample
 from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
-from argbest.models.options import check_kernel, check_noise_shape, checked_noise, noise_table
-from argbest.models.refitting import check_fit, scattered, starts, study_changed
+from argbest.models.base import Plausible
+from argbest.models.options import (
+    check_kernel,
+    check_noise_shape,
+    checked_noise,
+    noise_table,
+    plausible_tables,
+)
+from argbest.models.refitting import check_fit, repeated, scattered, starts, study_changed
 
 if TYPE_CHECKING:
     from argbest.core.additive import Fit
@@ -165,6 +173,28 @@ class AdditiveGP:
         prior = self._prior(setting, params, setting.separation)
         return additive_conditioning.condition(prior, Data(tally, params.noise, params.shift))
 
+    def plausible(
+        self, tally: Tally, setting: Setting, params: AdditiveGPParams, generator: np.random.Generator
+    ) -> Plausible[AdditiveGPParams]:
+        """Return hyper-parameters and noise tables as likely as the data leave them, of one study.
+
+        The prior is that of the fit, a density of the logarithms. Weights rest on the estimated noise table;
+        every point then has a table of its own.
+        """
+        from argbest.core import additive
+
+        scale = scaling.Scaling(params.shift[..., None], params.spread[..., None])
+        missed = self._missed(tally, setting, params) if self._learns_noise else None
+        prior, table = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
+        inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
+        evaluate = additive.evaluator(inputs, scaling.standardise(tally, scale), table, prior, params.theta)
+        n = n_points(int((tally.count > 0).sum()))
+        points = sample(evaluate, params.theta, prior.rules, n, generator)
+        tables = plausible_tables(self, table, tally, n, generator, missed=missed)
+        several = repeated(params, n)
+        found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
+        return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
+
     def predict(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array
     ) -> AdditiveBelief:
@@ -236,18 +266,9 @@ def _in_units(
     found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: scaling.Scaling, d: int
 ) -> AdditiveGPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
-    value, (shift, spread) = np.exp(found.theta), scale
-    last = value.shape[-1] - len(PARTS) - 1
-    trend, offset, joint, own = (spread**2 * value[..., last + i] for i in range(len(PARTS)))
+    shift, spread = scale
     return AdditiveGPParams(
-        trend_lengthscale=value[..., :d],
-        alternative_lengthscale=value[..., d : last - d],
-        lengthscale=value[..., last - d : last],
-        trend=trend,
-        offset=offset,
-        joint=joint,
-        own=own,
-        noise=(spread**2 * value[..., -1])[..., None, None] * noise,
+        **_in_units_of_rewards(found.theta, noise, spread, d),
         constant=shift + spread * found.constant,
         theta=found.theta,
         hessian=found.hessian,
@@ -258,3 +279,16 @@ def _in_units(
         status=found.status,
         changed=np.ones(shift.shape, bool),
     )
+
+
+def _in_units_of_rewards(theta: Array, noise: Array, spread: Array, d: int) -> dict[str, Any]:
+    """Return lengthscales, scales and noise, by their names, of θ on standardised outcomes."""
+    value = np.exp(theta)
+    last = value.shape[-1] - len(PARTS) - 1
+    return {
+        "trend_lengthscale": value[..., :d],
+        "alternative_lengthscale": value[..., d : last - d],
+        "lengthscale": value[..., last - d : last],
+        **{part: spread**2 * value[..., last + i] for i, part in enumerate(PARTS)},
+        "noise": (spread**2 * value[..., -1])[..., None, None] * noise,
+    }

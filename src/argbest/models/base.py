@@ -1,13 +1,31 @@
 """The model protocol: learning is dear and rare, conditioning is cheap and exact."""
 
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from argbest.core.arrays import Array
+import numpy as np
+
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
+from argbest.core.mixture import Mixture
+from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 
 Params = TypeVar("Params")
+
+_KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
+_AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
+_FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
+
+
+class Plausible(NamedTuple, Generic[Params]):
+    """Hyper-parameters and noise as likely as the data leave them: ``n`` equally likely points."""
+
+    params: Params  # a dataclass of arrays [n, ...]
+    n: int
+    effective: Array  # [...]: how many independent points of the hyper-parameters these are worth
 
 
 class Model(Protocol[Params]):
@@ -16,7 +34,9 @@ class Model(Protocol[Params]):
     A model whose fits are dear may say by a class attribute ``refit_growth = 0.1`` that it learns again when
     the observations have grown by that share, rather than every 10. One that learns about pairs from others
     has a method ``n_parameters(shape, setting)``, the number of its hyper-parameters: a study then need not
-    begin with every pair. A model may also have a method ``findings(setting, params)`` that returns what it
+    begin with every pair. One that is not sure of its hyper-parameters has a method ``plausible(tally,
+    setting, params, generator)`` that returns others as likely, as `Plausible`, of one study: certificates
+    then average over these. A model may also have a method ``findings(setting, params)`` that returns what it
     has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words.
     """
 
@@ -41,3 +61,67 @@ class Model(Protocol[Params]):
 
         ``separation`` [coordinate, X, context] holds the squared scaled distances to the known contexts.
         """
+
+
+def integrated(
+    model: Model[Any],
+    tally: Tally,
+    setting: Setting,
+    params: Any,
+    generator: np.random.Generator,
+    *,
+    ruled_out: BoolArray | None = None,
+) -> "Integrated | None":
+    """Return what certificates of one study average over, or None where the model knows of nothing else."""
+    plausible: Callable[..., Plausible[Any]] | None = getattr(model, "plausible", None)
+    if plausible is None:
+        return None
+    return Integrated(model, tally, setting, plausible(tally, setting, params, generator), ruled_out)
+
+
+class Integrated(NamedTuple):
+    """Plausible hyper-parameters of one study, and what its beliefs are conditioned on."""
+
+    model: Model[Any]
+    tally: Tally  # [alternative, context]
+    setting: Setting
+    points: Plausible[Any]
+    ruled_out: BoolArray | None  # [alternative, context]
+
+    def here(self) -> Mixture:
+        """Return the mixture at the contexts of the study."""
+
+        def condition(some: slice) -> Belief:
+            params = _some(self.points.params, some)
+            belief = self.model.posterior(self._repeated(some), self.setting, params)
+            return among_the_rest(belief, self.ruled_out)
+
+        return self._mixture(condition, self.tally.count.size, 0)
+
+    def at(self, separation: Array, ruled_out: BoolArray | None) -> Mixture:
+        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1]."""
+        out = None if ruled_out is None else ruled_out[:, None]
+
+        def condition(some: slice) -> Belief:
+            params = _some(self.points.params, some)
+            belief = self.model.predict(self._repeated(some), self.setting, params, separation)
+            return among_the_rest(belief, out)
+
+        return self._mixture(condition, separation.shape[1] * self.tally.shape[0], 1)
+
+    def _repeated(self, some: slice) -> Tally:
+        """Return the tally as often as there are points."""
+        n = len(range(*some.indices(self.points.n)))
+        return self.tally[None][np.zeros(n, int)]
+
+    def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
+        """Return the mixture, its beliefs kept where they are small."""
+        n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
+        each, n = n_cells * (n_rows + 1), self.points.n
+        portion = n if n * each <= _KEPT else max(1, _AT_ONCE // each)
+        return Mixture(condition, n, portion, self.points.effective, axis)
+
+
+def _some(params: Params, index: Any) -> Params:
+    """Return the entries of a dataclass of arrays that an index of their first axis picks."""
+    return type(params)(**{each.name: getattr(params, each.name)[index] for each in fields(params)})  # type: ignore[arg-type]

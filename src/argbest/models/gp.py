@@ -1,7 +1,7 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,10 +9,18 @@ from argbest.core import conditioning, kernels, priors, scaling
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.findings import Findings, Lengthscales
+from argbest.core.integration import n_points, sample
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.models.options import check_kernel, check_noise_shape, checked_noise, noise_table
-from argbest.models.refitting import check_fit, scattered, starts
+from argbest.models.base import Plausible
+from argbest.models.options import (
+    check_kernel,
+    check_noise_shape,
+    checked_noise,
+    noise_table,
+    plausible_tables,
+)
+from argbest.models.refitting import check_fit, repeated, scattered, starts
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -99,6 +107,30 @@ class GP:
         mean, cov = conditioning.posterior(prior, constant, noise, data)
         return scattered(BlockBelief(mean, cov, noise), chosen, known)
 
+    def plausible(
+        self, tally: Tally, setting: Setting, params: GPParams, generator: np.random.Generator
+    ) -> Plausible[GPParams]:
+        """Return hyper-parameters and noise tables as likely as the data leave them, of one study.
+
+        Every alternative has points of its own; the i-th points of all are taken together.
+        """
+        from argbest.core import fitting
+
+        scale = scaling.Scaling(params.shift, params.spread)
+        preset = priors.of_logarithms(priors.hyperprior(self.prior, len(setting.separation)))
+        prior, table = noise_table(self, preset, tally, scale, per_alternative=True)
+        data = scaling.standardise(tally, scale)
+
+        def evaluate(theta: Array) -> tuple[Array, Array, Array]:
+            return fitting.log_evidence(self.kernel, setting.separation, data, table, prior, theta)
+
+        n = n_points(int((tally.count > 0).sum()))
+        points = sample(lambda theta: evaluate(theta)[:2], params.theta, prior.rules, n, generator)
+        tables = plausible_tables(self, table, tally, n, generator, per_alternative=True)
+        several = repeated(params, n)
+        found = _in_units_of_rewards(points.theta, evaluate(points.theta)[2], tables, several)
+        return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
+
     def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
         """Return the exact posterior at new contexts; their noise is the alternative's average."""
         prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
@@ -135,18 +167,25 @@ def _in_units(
     found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: scaling.Scaling
 ) -> GPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
-    shift, spread = scale
-    theta = found.theta
     return GPParams(
-        lengthscale=np.exp(theta[..., :-2]),
-        scale=spread**2 * np.exp(theta[..., -2]),
-        noise=spread[..., None] ** 2 * np.exp(theta[..., -1:]) * noise,
-        constant=shift + spread * found.constant,
-        theta=theta,
-        shift=shift,
-        spread=spread,
+        **_in_units_of_rewards(found.theta, found.constant, noise, scale),
+        theta=found.theta,
+        shift=scale.shift,
+        spread=scale.spread,
         fitted=fitted,
         searched=searched,
         status=found.status,
         changed=np.ones(fitted.shape, bool),
     )
+
+
+def _in_units_of_rewards(
+    theta: Array, constant: Array, noise: Array, scale: scaling.Scaling | GPParams
+) -> dict[str, Any]:
+    """Return lengthscales, scales, noise and constants, by their names, of θ on standardised outcomes."""
+    return {
+        "lengthscale": np.exp(theta[..., :-2]),
+        "scale": scale.spread**2 * np.exp(theta[..., -2]),
+        "noise": scale.spread[..., None] ** 2 * np.exp(theta[..., -1:]) * noise,
+        "constant": scale.shift + scale.spread * constant,
+    }

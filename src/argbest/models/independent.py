@@ -3,14 +3,20 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from argbest.core.arrays import Array
 from argbest.core.belief import CellBelief
 from argbest.core.findings import Findings
+from argbest.core.integration import latin, n_points
 from argbest.core.moments import sample_variance
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
+from argbest.models.base import Plausible
+
+_MOST = 512  # points: they cost little here
+_NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,24 @@ class Independent:
         beneath = low - np.where(high > low, high - low, 1.0)
         var = np.where(empty, 0.0, params.noise / np.maximum(tally.count, 1))
         return CellBelief(np.where(empty, beneath, tally.mean), var, params.noise)
+
+    def plausible(
+        self,
+        tally: Tally,
+        setting: Setting,
+        params: IndependentParams,  # noqa: ARG002
+        generator: np.random.Generator,
+    ) -> Plausible[IndependentParams]:
+        """Return variances v (N − 1) / χ²_{N−1}: together they make every mean a Student-t of N − 1 degrees.
+
+        Each variance takes the midpoints of equally likely strata, so the outermost part of its tail is left
+        out; the expected loss after two replications would be infinite with it.
+        """
+        n = max(n_points(tally.count.size), min(_MOST, _NUMBERS // tally.count.size))
+        freedom = np.maximum(tally.count - 1, 1)
+        chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
+        noise = sample_variance(tally, setting.excluded) * freedom / chance
+        return Plausible(IndependentParams(noise), n, np.asarray(float(n)))
 
     def predict(
         self, tally: Tally, setting: Setting, params: IndependentParams, separation: Array

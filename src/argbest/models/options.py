@@ -7,7 +7,7 @@ import numpy as np
 
 from argbest.core import kernels, priors
 from argbest.core.arrays import Array
-from argbest.core.noise import relative_noise
+from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.scaling import Scaling
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
@@ -79,3 +79,19 @@ def noise_table(
     if model.noise == "pair":
         return prior, relative_noise(tally, missed=missed, per_alternative=per_alternative)
     return prior, np.ones(tally.shape)
+
+
+def plausible_tables(
+    model: NoiseOptions,
+    table: Array,
+    tally: Tally,
+    n: int,
+    generator: np.random.Generator,
+    *,
+    missed: Array | None = None,
+    per_alternative: bool = False,
+) -> Array:
+    """Return n tables that may be what multiplies the noise parameter, [n, alternative, context]."""
+    if model.noise == "pair":
+        return plausible_noise(tally, n, generator, missed=missed, per_alternative=per_alternative)
+    return np.broadcast_to(table, (n, *table.shape))

@@ -95,3 +95,9 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
         whole[chosen] = part
         merged[field.name] = whole
     return type(fresh)(**merged)
+
+
+def repeated(params: T, n: int) -> T:
+    """Return a dataclass of arrays n times over, on a first axis."""
+    found = {each.name: getattr(params, each.name) for each in fields(params)}  # type: ignore[arg-type]
+    return type(params)(**{name: np.broadcast_to(part, (n, *part.shape)) for name, part in found.items()})

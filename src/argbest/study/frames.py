@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
-from argbest.core.belief import Belief, best, gaps, of_selected
-from argbest.core.selectable import best_probability
+from argbest.core.belief import best, gaps, of_selected
+from argbest.core.certificate import Certificate
 from argbest.core.tally import Tally
 from argbest.problems.axis import Axis, Columns, Label
 from argbest.problems.base import Problem
@@ -76,12 +76,14 @@ def of_allocation(problem: Problem, tally: Tally, pending: IntArray) -> pd.DataF
 
 
 def of_selection(
-    problem: Problem, contexts: Axis, belief: Belief, ruled_out: BoolArray | None = None
+    problem: Problem, contexts: Axis, certificate: Certificate, ruled_out: BoolArray | None, delta: float
 ) -> pd.DataFrame:
     """Return one row per context: the selected alternative, its rival, and how sure the choice is.
 
-    The belief is one `among_the_rest`, without the pairs ``ruled_out``; a note tells of these.
+    The belief of the certificate is one `among_the_rest`, without the pairs ``ruled_out``; a note tells of
+    these. Within ``delta`` of the best counts as equal.
     """
+    belief = certificate.belief
     chosen = best(belief)
     gap = gaps(belief, chosen)
     np.put_along_axis(gap, chosen[..., None, :], np.inf, axis=-2)
@@ -95,16 +97,15 @@ def of_selection(
     frame["mean"] = problem.sign * of_selected(belief.mean, chosen).ravel()
     frame["gap"] = of_selected(gap, rival).ravel()
     frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
-    frame["p_best"] = belief.good_probability(chosen).ravel()
-    frame["expected_loss"] = belief.expected_loss(chosen).ravel()
+    frame["p_best"] = certificate.pcs.ravel()
+    frame["expected_loss"] = certificate.expected_loss.ravel()
+    frame["state"] = certificate.states(delta).ravel()
     return frame if ruled_out is None else _noted(frame, labels, _rows(ruled_out))
 
 
-def of_probabilities(
-    problem: Problem, contexts: Axis, belief: Belief, ruled_out: BoolArray | None = None
-) -> pd.DataFrame:
+def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate) -> pd.DataFrame:
     """Return one row per context and one column per alternative: the probability of being best."""
-    probability = _rows(best_probability(belief, ruled_out))
+    probability = _rows(certificate.best_probability)
     return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=_index(contexts))
 
 

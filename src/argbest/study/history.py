@@ -1,6 +1,7 @@
 """How a study came to know what it knows: its certificate along the records."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
+from argbest.study.answers import integrated_by_seed
 from argbest.study.trial import Record
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ def of_study(study: "Study", *, points: int = 12) -> pd.DataFrame:
         study._records,
         study.certificate(),
         study._ruled_out,
+        seed=study.seed,
         points=points,
     )
 
@@ -46,6 +49,7 @@ def history(
     today: Certificate,
     ruled_out: BoolArray | None,
     *,
+    seed: int,
     points: int,
 ) -> pd.DataFrame:
     """Return one row per checkpoint: observations, PCS_E, PCS_M and EOC as certified then.
@@ -65,8 +69,13 @@ def history(
             belief = model.posterior(tally, setting, params)
         except InputError:  # too few data for this model
             continue
-        then = among_the_rest(belief, ruled_out)
-        rows.append(_row(tally, Certificate(then, today.weights, today.normals, answered=today.answered)))
+        unsure = integrated_by_seed(model, tally, setting, params, seed, ruled_out)
+        then = replace(
+            today,
+            belief=among_the_rest(belief, ruled_out),
+            mixture=None if unsure is None else unsure.here(),
+        )
+        rows.append(_row(tally, then))
     rows.append(_row(_tally(problem, records), today))
     return pd.DataFrame(rows)
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from argbest.core.selectable import best_probability
 from argbest.study import predicting
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def of_study(study: "Study", contexts: object = None) -> pd.DataFrame:
     else:
         rows = problem.contexts.rows(contexts)
         belief = predicting.model_at(study, rows)
-        chance = best_probability(predicting.belief_at(study, rows), predicting.ruled_out_at(study, rows))
+        chance = predicting.certificate_at(study, rows).best_probability
         given = (belief.mean, belief.var, belief.noise, chance)
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
         predicting.warn_of_the_unknown(study, rows)

@@ -5,29 +5,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import BoolArray
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
+from argbest.core.certificate import Certificate
 from argbest.core.selectable import among_the_rest
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
 from argbest.problems.categories import never_seen
+from argbest.study import answers
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 
 class Prediction(NamedTuple):
-    """The contexts asked for, what is believed there, and what cannot be selected there."""
+    """The contexts asked for, how sure selections there are, and what cannot be selected there."""
 
     rows: Axis
-    belief: Belief
+    certificate: Certificate
     ruled_out: BoolArray | None
 
 
 def predicted(study: "Study", contexts: object) -> Prediction:
     """Return what answers at any contexts rest on; see `warn_of_the_unknown`."""
     rows = study.problem.contexts.rows(contexts)
-    found = Prediction(rows, belief_at(study, rows), ruled_out_at(study, rows))
+    found = Prediction(rows, certificate_at(study, rows), ruled_out_at(study, rows))
     warn_of_the_unknown(study, rows)
     return found
 
@@ -38,16 +40,24 @@ def warn_of_the_unknown(study: "Study", rows: Axis) -> None:
         warnings.warn(said, ExtrapolationNotice, stacklevel=4)
 
 
-def belief_at(study: "Study", rows: Axis) -> Belief:
-    """Return the belief that answers rest on: what cannot be selected is far below all others."""
-    return among_the_rest(model_at(study, rows), ruled_out_at(study, rows))
+def certificate_at(study: "Study", rows: Axis, *, integrate: bool = True) -> Certificate:
+    """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
+    out, points = ruled_out_at(study, rows), answers.of_study(study).integrated if integrate else None
+    mixture = None if points is None else points.at(_separation(study, rows), out)
+    belief = among_the_rest(model_at(study, rows), out)
+    answered = None if out is None else np.any(~out, axis=-2)
+    return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture)
 
 
 def model_at(study: "Study", rows: Axis) -> Belief:
     """Return what the model says of the contexts, whether or not all of it can be selected."""
-    params = study._learned().params
-    separation = study.problem.contexts.separation(study.problem.bounds, rows)
-    return study.model.predict(study._tally, study._journal.open_setting(), params, separation)
+    params, setting = study._learned().params, study._journal.open_setting()
+    return study.model.predict(study._tally, setting, params, _separation(study, rows))
+
+
+def _separation(study: "Study", rows: Axis) -> Array:
+    """Return the squared scaled distances to the contexts of the study, [coordinate, row, context]."""
+    return study.problem.contexts.separation(study.problem.bounds, rows)
 
 
 def ruled_out_at(study: "Study", rows: Axis) -> BoolArray | None:
@@ -58,7 +68,7 @@ def ruled_out_at(study: "Study", rows: Axis) -> BoolArray | None:
     out = study._ruled_out
     if out is None:
         return None
-    same = np.all(study.problem.contexts.separation(study.problem.bounds, rows) == 0, axis=0)
+    same = np.all(_separation(study, rows) == 0, axis=0)
     at = np.where(same.any(axis=1)[:, None], out.T[np.argmax(same, axis=1)], elsewhere(study))
     return np.asarray(at[..., None])
 

@@ -64,7 +64,8 @@ def listed(study: Study) -> Plain:
     except InputError:
         grid, axis = [], study.problem.contexts.rows(rows)
         said = predicting.model_at(study, axis)
-    belief = predicting.belief_at(study, axis)
+    certificate = predicting.certificate_at(study, axis)
+    belief = certificate.belief
     reference = best(belief)
     return {
         "family": "listed",
@@ -73,9 +74,9 @@ def listed(study: Study) -> Plain:
         "mean": _plain(said.mean[..., 0]),
         "sd": _plain(np.sqrt(belief.var[..., 0])),
         "difference_sd": _plain(np.sqrt(belief.difference_var(reference)[..., 0])),
-        "probability": _plain(belief.best_probability()[..., 0]),
-        "p_best": _plain(belief.good_probability(reference)[..., 0]),
-        "expected_loss": _plain(belief.expected_loss(reference)[..., 0]),
+        "probability": _plain(certificate.best_probability[..., 0]),
+        "p_best": _plain(certificate.pcs[..., 0]),
+        "expected_loss": _plain(certificate.expected_loss[..., 0]),
     }
 
 

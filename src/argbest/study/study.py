@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest import defaults, registry, streams
+from argbest import defaults, registry
 from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
 from argbest.core import schedule
 from argbest.core import tally as tallies
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.core.selectable import among_the_rest
+from argbest.core.states import usual_delta
 from argbest.errors import InputError, StorageError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
@@ -28,6 +27,7 @@ from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import opened
 from argbest.study import (
+    answers,
     definition,
     frames,
     guarantee,
@@ -47,9 +47,6 @@ from argbest.study.model_summary import ModelSummary
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record, summary
-
-CERTIFICATE_DRAWS = 4096
-CERTIFICATE_NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws
 
 
 class Study:
@@ -150,6 +147,7 @@ class Study:
         self.common_random_numbers: bool = stored["common_random_numbers"]
         self.definition = stored
         self._journal = Journal(storage, stored, problem, policy, model)
+        self._kept: answers.Answers | None = None
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
@@ -297,14 +295,22 @@ class Study:
         runner.run(self, limits, means, progress)
         return self
 
-    def selection(self) -> pd.DataFrame:
-        """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss.
+    def selection(self, *, delta: float | None = None) -> pd.DataFrame:
+        """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss, state.
 
+        The state is "sure" where P(best) is at least 0.95, "equal" where that is not so but the selected one
+        is within ``delta`` of the best with that probability, and "open" otherwise. By default delta is what
+        `indifference` returns.
         Alternatives with columns of their own come as columns too: selected.servers, selected.beds. A pair
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        return frames.of_selection(self.problem, self.problem.contexts, self._belief(), self._ruled_out)
+        zone, contexts = self.indifference(delta), self.problem.contexts
+        return frames.of_selection(self.problem, contexts, self.certificate(), self._ruled_out, zone)
+
+    def indifference(self, delta: float | None = None) -> float:
+        """Return the difference that does not matter: as given, or 1/100 of the range of posterior means."""
+        return usual_delta(self._learned().belief.mean) if delta is None else indifference_zone(delta)
 
     def alternative(self, label: object) -> Item:
         """Return an alternative as the simulator receives it, named by its label or its row.
@@ -357,11 +363,14 @@ class Study:
 
         return write_report(self, path_of("path", path), command=concealed(command))
 
-    def certificate(self, delta: float = 0.0) -> Certificate:
-        """Return how sure the selections are; within ``delta`` of the best counts as right."""
-        zone, out = indifference_zone(delta), self._ruled_out
-        answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
-        return Certificate(self._belief(), self.problem.weights, self._normals, zone, answered)
+    def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
+        """Return how sure the selections are; within ``delta`` of the best counts as right.
+
+        What is not known of hyper-parameters and noise is averaged over; ``integrate=False`` takes the
+        estimates for known.
+        """
+        zone, averaged = indifference_zone(delta), flag("integrate", integrate)
+        return answers.of_study(self).certificate(zone, integrate=averaged)
 
     def guarantee(self, alpha: float = guarantee.ALPHA, delta: float = 0.0) -> Guarantee:
         """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
@@ -382,32 +391,26 @@ class Study:
         of these has; of such a category an `ExtrapolationNotice` warns.
         """
         found = predicting.predicted(self, contexts)
-        frame = frames.of_selection(self.problem, *found)
+        frame = frames.of_selection(self.problem, *found, self.indifference())
         frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
         return frame
 
     def predict_proba(self, contexts: object) -> pd.DataFrame:
         """Return P(each alternative is best), a row per context given and a column per alternative."""
-        return frames.of_probabilities(self.problem, *predicting.predicted(self, contexts))
+        found = predicting.predicted(self, contexts)
+        return frames.of_probabilities(self.problem, found.rows, found.certificate)
 
     def _belief(self) -> Belief:
-        """Return the belief (larger is better) that answers rest on, with what is ruled out far below.
+        """Return the belief (larger is better) that selects, with what is ruled out far below.
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
-        return among_the_rest(self._learned().belief, self._ruled_out)
+        return answers.of_study(self).belief
 
     @property
     def _ruled_out(self) -> BoolArray | None:
         """[alternative, context] whether a pair was set aside without a single value; None where none was."""
         return self._journal.ledger.ruled_out
-
-    @cached_property
-    def _normals(self) -> Array:
-        """The draws behind every certificate's joint probability, the same for all of them."""
-        draws = max(64, min(CERTIFICATE_DRAWS, CERTIFICATE_NUMBERS // self._tally.count.size))
-        generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
-        return generator.standard_normal((draws, *self.problem.shape))
 
     @property
     def _tally(self) -> tallies.Tally:

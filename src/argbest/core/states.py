@@ -1,0 +1,26 @@
+"""How a context stands: sure, equal or open. Everybody who says it has it from here."""
+
+import numpy as np
+
+from argbest.core.arrays import AnyArray, Array
+
+SURE, EQUAL, OPEN = "sure", "equal", "open"
+LEVEL = 0.95  # the probability from which a statement counts as sure
+_SHARE = 0.01  # of the range of the posterior means: a difference that seldom matters
+
+
+def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
+    """Return the state of every context, as text; None where there is no answer (NaN).
+
+    ``best`` is P(the selected alternative is best), ``within`` P(it is within delta of the best). It is sure
+    where the first reaches the level, equal where only the second does, so that a choice among those still in
+    question hardly matters, and open otherwise.
+    """
+    names = np.where(best >= level, SURE, np.where(within >= level, EQUAL, OPEN)).astype(object)
+    names[np.isnan(best)] = None
+    return names
+
+
+def usual_delta(mean: Array) -> float:
+    """Return one hundredth of the range of the posterior means of a study."""
+    return _SHARE * float(np.ptp(mean))

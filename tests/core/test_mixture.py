@@ -1,0 +1,123 @@
+"""Mixtures: the plain averages of what their beliefs say."""
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from argbest.core.arrays import Array
+from argbest.core.belief import Belief, BlockBelief, CellBelief, best
+from argbest.core.certificate import Certificate
+from argbest.core.mixture import Mixture
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
+from argbest.models.base import integrated
+from argbest.models.independent import Independent
+
+N, K, C = 6, 4, 3
+WEIGHTS = np.array([0.5, 0.3, 0.2])
+SETTING = Setting(np.ones(1), np.zeros((1, 1, 1)), np.ones(1, bool))
+
+
+def cells(n: int = N, seed: int = 0) -> CellBelief:
+    rng = np.random.default_rng(seed)
+    return CellBelief(rng.normal(size=(n, K, C)), rng.gamma(2.0, size=(n, K, C)), np.ones((n, K, C)))
+
+
+def part(belief: CellBelief, some: slice) -> CellBelief:
+    return CellBelief(belief.mean[some], belief.var[some], belief.noise[some])
+
+
+def mixture(belief: CellBelief, portion: int = N) -> Mixture:
+    return Mixture(lambda some: part(belief, some), len(belief.mean), portion, np.asarray(3.0))
+
+
+def test_a_mixture_of_one_belief_says_what_that_belief_says() -> None:
+    one = cells(1)
+    alone = CellBelief(one.mean[0], one.var[0], one.noise[0])
+    normals = np.random.default_rng(1).normal(size=(200, K, C))
+    plain, mixed = (Certificate(alone, WEIGHTS, normals, 0.1, mixture=m) for m in (None, mixture(one, 1)))
+    for name in ("pcs", "best_probability", "expected_loss", "lower_bound", "p_all", "pcs_e", "eoc"):
+        np.testing.assert_allclose(getattr(mixed, name), getattr(plain, name), rtol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("portion", [1, 4, N])
+def test_a_mixture_averages_over_its_beliefs_however_they_are_portioned(portion: int) -> None:
+    belief = cells()
+    each = [CellBelief(belief.mean[i], belief.var[i], belief.noise[i]) for i in range(N)]
+    chosen, mixed = np.array([0, 2, 1]), mixture(belief, portion)
+
+    def mean(values: list[Array]) -> Array:
+        return np.asarray(np.mean(values, axis=0))
+
+    expected = mean([one.good_probability(chosen, 0.2) for one in each])
+    np.testing.assert_allclose(mixed.good_probability(chosen, 0.2), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        mixed.expected_loss(chosen), mean([o.expected_loss(chosen) for o in each]), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mixed.best_probability(), mean([o.best_probability() for o in each]), rtol=1e-12
+    )
+    assert np.all(mixed.lower_bound(chosen) <= mixed.good_probability(chosen) + 1e-12)
+
+
+def test_joint_draws_come_from_all_beliefs_alike() -> None:
+    belief = cells()
+    draws = mixture(belief, 4).draw(np.random.default_rng(2).normal(size=(60_001, K, C)))
+    assert len(draws) == 60_000
+    np.testing.assert_allclose(draws.mean(axis=0), belief.mean.mean(axis=0), atol=0.05)
+    spread = belief.var.mean(axis=0) + belief.mean.var(axis=0)
+    np.testing.assert_allclose(draws.var(axis=0), spread, rtol=0.05)
+
+
+def test_beliefs_are_made_once_where_one_portion_holds_all() -> None:
+    calls, belief = [], cells()
+
+    def condition(some: slice) -> Belief:
+        calls.append(some)
+        return part(belief, some)
+
+    chosen = best(CellBelief(belief.mean[0], belief.var[0], belief.noise[0]))
+    for portion, expected in ((N, 1), (4, 4)):
+        calls.clear()
+        mixed = Mixture(condition, N, portion, np.asarray(6.0))
+        mixed.good_probability(chosen)
+        mixed.expected_loss(chosen)
+        assert len(calls) == expected
+
+
+def test_a_mixture_at_single_contexts_averages_over_the_second_axis() -> None:
+    rng = np.random.default_rng(3)
+    mean, cov = rng.normal(size=(5, N, K, 1)), np.full((5, N, K, 1, 1), 0.7)
+    belief = BlockBelief(mean, cov, np.ones(mean.shape))
+    mixed = Mixture(
+        lambda some: BlockBelief(mean[:, some], cov[:, some], mean[:, some]), N, 2, np.asarray(6.0), 1
+    )
+    np.testing.assert_allclose(mixed.best_probability(), belief.best_probability().mean(axis=1), rtol=1e-12)
+    chosen = np.zeros((5, 1), int)
+    assert mixed.good_probability(chosen).shape == (5, 1)
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_the_independent_model_against_one_rival_is_behrens_and_fisher_s_problem(n: int) -> None:
+    """P(f_0 > f_1) with both Student-t of n − 1 degrees, by quadrature over one of them."""
+    tally = Tally(np.full((2, 1), n), np.array([[1.0], [0.0]]), (n - 1) * np.array([[2.0], [0.5]]))
+    setting, model = SETTING, Independent()
+    found = integrated(model, tally, setting, model.fit(tally, setting), np.random.default_rng(4))
+    assert found is not None
+    grid = (np.arange(4000) + 0.5) / 4000
+    rival = t(n - 1, 0.0, np.sqrt(0.5 / n)).ppf(grid)
+    expected = np.mean(t(n - 1, 1.0, np.sqrt(2.0 / n)).sf(rival))
+    plain = model.posterior(tally, setting, model.fit(tally, setting)).good_probability(np.array([0]))
+    ours = found.here().good_probability(np.array([0]))
+    assert ours.item() == pytest.approx(expected, abs=0.01)
+    assert plain.item() > ours.item()
+
+
+def test_with_one_variance_known_the_independent_model_is_student_s_t() -> None:
+    """The rival's mean is as good as known: what remains is one Student-t, from scipy."""
+    count = np.array([[4], [1_000_000]])
+    tally = Tally(count, np.array([[1.0], [0.0]]), (count - 1) * np.array([[4.0], [1.0]]))
+    setting, model = SETTING, Independent()
+    found = integrated(model, tally, setting, model.fit(tally, setting), np.random.default_rng(5))
+    assert found is not None
+    assert found.here().good_probability(np.array([0])).item() == pytest.approx(t(3).cdf(1.0), abs=0.002)
