@@ -44,13 +44,14 @@ def test_the_tables_say_what_the_library_finds(written: tuple[Result, Path]) -> 
     for line, row in zip(lines[head + 2 :], study.selection().to_dict("records"), strict=False):
         assert line.split()[0] == str(row["context.arrivals"])
         assert row["selected"] in line
-        assert line.split()[-1] == f"{row['p_best']:.3f}"
+        assert line.split()[-2:] == [f"{row['p_best']:.3f}", row["state"]]
     text = " ".join(result.stdout.split())
     assert f"certificate: {study.certificate()}" in text
     assert f"without a model: {study.guarantee()}" in text
-    undecided = study.selection()["p_best"].to_numpy() < 0.95
-    assert f"undecided: {undecided.sum()} of 5 contexts have P(best) below 0.95" in text
-    for row in contention(study)[undecided].to_dict("records"):
+    unsure = (study.selection()["state"] != "sure").to_numpy()
+    assert f"contexts: {(~unsure).sum()} sure (P(best) at least 0.95)" in text
+    assert f"within {study.indifference():.3g} of the best" in text
+    for row in contention(study)[unsure].to_dict("records"):
         assert f"{row['context.arrivals']} {', '.join(row['contenders'])} {row['probability']:.3f}" in text
 
 

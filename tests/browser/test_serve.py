@@ -107,9 +107,8 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
         assert [float(re.sub("[>± ].*", "", text) or 1) for text in shown[:2]] == pytest.approx(
             [float(sure.pcs_e), float(sure.pcs_m)], abs=1e-3
         )
-        undecided = int((sure.pcs < 0.95).sum())
-        said = page.locator("#undecided").inner_text()
-        assert said.startswith(f"{undecided} of 4 contexts undecided" if undecided else "Every context")
+        said = page.locator("#states").inner_text()
+        assert said.startswith(f"Of 4 contexts {int((sure.pcs >= 0.95).sum())} sure (P(best) at least 0.95)")
         counts = [[int(n) for n in column(page, "allocation", k + 2)] for k in range(3)]
         np.testing.assert_array_equal(counts, study.tally.count)
         assert column(page, "workers", 3) == ["gone"]  # its run has ended

@@ -37,7 +37,7 @@ def assert_same(experiment: Experiment, found: Trace, run: int, study: Study, *,
         study.run(max(found.n_initial + samples, 1))
         if found.n_initial + samples == 0:
             continue  # a study is asked for an answer once something was observed
-        certificate = study.certificate()
+        certificate = study.certificate(integrate=experiment.integrate)
         np.testing.assert_array_equal(found.selected[look, run], certificate.selected)
         claim = found.claim[look, run]
         np.testing.assert_allclose(claim @ study.problem.weights, certificate.pcs_e, rtol=rtol)

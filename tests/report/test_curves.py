@@ -86,7 +86,8 @@ def test_the_policy_map_is_in_reading_order() -> None:
     np.testing.assert_array_equal(policy.p_best, certain.pcs[[1, 2, 0]])
     np.testing.assert_array_equal(policy.probability, certain.best_probability[::-1][:, [1, 2, 0]])
     np.testing.assert_allclose(policy.probability[policy.selected, np.arange(3)], policy.p_best, atol=1e-8)
-    assert policy.decided.tolist() == (policy.p_best >= 0.95).tolist()
+    assert (policy.state == "sure").tolist() == (policy.p_best >= 0.95).tolist()
+    assert policy.state.tolist() == study.selection()["state"].iloc[policy.contexts.order].tolist()
 
 
 @pytest.mark.parametrize("given", ["labels", "dicts", "named"])

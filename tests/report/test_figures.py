@@ -82,16 +82,18 @@ def test_the_policy_map_of_labels_is_a_table_with_a_row_per_context() -> None:
     assert texts(certainty.get_yticklabels()) == [f"{p:.3f}" for p in study.selection()["p_best"]]
 
 
-def test_decided_and_undecided_contexts_are_marked_apart() -> None:
+def test_sure_and_open_contexts_are_marked_apart() -> None:
     study = Study(Problem(["A", "B"], ["clear", "open"]), initial=1)
     means = np.array([[9.0, 0.0], [0.0, 0.0]])
     for trial in study.ask(4):
         study.tell(trial, mean=float(means[trial.pair]), variance=1.0, n=20)
     assert (study.selection()["p_best"] >= 0.95).tolist() == [True, False]
     ax: Any = plot_policy_map(study)
-    decided, undecided = (c.get_offsets()[:, 1].tolist() for c in ax.collections[:2])
-    assert (decided, undecided) == ([0.0], [1.0])
-    assert texts(ax.get_legend().get_texts()) == ["P(best) ≥ 0.95", "undecided"]
+    sure, equal, still_open = (c.get_offsets()[:, 1].tolist() for c in ax.collections[:3])
+    assert (sure, equal, still_open) == ([0.0], [], [1.0])
+    meaning = texts(ax.get_legend().get_texts())
+    assert (meaning[0], meaning[2]) == ("sure: P(best) ≥ 0.95", "open")
+    assert meaning[1] == f"equal: within {study.indifference():.2g}"
 
 
 def test_the_policy_map_of_a_grid_is_a_map_of_labels_and_certainties() -> None:
@@ -104,8 +106,7 @@ def test_the_policy_map_of_a_grid_is_a_map_of_labels_and_certainties() -> None:
     rows = [study.selection().iloc[c] for c in (0, 2, 1, 3)]  # row by row of the map
     assert texts(list(ax.texts)) == [f"{row['selected']}\n{row['p_best']:.2f}" for row in rows]
     assert ax.images[0].get_array().shape == (2, 2, 3)
-    undecided = int((study.selection()["p_best"] < 0.95).sum())
-    assert len(ax.patches) == undecided
+    assert len(ax.patches) == int((study.selection()["state"] != "sure").sum())
 
 
 def test_labels_that_do_not_fit_the_cells_are_numbered_in_the_key() -> None:
@@ -115,10 +116,11 @@ def test_labels_that_do_not_fit_the_cells_are_numbered_in_the_key() -> None:
     numbers = {int(text) for text in texts(list(ax.texts))}
     assert numbers == {1, 2, 3}
     entries = texts(ax.get_legend().get_texts())
-    assert [entry[:2] for entry in entries] == ["1:", "2:", "3:", "un"]
+    assert [entry[:2] for entry in entries[:3]] == ["1:", "2:", "3:"]
+    assert {entry[:5] for entry in entries[3:]} <= {"open", "equal"}
 
 
-def test_undecided_contexts_of_a_grid_are_framed() -> None:
+def test_open_contexts_of_a_grid_are_framed() -> None:
     study = Study(Problem(["A", "B"], [{"x": x, "y": y} for x in "pq" for y in "rs"]), initial=1)
     means = np.array([[9.0, 0.0, 9.0, 9.0], [0.0, 0.0, 0.0, 0.0]])
     for trial in study.ask(8):
@@ -126,7 +128,7 @@ def test_undecided_contexts_of_a_grid_are_framed() -> None:
     ax: Any = plot_policy_map(study)
     [frame] = ax.patches
     assert (round(frame.get_x() + 0.44), round(frame.get_y() + 0.44)) == (0, 1)  # x = p, y = s
-    assert texts(ax.get_legend().get_texts())[-1] == "undecided"
+    assert texts(ax.get_legend().get_texts())[-1] == "open"
 
 
 def test_the_allocation_writes_every_count() -> None:

@@ -126,8 +126,8 @@ def test_independent_pairs_are_listed_where_they_were_simulated() -> None:
     assert kit["simulated"] == [0, 1, 2, 3, 4]
     assert kit["points"] == [[x] for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
     np.testing.assert_array_equal(kit["mean"], study.tally.mean.T)
-    np.testing.assert_array_equal(kit["p_best"], study.selection()["p_best"])
-    np.testing.assert_array_equal(kit["expected_loss"], study.selection()["expected_loss"])
+    np.testing.assert_allclose(kit["p_best"], study.selection()["p_best"], rtol=1e-10)
+    np.testing.assert_allclose(kit["expected_loss"], study.selection()["expected_loss"], rtol=1e-10)
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def test_the_terminal_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[
     show_troubles(study)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines if line.strip().startswith("3")] == [
-        ["3", "no", "answer", "-", "-", "-"]
+        ["3", "no", "answer", "-", "-", "-", "-"]
     ]
     said = " ".join(" ".join(lines).split())
     assert "1 of 4 contexts has no answer: every alternative failed there" in said
@@ -110,4 +110,4 @@ def test_the_terminal_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_the_overview_counts_contexts_without_an_answer() -> None:
     now = overview(lost(LINE))["certainty"]
-    assert (now["unanswered"], now["undecided"]) == (1, 0)
+    assert (now["unanswered"], now["open"]) == (1, 0)

@@ -153,6 +153,7 @@ def test_selection_shows_what_the_belief_says() -> None:
         "gap_sd",
         "p_best",
         "expected_loss",
+        "state",
     ]
     chosen = best(belief)
     labels = np.array(study.problem.alternatives.labels)
@@ -164,7 +165,8 @@ def test_selection_shows_what_the_belief_says() -> None:
     assert_close(frame["gap"], first - second, 1e-12)
     spread = np.take_along_axis(belief.difference_var(chosen), ranked[1:2], axis=0)[0]
     assert_close(frame["gap_sd"], np.sqrt(spread), 1e-12)
-    assert frame["p_best"].between(1 / 3, 1).all()
+    np.testing.assert_array_equal(frame["p_best"], study.certificate().pcs)
+    assert frame["state"].tolist() == study.certificate().states(study.indifference()).tolist()
     assert (frame["expected_loss"] > 0).all()
 
 

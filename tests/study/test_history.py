@@ -10,6 +10,7 @@ from study.conftest import problem, started
 from argbest import InputError, Study
 from argbest.core.belief import best
 from argbest.study import history
+from argbest.study.answers import integrated_by_seed
 from argbest.study.trial import Record, Trial
 
 
@@ -37,11 +38,13 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
     for n, row in zip((24, 36, 48), frame.to_dict("records"), strict=False):
         tally = study.problem.tally(study.observations().iloc[:n])
         params = study.model.fit(tally, setting, params)
-        belief = study.model.posterior(tally, setting, params)
-        selected = best(belief)
-        assert row["pcs_e"] == pytest.approx(belief.good_probability(selected).mean(), rel=1e-9)
-        assert row["pcs_m"] == pytest.approx(belief.good_probability(selected).min(), rel=1e-9)
-        assert row["eoc"] == pytest.approx(belief.expected_loss(selected).mean(), rel=1e-9)
+        selected = best(study.model.posterior(tally, setting, params))
+        unsure = integrated_by_seed(study.model, tally, setting, params, 3)
+        assert unsure is not None
+        sure = unsure.here()
+        assert row["pcs_e"] == pytest.approx(sure.good_probability(selected).mean(), rel=1e-9)
+        assert row["pcs_m"] == pytest.approx(sure.good_probability(selected).min(), rel=1e-9)
+        assert row["eoc"] == pytest.approx(sure.expected_loss(selected).mean(), rel=1e-9)
 
 
 def test_intervals_hold_nine_draws_of_ten() -> None:
@@ -49,7 +52,7 @@ def test_intervals_hold_nine_draws_of_ten() -> None:
     last = history.of_study(study).iloc[-1]
     certificate = study.certificate()
     shares, costs = [], []
-    for draw in certificate.belief.draw(certificate.normals):
+    for draw in certificate.certainty.draw(certificate.normals):
         chosen = [draw[k, c] for c, k in enumerate(certificate.selected)]
         loss = [max(draw[:, c]) - value for c, value in enumerate(chosen)]
         shares.append(sum(w for w, lost in zip(study.problem.weights, loss, strict=True) if lost <= 0))

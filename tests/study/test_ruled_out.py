@@ -82,20 +82,23 @@ def test_no_model_has_a_pair_selected_that_never_gave_a_value(
 def test_all_answers_are_those_of_the_problem_without_the_alternative(model: str) -> None:
     ours, theirs = told(LAST, **usual(model)), told(frozenset(), n=2, **usual(model))
     columns = ["selected", "selected.size", "selected.kind", "runner_up"]
-    numbers = ["mean", "gap", "gap_sd", "p_best", "expected_loss"]
+    numbers, chances = ["mean", "gap", "gap_sd"], ["p_best", "expected_loss"]
     pd.testing.assert_frame_equal(ours.selection()[columns], theirs.selection()[columns])
     np.testing.assert_allclose(ours.selection()[numbers], theirs.selection()[numbers], rtol=0, atol=1e-10)
-    mine, other = ours.certificate(0.1), theirs.certificate(0.1)
-    for name in ("pcs", "pcs_e", "pcs_m", "eoc", "lower_bound"):
-        np.testing.assert_allclose(getattr(mine, name), getattr(other, name), rtol=0, atol=1e-10)
+    # Averages are over points drawn for a table of three or of two: alike, not the same.
+    np.testing.assert_allclose(ours.selection()[chances], theirs.selection()[chances], rtol=0, atol=0.05)
+    for integrate, close in ((False, 1e-10), (True, 0.05)):
+        mine, other = (each.certificate(0.1, integrate=integrate) for each in (ours, theirs))
+        for name in ("pcs", "pcs_e", "pcs_m", "eoc", "lower_bound"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(other, name), rtol=0, atol=close)
     past, other_past = (each.history(4)[["observations", "pcs_e", "pcs_m", "eoc"]] for each in (ours, theirs))
-    np.testing.assert_allclose(past, other_past, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(past, other_past, rtol=0, atol=0.1)
     contexts = [{"rate": r} for r in ((1.0, 2.0) if model == "independent" else (1.0, 1.3, 9.0))]
     np.testing.assert_allclose(
         ours.predict(contexts)[numbers], theirs.predict(contexts)[numbers], rtol=0, atol=1e-10
     )
     np.testing.assert_allclose(
-        ours.predict_proba(contexts).iloc[:, :2], theirs.predict_proba(contexts), atol=1e-10
+        ours.predict_proba(contexts).iloc[:, :2], theirs.predict_proba(contexts), atol=0.05
     )
     assert (ours.predict_proba(contexts).iloc[:, 2] == 0).all()
 
@@ -249,4 +252,5 @@ def test_frames_are_as_before_where_nothing_failed() -> None:
         "gap_sd",
         "p_best",
         "expected_loss",
+        "state",
     ]

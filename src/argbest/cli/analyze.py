@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest import defaults
-from argbest.cli.stored import MOST_ROWS
+from argbest.cli.stored import MOST_ROWS, standing
 from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
 
@@ -161,12 +161,11 @@ def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
 
 def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> dict[str, Any]:
     """Return all that is told, as JSON-ready values."""
-    from argbest.report.curves import DECIDED
+    from argbest.core.states import LEVEL
     from argbest.theory import contention
 
-    certificate = study.certificate(delta)
+    certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
-    undecided = certificate.pcs < DECIDED
     guaranteed = study.guarantee(delta=delta)
     bounded = guaranteed.frame.replace([math.inf, -math.inf], math.nan)
     shown = {
@@ -176,10 +175,14 @@ def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> d
         "alternatives": study.problem.n_alternatives,
         "contexts": study.problem.n_contexts,
         "notes": notes,
-        "selection": _records(study.selection().assign(p_right=certificate.pcs)),
-        "certificate": {"delta": delta, **{name: float(getattr(certificate, name)) for name in measures}},
+        "selection": _records(selection.assign(p_right=certificate.pcs)),
+        "certificate": {
+            "delta": delta,
+            "equal_within": study.indifference(delta or None),
+            **{name: float(getattr(certificate, name)) for name in measures},
+        },
         "guarantee": {"alpha": guaranteed.alpha, "said": str(guaranteed), "rows": _records(bounded)},
-        "contention": _records(contention(study)[undecided]),
+        "contention": _records(contention(study)[certificate.pcs < LEVEL]),
         "forecast": _forecast(study, n_next, delta),
     }
     if n_next:
@@ -221,7 +224,8 @@ def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
-    """Print the selection, the certificate, what is undecided, and where the next runs go."""
+    """Print the selection, the certificate, what is not sure, and where the next runs go."""
+    from argbest.core.states import LEVEL
     from argbest.report import curves
 
     problem, certificate = study.problem, study.certificate(delta)
@@ -234,6 +238,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             short[row["runner_up"]],
             *numbers((row["mean"], row["gap"])),
             f"{p:.3f}",
+            row["state"],
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
     ]
@@ -243,15 +248,14 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             problem.name, answer["replications"], *problem.shape
         )
     )
-    _table((heading, "selected", "runner-up", "mean", "gap", right), rows, "contexts")
-    say(f"certificate: {certificate}")
-    undecided = [c for c, p in enumerate(certificate.pcs) if p < curves.DECIDED]
-    say(f"undecided: {len(undecided)} of {len(rows)} contexts have {right} below {curves.DECIDED:g}")
+    _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
+    say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}")
-    if undecided:
+    unsure = [c for c, p in enumerate(certificate.pcs) if p < LEVEL]
+    if unsure:
         running = [
             (contexts[c], ", ".join(short[label] for label in row["contenders"]), f"{row['probability']:.3f}")
-            for c, row in zip(undecided, answer["contention"], strict=True)
+            for c, row in zip(unsure, answer["contention"], strict=True)
         ]
         _table((heading, "one of these is best", "with probability"), running, "contexts")
     _show_next(study, answer, heading)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from argbest.cli.stored import standing
 from argbest.cli.terminal import drawn, echo, list_written, prepare, say, table
 from argbest.texts import number
 
@@ -52,19 +53,19 @@ def _show_selection(study: "Study") -> None:
     problem, certificate = study.problem, study.certificate()
     contexts, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
     short = dict(zip(problem.alternatives.labels, labels, strict=True))
-    columns = ("selected", "runner_up", "gap", "p_best")
+    columns = ("selected", "runner_up", "gap", "p_best", "state")
     frame = study.selection().iloc[contexts.order]
     rows = [
-        (label, short[selected], short[rival], number(gap), f"{p_best:.3f}")
-        for label, selected, rival, gap, p_best in zip(
+        (label, short[selected], short[rival], number(gap), f"{p_best:.3f}", state)
+        for label, selected, rival, gap, p_best, state in zip(
             contexts.labels, *(frame[name].tolist() for name in columns), strict=True
         )
     ]
-    table((contexts.title, "selected", "runner-up", "gap", "P(best)"), rows, justify="right")
-    right, undecided = problem.correct(certificate.selected), certificate.pcs < curves.DECIDED
+    table((contexts.title, "selected", "runner-up", "gap", "P(best)", "state"), rows, justify="right")
+    right = problem.correct(certificate.selected)
     say(
         f"certificate: {certificate}",
-        f"undecided: {undecided.sum()} of {len(rows)} contexts have P(best) below {curves.DECIDED:g}",
+        f"contexts: {standing(study)}",
         f"truth: {right.sum()} of {len(rows)} selections are right; the truth of this problem is known",
     )
 

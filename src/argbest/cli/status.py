@@ -41,6 +41,8 @@ def _finished(now: dict[str, Any]) -> bool:
 
 
 def _show(now: dict[str, Any]) -> None:
+    from argbest.core.states import in_words
+
     trials, budget = now["trials"], now["budget"]
     say(
         f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts",
@@ -59,7 +61,7 @@ def _show(now: dict[str, Any]) -> None:
         say(
             f"PCS so far: {certainty['pcs_e']:.3f} weighted over contexts, {certainty['pcs_m']:.3f} in the "
             f"worst, {certainty['p_all']:.3f} in all at once",
-            f"undecided: {certainty['undecided']} of {now['n_contexts']} contexts",
+            f"contexts: {in_words(certainty, certainty['delta'])}",
         )
         say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:

@@ -73,22 +73,25 @@ def show_answer(study: "Study") -> None:
         return
     contexts, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
     short = dict(zip(problem.alternatives.labels, labels, strict=True))
-    columns = ("selected", "runner_up", "gap", "p_best")
+    columns = ("selected", "runner_up", "gap", "p_best", "state")
     frame = study.selection().iloc[contexts.order]
     shown = list(zip(contexts.labels, *(frame[name].tolist() for name in columns), strict=True))
     rows = [
-        (label, short.get(selected, "no answer"), short.get(rival, "-"), *_numbers(gap, p_best))
-        for label, selected, rival, gap, p_best in shown[:MOST_ROWS]
+        (label, short.get(selected, "no answer"), short.get(rival, "-"), *_numbers(gap, p_best), state or "-")
+        for label, selected, rival, gap, p_best, state in shown[:MOST_ROWS]
     ]
-    table((contexts.title, "selected", "runner-up", "gap", "P(best)"), rows, justify="right")
+    table((contexts.title, "selected", "runner-up", "gap", "P(best)", "state"), rows, justify="right")
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
-    certificate = study.certificate()
-    undecided = certificate.pcs < curves.DECIDED
-    say(
-        f"certificate: {certificate}",
-        f"undecided: {undecided.sum()} of {len(shown)} contexts have P(best) below {curves.DECIDED:g}",
-    )
+    say(f"certificate: {study.certificate()}", f"contexts: {standing(study)}")
+
+
+def standing(study: "Study", delta: float | None = None) -> str:
+    """Return how many contexts are sure, equal and open, and what that means."""
+    from argbest.core.states import counts, in_words
+
+    zone = study.indifference(delta)
+    return in_words(counts(study.certificate().states(zone)), zone)
 
 
 def _numbers(gap: float, p_best: float) -> tuple[str, str]:

@@ -21,6 +21,19 @@ def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
     return names
 
 
+def counts(names: AnyArray) -> dict[str, int]:
+    """Return how many contexts are sure, equal and open."""
+    return {name: int(np.sum(names == name)) for name in (SURE, EQUAL, OPEN)}
+
+
+def in_words(number: dict[str, int], delta: float, level: float = LEVEL) -> str:
+    """Return the `counts` in words, with what they mean."""
+    return (
+        f"{number[SURE]} sure (P(best) at least {level:g}), {number[EQUAL]} equal (not sure, but within "
+        f"{delta:.3g} of the best with that probability), {number[OPEN]} open"
+    )
+
+
 def usual_delta(mean: Array) -> float:
     """Return one hundredth of the range of the posterior means of a study."""
     return _SHARE * float(np.ptp(mean))

@@ -12,16 +12,17 @@ from argbest import streams
 from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import best
+from argbest.core.belief import Belief, best
 from argbest.core.decision import Decision, at
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.experiment.simulation import Simulators
 from argbest.experiment.spec import Contender, Experiment
-from argbest.models.base import Model
+from argbest.models.base import Model, entries
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
+from argbest.study.answers import integrated_by_seed
 
 PARTS = ("decide", "refit", "certify", "simulate")
 Tick = Callable[[int], None]
@@ -104,7 +105,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
         if i == checkpoints[len(times)]:
             with clock.part("certify"):
                 selected.append(best(belief))
-                claims.append(belief.good_probability(selected[-1]))
+                claims.append(_claim(experiment, start, tally, params, belief, selected[-1]))
             times.append(clock.read())
         if i == experiment.samples:
             break
@@ -118,6 +119,19 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
         chosen[:, i] = decision
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
     return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
+
+
+def _claim(
+    experiment: Experiment, start: _Start, tally: Tally, params: Any, belief: Belief, selected: IntArray
+) -> Array:
+    """Return P(the selection is right) as the certificate of every run would say, [run, context]."""
+    claims = belief.good_probability(selected)
+    if experiment.integrate and hasattr(start.model, "plausible"):
+        for r, root in enumerate(start.roots.tolist()):
+            known = tally[r], start.setting, entries(params, r)
+            if (unsure := integrated_by_seed(start.model, *known, root)) is not None:
+                claims[r] = unsure.here().good_probability(selected[r])
+    return claims
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from argbest import registry, streams
-from argbest.checks import entries, indifference_zone, one_of, whole
+from argbest.checks import entries, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.errors import InputError
@@ -90,7 +90,8 @@ class Experiment:
     ``streams.roots(seed, r)``: contenders meet the same noise in the n-th replication of a pair. ``initial``
     is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
     study chooses for twice as many replications as ``samples``. ``weights`` are the problem's, or uniform. A
-    selection within ``delta`` of the best counts as good.
+    selection within ``delta`` of the best counts as good. With ``integrate`` claims are those of
+    `Study.certificate`, which take many times as long; without they take the hyper-parameters for known.
     """
 
     problem: str | Problem | Family
@@ -103,6 +104,7 @@ class Experiment:
     checkpoint_every: int = 10
     weights: str = "problem"
     delta: float = 0.0
+    integrate: bool = False
 
     def __init__(
         self,
@@ -117,6 +119,7 @@ class Experiment:
         checkpoint_every: int = 10,
         weights: str = "problem",
         delta: float = 0.0,
+        integrate: bool = False,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
         _check_initial(initial)
@@ -131,6 +134,7 @@ class Experiment:
             checkpoint_every=whole("checkpoint_every", checkpoint_every, at_least=1),
             weights=weights,
             delta=indifference_zone(delta),
+            integrate=flag("integrate", integrate),
         )
 
     @property
@@ -185,6 +189,9 @@ class Experiment:
                 name: getattr(self, name)
                 for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
             },
+            **(
+                {"integrate": True} if self.integrate else {}
+            ),  # results stored before there was a choice stay
         }
 
     def _weighted(self, problem: Problem) -> Problem:

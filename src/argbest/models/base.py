@@ -17,6 +17,8 @@ Params = TypeVar("Params")
 
 _KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
+_FEWEST = 8  # points at which new contexts are looked at, however many they are
+_LOOKS = 2048  # contexts times points, where that leaves enough of these
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
 
@@ -92,22 +94,27 @@ class Integrated(NamedTuple):
         """Return the mixture at the contexts of the study."""
 
         def condition(some: slice) -> Belief:
-            params = _some(self.points.params, some)
+            params = entries(self.points.params, some)
             belief = self.model.posterior(self._repeated(some), self.setting, params)
             return among_the_rest(belief, self.ruled_out)
 
         return self._mixture(condition, self.tally.count.size, 0)
 
     def at(self, separation: Array, ruled_out: BoolArray | None) -> Mixture:
-        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1]."""
+        """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1].
+
+        Where contexts are many, fewer points do: the first ones, as likely as any.
+        """
         out = None if ruled_out is None else ruled_out[:, None]
 
         def condition(some: slice) -> Belief:
-            params = _some(self.points.params, some)
+            params = entries(self.points.params, some)
             belief = self.model.predict(self._repeated(some), self.setting, params, separation)
             return among_the_rest(belief, out)
 
-        return self._mixture(condition, separation.shape[1] * self.tally.shape[0], 1)
+        x = separation.shape[1]
+        few = self._replace(points=self.points._replace(n=min(self.points.n, max(_FEWEST, _LOOKS // x))))
+        return few._mixture(condition, x * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:
         """Return the tally as often as there are points."""
@@ -122,6 +129,6 @@ class Integrated(NamedTuple):
         return Mixture(condition, n, portion, self.points.effective, axis)
 
 
-def _some(params: Params, index: Any) -> Params:
+def entries(params: Params, index: Any) -> Params:
     """Return the entries of a dataclass of arrays that an index of their first axis picks."""
     return type(params)(**{each.name: getattr(params, each.name)[index] for each in fields(params)})  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Plausible
 
-_MOST = 512  # points: they cost little here
+_MOST = 128  # points: they cost little here
 _NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
 
 

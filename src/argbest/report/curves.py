@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.study.study import Study
 from argbest.texts import number
 
-DECIDED = 0.95  # a context counts as decided when its selection is best with this probability
 _LONGEST = 28  # characters of a label
 
 
@@ -39,11 +38,8 @@ class PolicyMap:
     probability: Array  # [alternative, context]: P(best)
     selected: IntArray  # [context]: place of the selected alternative, -1 where there is no answer
     p_best: Array  # [context]: P(best) of the selected alternative, NaN where there is no answer
-
-    @property
-    def decided(self) -> BoolArray:
-        """[context] whether the selection is best with probability 0.95 or more."""
-        return np.asarray(self.p_best >= DECIDED)
+    state: AnyArray  # [context]: sure, equal or open; None where there is no answer
+    delta: float  # within this of the best counts as equal
 
     @property
     def answered(self) -> BoolArray:
@@ -96,6 +92,8 @@ def policy_map(study: Study) -> PolicyMap:
         probability=study.certificate().best_probability[np.ix_(alternatives.order, contexts.order)],
         selected=_places(study.problem, alternatives, frame["selected"].tolist()),
         p_best=frame["p_best"].to_numpy(float),
+        state=frame["state"].to_numpy(object),
+        delta=study.indifference(),
     )
 
 

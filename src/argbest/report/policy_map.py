@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import Array
+from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report import curves, style, tables
-from argbest.report.curves import DECIDED, Grid, PolicyCurve, PolicyMap
+from argbest.report.curves import Grid, PolicyCurve, PolicyMap
 from argbest.report.style import LABEL, TICK, Sheet, Theme
 from argbest.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MEANING = {True: f"P(best) ≥ {DECIDED:g}", False: "undecided"}
 _NO_ANSWER = "no answer"
 _PALEST = 0.12  # share of its colour that a cell keeps when nothing is certain
 
@@ -24,7 +24,7 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     Contexts with one numeric coordinate lie along it: a band per alternative, the deeper the likelier it is
     best there, between the contexts too, and P(best) of the selection in a strip above. Contexts on a grid of
     two coordinates are a map: a colour per alternative, the deeper the surer. All others are the rows of a
-    table. Undecided contexts, P(best) < 0.95, are marked. ``theme`` is "light" or "dark".
+    table. Marks tell sure, equal and open contexts apart (`Study.selection`). ``theme`` is "light" or "dark".
     """
     style.require_study(study)
     policy, curve, grid = curves.policy_map(study), curves.policy_curve(study), curves.grid(study.problem)
@@ -33,7 +33,7 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
         height = min(max(2.2 + 0.24 * study.problem.n_alternatives, 3.6), 10.0)
         sheet = style.sheet(ax, theme, 5.2, height)
         strip = _draw_curve(sheet, policy, curve)
-        _explain(strip, sheet.theme, title, unanswered=not policy.answered.all())
+        _explain(strip, sheet.theme, policy, title, unanswered=not policy.answered.all())
     elif grid is not None:
         width, height = tables.size(grid.rows, grid.columns)
         sheet = style.sheet(ax, theme, max(width, 0.75 * len(grid.columns.labels) + 1.5), height + 0.4)
@@ -43,7 +43,7 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
     else:
         sheet = style.sheet(ax, theme, *tables.size(policy.contexts, policy.alternatives))
         _draw_rows(sheet, policy)
-        _explain(sheet.ax, sheet.theme, title)
+        _explain(sheet.ax, sheet.theme, policy, title)
     return style.finish(sheet)
 
 
@@ -64,13 +64,13 @@ def _draw_curve(sheet: Sheet, policy: PolicyMap, curve: PolicyCurve) -> "Axes":
     )
     strip = style.above(ax, 0.6)
     strip.plot(curve.grid, curve.p_best, color=theme.ink, linewidth=0.9)
-    strip.axhline(DECIDED, color=theme.alarm, linewidth=0.9, linestyle="--")
+    strip.axhline(LEVEL, color=theme.alarm, linewidth=0.9, linestyle="--")
     steps = np.where(curve.selected < 0, np.nan, curve.selected)
     ax.step(curve.grid, steps, where="mid", color=theme.alarm, linewidth=1.0)
     without = curve.at[~policy.answered]
     strip.scatter(without, np.zeros(len(without)), zorder=3, clip_on=False, **_cross(theme))
     for state, style_of in _marks(theme).items():
-        here = policy.answered & (policy.decided == state)
+        here = policy.state == state
         ax.scatter(curve.at[here], policy.selected[here], zorder=3, clip_on=False, **style_of)
         strip.scatter(curve.at[here], policy.p_best[here], zorder=3, clip_on=False, **style_of | {"s": 13})
     strip.set_ylim(-0.05, 1.1)
@@ -92,7 +92,7 @@ def _draw_rows(sheet: Sheet, policy: PolicyMap) -> None:
     image = ax.imshow(policy.probability.T, cmap=style.shades(theme), aspect="auto", vmin=0, vmax=1)
     places = np.arange(len(policy.selected))
     for state, style_of in _marks(theme).items():
-        here = policy.answered & (policy.decided == state)
+        here = policy.state == state
         ax.scatter(policy.selected[here], places[here], zorder=3, **style_of)
     tables.name(ax, policy.contexts, policy.alternatives)
     certainty = ax.secondary_yaxis("right")
@@ -105,7 +105,7 @@ def _draw_rows(sheet: Sheet, policy: PolicyMap) -> None:
 
 
 def _draw_grid(sheet: Sheet, policy: PolicyMap, grid: Grid, title: str) -> None:
-    """Draw a cell per context, coloured and lettered by its alternative, framed where it is undecided."""
+    """Draw a cell per context, coloured and lettered by its alternative, framed where it is not sure."""
     from matplotlib.patches import Patch, Rectangle
 
     ax, theme = sheet.ax, sheet.theme
@@ -123,22 +123,21 @@ def _draw_grid(sheet: Sheet, policy: PolicyMap, grid: Grid, title: str) -> None:
         numbers = np.where(chosen < 0, "-", (np.searchsorted(leaders, chosen) + 1).astype(str))
         tables.write(ax, np.where(present, numbers, ""), cells)
         names = [f"{i + 1}: {name}" for i, name in enumerate(names)]
-    edge: dict[str, Any] = {
-        "fill": False,
-        "edgecolor": theme.ink,
-        "linestyle": (0, (2, 1.5)),
-        "linewidth": 1.3,
+    edges: dict[str, Any] = {
+        EQUAL: {"fill": False, "edgecolor": theme.ink, "linestyle": (0, (0.5, 1.5)), "linewidth": 1.3},
+        OPEN: {"fill": False, "edgecolor": theme.ink, "linestyle": (0, (4, 1.5)), "linewidth": 1.3},
     }
-    undecided = policy.answered & ~policy.decided
-    for row, column in np.argwhere(present & undecided[grid.context]).tolist():
-        ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, **edge))
+    for state, edge in edges.items():
+        for row, column in np.argwhere(present & (policy.state == state)[grid.context]).tolist():
+            ax.add_patch(Rectangle((column - 0.44, row - 0.44), 0.88, 0.88, **edge))
     handles: list[Any] = [Patch(facecolor=_hue(theme, len(leaders), i)) for i in range(len(leaders))]
     if written and len(leaders) > len(theme.colours):  # one hue for all: the labels in the cells tell them
         handles, names = [], []
-    handles.append(Rectangle((0, 0), 1, 1, **edge))
+    framed = [state for state in edges if (policy.state == state).any()] or [OPEN]
+    handles += [Rectangle((0, 0), 1, 1, **edges[state]) for state in framed]
     tables.name(ax, grid.rows, grid.columns)
     ax.tick_params(length=0)
-    style.key(ax, handles, [*names, "undecided"], title=title)
+    style.key(ax, handles, [*names, *(_meaning(policy)[state] for state in framed)], title=title)
 
 
 def grid_colours(policy: PolicyMap, grid: Grid, theme: Theme) -> Array:
@@ -176,9 +175,9 @@ def _lettered(policy: PolicyMap, grid: Grid, *, surely: bool) -> Any:
     return texts
 
 
-def _explain(ax: "Axes", theme: Theme, title: str, *, unanswered: bool = False) -> None:
+def _explain(ax: "Axes", theme: Theme, policy: PolicyMap, title: str, *, unanswered: bool = False) -> None:
     """Put the title and the meaning of the marks above the axes."""
-    looks, meanings = list(_marks(theme).values()), [_MEANING[state] for state in (True, False)]
+    looks, meanings = list(_marks(theme).values()), list(_meaning(policy).values())
     if unanswered:
         looks, meanings = [*looks, _cross(theme)], [*meanings, _NO_ANSWER]
     style.key(ax, [ax.scatter([], [], **look) for look in looks], meanings, title=title)
@@ -189,9 +188,19 @@ def _cross(theme: Theme) -> dict[str, Any]:
     return {"marker": "x", "s": 22, "color": theme.alarm, "linewidth": 1.2}
 
 
-def _marks(theme: Theme) -> dict[bool, dict[str, Any]]:
-    """Return how decided and undecided contexts are marked; they differ in shape, too."""
+def _meaning(policy: PolicyMap) -> dict[str, str]:
+    """Return what the states mean, in few words."""
     return {
-        True: {"marker": "o", "s": 30, "facecolor": theme.ink, "edgecolor": theme.paper, "linewidth": 0.9},
-        False: {"marker": "D", "s": 30, "facecolor": theme.paper, "edgecolor": theme.alarm, "linewidth": 1.6},
+        SURE: f"sure: P(best) ≥ {LEVEL:g}",
+        EQUAL: f"equal: within {policy.delta:.2g}",
+        OPEN: "open",
+    }
+
+
+def _marks(theme: Theme) -> dict[str, dict[str, Any]]:
+    """Return how sure, equal and open contexts are marked; they differ in shape, too."""
+    return {
+        SURE: {"marker": "o", "s": 30, "facecolor": theme.ink, "edgecolor": theme.paper, "linewidth": 0.9},
+        EQUAL: {"marker": "s", "s": 26, "facecolor": theme.paper, "edgecolor": theme.ink, "linewidth": 1.4},
+        OPEN: {"marker": "D", "s": 30, "facecolor": theme.paper, "edgecolor": theme.alarm, "linewidth": 1.6},
     }

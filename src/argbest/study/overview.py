@@ -5,6 +5,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from argbest.core.states import counts
 from argbest.study import guarantee
 from argbest.study.causes import causes
 from argbest.study.presence import alive
@@ -12,7 +13,6 @@ from argbest.study.presence import alive
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
-DECIDED = 0.95  # P(best) from which a context counts as decided
 _MOST = 5  # causes of failures told
 
 
@@ -45,13 +45,14 @@ def failures(study: "Study") -> dict[str, Any]:
 
 
 def _certainty(study: "Study") -> dict[str, Any]:
-    certificate = study.certificate()
+    certificate, delta = study.certificate(), study.indifference()
     return {
         "pcs_e": float(certificate.pcs_e),
         "pcs_m": float(certificate.pcs_m),
         "p_all": float(certificate.p_all),
         "eoc": float(certificate.eoc),
-        "undecided": int((certificate.pcs < DECIDED).sum()),
+        **counts(certificate.states(delta)),
+        "delta": delta,
         "unanswered": certificate.n_unanswered,
     }
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.certificate import Certificate
+from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.problems.axis import Axis, Label
 from argbest.report import curves
 from argbest.study import guarantee
@@ -142,19 +143,38 @@ def _unanswered(study: Study, selection: pd.DataFrame) -> str:
 
 
 def _open(study: Study, selection: pd.DataFrame) -> str:
-    """Return a sentence on the contexts that are not decided yet."""
-    bar, where = curves.DECIDED, _in_words(study.problem.contexts)
-    undecided = [where[c] for c in np.flatnonzero(selection["p_best"].to_numpy(float) < bar)]
-    n = int(selection["selected"].notna().sum())
-    if len(where) == 1:
-        return f"It is not decided with probability {bar:g} yet." if undecided else ""
-    if not undecided:
-        which = "All" if n == len(where) else "All other"
-        return f"{which} contexts are decided with probability {bar:g} or more."
-    if len(undecided) == n:
-        return f"No context is decided with probability {bar:g} yet."
-    stay = "stays" if len(undecided) == 1 else "stay"
-    return f"{len(undecided)} of {n} contexts {stay} below probability {bar:g}: {_listed(study, undecided)}."
+    """Return sentences on the contexts that are sure, equal and open."""
+    words, zone = _in_words(study.problem.contexts), f"{study.indifference():.3g}"
+    where = {
+        name: [words[c] for c in np.flatnonzero(selection["state"] == name)] for name in (SURE, EQUAL, OPEN)
+    }
+    n = sum(map(len, where.values()))
+    if len(words) == 1:
+        return (
+            {
+                SURE: f"That is sure: the probability is {LEVEL:g} or more.",
+                EQUAL: f"It is not sure, but within {zone} of the best with probability {LEVEL:g} or more.",
+                OPEN: f"It is open: the probability is below {LEVEL:g}.",
+            }[next(name for name in where if where[name])]
+            if n
+            else ""
+        )
+    if len(where[SURE]) == n:
+        which = "All" if n == len(words) else "All other"
+        return f"{which} contexts are sure: the probability is {LEVEL:g} or more."
+    said = [f"Of {n} contexts {len(where[SURE])} {_are(where[SURE])} sure (probability {LEVEL:g} or more)"]
+    if where[EQUAL]:
+        said.append(
+            f"{len(where[EQUAL])} equal (within {zone} of the best with that probability): "
+            f"{_listed(study, where[EQUAL])}"
+        )
+    if where[OPEN]:
+        said.append(f"{len(where[OPEN])} open: {_listed(study, where[OPEN])}")
+    return "; ".join(said) + "."
+
+
+def _are(some: Sequence[str]) -> str:
+    return "is" if len(some) == 1 else "are"
 
 
 def _guaranteed(study: Study) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
+from argbest.core.states import LEVEL
 from argbest.errors import InputError
 from argbest.experiment.fingerprint import text
 from argbest.problems.axis import Axis
@@ -54,7 +55,7 @@ def payload(study: Study, *, command: str = "") -> Plain:
         "alternatives": _axis(study.problem.alternatives),
         "contexts": _axis(study.problem.contexts),
         "decisions": table(selection),
-        "certainty": _certainty(certificate),
+        "certainty": _certainty(certificate, study.indifference()),
         "allocation": _allocation(study),
         "model": study.model_summary().plain(),
         "check": _check(study),
@@ -76,11 +77,12 @@ def _axis(axis: Axis) -> Plain:
     }
 
 
-def _certainty(certificate: Certificate) -> Plain:
+def _certainty(certificate: Certificate, delta: float) -> Plain:
     figures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     return {
         **{name: value(np.asarray(getattr(certificate, name)).item()) for name in figures},
-        "decided": curves.DECIDED,
+        "level": LEVEL,
+        "delta": value(delta),
         "probability": values(certificate.best_probability),
     }
 

@@ -123,22 +123,23 @@
       return;
     }
     const { decisions, certainty, allocation, contention, model, check, how } = argbest.parts;
-    const made = [certainty(data), course(data), undecided(data)];
+    const made = [certainty(data), course(data), states(data)];
     made.push(decisions(data), allocation(data), contention(data), model(data), check(data), how(data));
     parts = made;
     arrange();
   }
 
-  function undecided(data) {
-    const place = element("p", { id: "undecided" });
+  function states(data) {
+    const place = element("p", { id: "states" });
     document.getElementById("certainty-title").after(place);
     const update = (next) => {
-      const { decided } = next.certainty,
-        at = next.decisions.columns.indexOf("p_best"),
-        open = next.decisions.rows.filter((row) => row[at] < decided).length;
-      place.textContent = open
-        ? `${open} of ${count(next.decisions.rows.length, "context")} undecided: P(best) below ${decided}.`
-        : `Every context is decided with probability ${decided} or more.`;
+      const { level, delta } = next.certainty,
+        at = next.decisions.columns.indexOf("state"),
+        number_of = (state) => next.decisions.rows.filter((row) => row[at] === state).length;
+      place.textContent =
+        `Of ${count(next.decisions.rows.length, "context")} ${number_of("sure")} sure (P(best) at least ` +
+        `${level}), ${number_of("equal")} equal (within ${number(delta)} of the best with that ` +
+        `probability), ${number_of("open")} open.`;
     };
     update(data);
     return update;

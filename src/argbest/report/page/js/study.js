@@ -35,22 +35,25 @@
       shown = null;
 
     function build(next) {
-      const at = next.decisions.columns.indexOf("p_best"),
-        bar = next.certainty.decided;
-      const undecided = (row) => row[at] !== null && row[at] < bar;
+      const at = next.decisions.columns.indexOf("state"),
+        { level, delta } = next.certainty;
+      const unsure = (row) => row[at] === "equal" || row[at] === "open";
+      const meaning =
+        `sure: P(best) is at least ${level}; equal: not sure, but within ${number(delta)} of the best ` +
+        "with that probability; open: neither";
       place.replaceChildren();
       shown = argbest.table(place, {
         caption: "Selected alternative per context",
         columns: columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
           ...column,
           title: TITLES[column.name] || column.name.replace(/^context\./, ""),
-          help: HELP[column.name],
+          help: column.name === "state" ? meaning : HELP[column.name],
         })),
         rows: rows(next),
         file: "decisions.csv",
         filter: true,
-        keep: { label: `undecided only (P(best) below ${bar})`, test: undecided },
-        mark: (row) => (undecided(row) ? "undecided" : ""),
+        keep: { label: "only what is equal or open", test: unsure },
+        mark: (row) => (row[at] === "open" ? "undecided" : ""),
       });
     }
 
