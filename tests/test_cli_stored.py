@@ -123,7 +123,7 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
 
 def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> None:
     source = "import random\ndef simulate(a, c, s): return 3.0 * (a == 'x') + random.Random(s).gauss(0, 1)\n"
-    file = study_file(tmp_path, python=source, budget=400)
+    file = study_file(tmp_path, python=source, budget=400, study="common_random_numbers = false")
     result = call("run", file, "--guarantee", "0.1,0.5", "--quiet")
     assert result.exit_code == 0, result.output
     said = "2 of 2 contexts certified within 0.5 of the best, confidence 0.9 in each; all of them at once"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 ALPHA = 0.05  # the usual probability of error
+_ENOUGH = 20  # values of each alternative from which there is a bound, if differences vary
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,8 @@ def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
         frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
         frame[f"certified{end}"] = reached(lower, delta)
     frame["replications"] = counted.count.sum(axis=0)
-    return Guarantee(alpha, delta, frame, tuple(_notes(study, counted)))
+    notes = [*_notes(study, counted), *_equal(each, counted, selected)]
+    return Guarantee(alpha, delta, frame, tuple(notes))
 
 
 def planned(study: "Study") -> Guarantee:
@@ -153,3 +155,17 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
     if study._ruled_out is not None:
         notes.append("Alternatives that failed without a single value are not among the rivals.")
     return notes
+
+
+def _equal(lower: Array, counted: Replications, selected: IntArray) -> list[str]:
+    """Return a sentence on contexts that have no bound though values enough were counted."""
+    here, rival = np.arange(len(selected)), np.argmin(lower, axis=0)
+    values = np.minimum(counted.count[selected, here], counted.count[rival, here])
+    silent = (lower[rival, here] == -np.inf) & (values >= _ENOUGH)
+    told = [(k, c) in counted.sorted for pair in (selected, rival) for c, k in enumerate(pair.tolist())]
+    n = int(np.sum(silent & ~np.reshape(told, (2, -1)).any(axis=0)))
+    words = (
+        f"In {n} contexts all differences between the selected alternative and a rival are equal. Normal noise "
+        "never does that, so they certify nothing. A reward_range would help, or seeds that are not shared."
+    )
+    return [words] if n else []
