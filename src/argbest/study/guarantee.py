@@ -165,7 +165,8 @@ def _equal(lower: Array, counted: Replications, selected: IntArray) -> list[str]
     told = [(k, c) in counted.sorted for pair in (selected, rival) for c, k in enumerate(pair.tolist())]
     n = int(np.sum(silent & ~np.reshape(told, (2, -1)).any(axis=0)))
     words = (
-        f"In {n} contexts all differences between the selected alternative and a rival are equal. Normal noise "
-        "never does that, so they certify nothing. A reward_range would help, or seeds that are not shared."
+        f"In {n} contexts all differences between the selected alternative and a rival are equal. Normal "
+        "noise never does that, so they certify nothing. A reward_range would help, or seeds that are not "
+        "shared."
     )
     return [words] if n else []

@@ -1,0 +1,75 @@
+"""The experiment on the guarantee: its oracle KN, its runs, and what it stored."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import guarantee
+from experiments.guarantee import ALPHA, DELTA, FIRST_STAGE, K
+
+STORED = Path(guarantee.__file__).parent / "stored"
+
+
+def kn_in_loops(means: list[float], seed: int) -> tuple[int, int]:
+    """The procedure KN of one run, step by step, with the numbers of one generator."""
+    rng = np.random.default_rng(seed)
+    first = np.array(means)[:, None] + rng.standard_normal((1, K, FIRST_STAGE))[0]
+    eta = ((2 * ALPHA / (K - 1)) ** (-2 / (FIRST_STAGE - 1)) - 1) / 2
+    h2 = 2 * eta * (FIRST_STAGE - 1)
+    sums, left, spent, r = first.sum(axis=1).tolist(), list(range(K)), K * FIRST_STAGE, FIRST_STAGE
+    while True:
+        kept = []
+        for i in left:
+            beaten = False
+            for j in left:
+                if i != j:
+                    s2 = float(np.var(first[i] - first[j], ddof=1))
+                    width = max(0.0, DELTA / 2 * (h2 * s2 / DELTA**2 - r))
+                    beaten = beaten or sums[i] - sums[j] < -width
+            if not beaten:
+                kept.append(i)
+        left = kept
+        if len(left) == 1:
+            return left[0], spent
+        draws = rng.standard_normal((1, K))[0]
+        for i in left:
+            sums[i] += means[i] + draws[i]
+            spent += 1
+        r += 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kn_is_the_procedure_step_by_step(seed: int) -> None:
+    means = guarantee.slippage(1.0)
+    chosen, spent = guarantee.kn(
+        means[None], np.ones((1, K)), np.random.default_rng(seed), alpha=ALPHA, delta=DELTA
+    )
+    assert (int(chosen[0]), int(spent[0])) == kn_in_loops(means.tolist(), seed)
+
+
+def test_runs_end_with_a_certificate_and_leave_separated_rivals_alone() -> None:
+    mean = np.tile(np.linspace(2.0, 0.0, K), (20, 1))
+    rng = np.random.default_rng(0)
+    loss, spent, certified = guarantee.stopped(
+        mean, np.ones_like(mean), guarantee.missing, rng, alpha=ALPHA, delta=DELTA
+    )
+    assert certified.all()
+    assert np.all(loss <= DELTA)
+    _, evenly, _ = guarantee.stopped(
+        mean, np.ones_like(mean), guarantee.evenly, rng, alpha=ALPHA, delta=DELTA
+    )
+    assert spent.mean() < 0.8 * evenly.mean()
+
+
+def test_what_was_stored_meets_the_rule() -> None:
+    shares, costs = (pd.read_csv(STORED / f"{name}.csv") for name in ("guarantee", "guarantee_cost"))
+    assert set(shares["contexts"]) == {1, 10}
+    assert set(shares["configuration"]) == {*guarantee.CONFIGURATIONS, "success rates"}
+    assert (shares["macroreps"] == guarantee.MACROREPS).all()
+    assert (shares["right"] >= 1 - ALPHA - 2 * shares["right_se"]).all()
+    assert costs["gap"].tolist() == list(guarantee.GAPS)
+    assert costs["ratio"][costs["gap"] == DELTA].item() <= 2
+    assert (costs["ratio"][costs["gap"] > 2] < 1).all()
+    assert (costs[["kn_right", "guaranteed_right", "strictly_best_right"]] >= 1 - ALPHA).all(axis=None)
