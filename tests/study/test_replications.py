@@ -1,0 +1,64 @@
+"""Replications in the order of their numbers, whatever the order in which they arrive."""
+
+from random import Random
+from typing import TypeAlias
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from argbest.study.replications import Replications
+from argbest.study.trial import Trial
+
+SHAPE = (3, 2)
+Outcome: TypeAlias = tuple[float, ...] | None
+VALUES = st.lists(st.floats(-9, 9), min_size=1, max_size=3).map(tuple)
+CELLS = st.lists(st.one_of(st.none(), VALUES), max_size=6)  # what each number of a pair gave, None: a failure
+
+
+def trial(pair: tuple[int, int], number: int) -> Trial:
+    return Trial(0, pair[0], pair[1], number, 0, pair, "study")
+
+
+def taken(arrivals: list[tuple[tuple[int, int], int, Outcome]]) -> Replications:
+    found = Replications(SHAPE)
+    for pair, number, values in arrivals:
+        found.end(trial(pair, number), values)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.tuples(st.integers(0, 2), st.integers(0, 1)), CELLS), st.randoms(), st.data())
+def test_what_counts_is_the_prefix_that_has_ended_in_the_order_of_numbers(
+    cells: dict[tuple[int, int], list[Outcome]], random: Random, data: st.DataObject
+) -> None:
+    arrivals = [(pair, i, values) for pair, told in cells.items() for i, values in enumerate(told)]
+    random.shuffle(arrivals)
+    some = arrivals[: data.draw(st.integers(0, len(arrivals)))]
+    found, ended = taken(some), {(pair, i) for pair, i, _ in some}
+    for c in range(SHAPE[1]):
+        rows = []
+        for k in range(SHAPE[0]):
+            told = cells.get((k, c), [])
+            first_open = next((i for i in range(len(told)) if ((k, c), i) not in ended), len(told))
+            rows.append({(i, j): v for i in range(first_open) for j, v in enumerate(told[i] or ())})
+            assert found.count[k, c] == len(rows[-1])
+        numbers = sorted({number for row in rows for number in row})
+        expected = [[row.get(number, np.nan) for number in numbers] for row in rows]
+        np.testing.assert_array_equal(found.of_context(c), np.array(expected).reshape(SHAPE[0], -1))
+
+
+def test_values_that_all_rise_or_fall_are_noticed_until_one_does_not() -> None:
+    rising, falling, equal = (0, 0), (1, 0), (2, 0)
+    found = taken(
+        [
+            *((rising, i, (float(i),)) for i in range(9)),
+            (falling, 0, tuple(float(-i) for i in range(12))),
+            (equal, 0, (1.0,) * 30),
+        ]
+    )
+    assert found.sorted == {falling}
+    found.end(trial(rising, 9), (20.0,))
+    assert found.sorted == {rising, falling}
+    found.end(trial(rising, 10), (3.0,))
+    assert found.sorted == {falling}
