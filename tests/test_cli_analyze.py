@@ -94,7 +94,7 @@ def test_json_is_one_object_and_nothing_else() -> None:
     assert len(result.stdout.splitlines()) == 1
     assert list(shown) == [
         *("problem", "goal", "replications", "alternatives", "contexts", "notes", "selection", "certificate"),
-        *("guarantee", "contention", "forecast", "next"),
+        *("guarantee", "contention", "until", "forecast", "next"),
     ]
     study = by_hand()
     certificate = study.certificate(2.0)

@@ -162,10 +162,12 @@ def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
 def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> dict[str, Any]:
     """Return all that is told, as JSON-ready values."""
     from argbest.core.states import LEVEL
+    from argbest.study.forecasting import foreseen
     from argbest.theory import contention
 
     certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
+    ahead = foreseen(study, LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)
     bounded = guaranteed.frame.replace([math.inf, -math.inf], math.nan)
     shown = {
@@ -183,6 +185,7 @@ def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> d
         },
         "guarantee": {"alpha": guaranteed.alpha, "said": str(guaranteed), "rows": _records(bounded)},
         "contention": _records(contention(study)[certificate.pcs < LEVEL]),
+        "until": None if ahead is None else ahead.plain(),
         "forecast": _forecast(study, n_next, delta),
     }
     if n_next:
@@ -251,6 +254,8 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}")
+    if answer["until"] is not None:
+        say(f"how many more: {answer['until']['sentence']}")
     unsure = [c for c, p in enumerate(certificate.pcs) if p < LEVEL]
     if unsure:
         running = [

@@ -18,12 +18,17 @@ from argbest.cli.terminal import say, show_json, table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
     """Show how the study in STORAGE stands: progress, certainty, what the model found, workers, failures."""
+    from argbest.core.states import LEVEL
     from argbest.outlets import unheard
+    from argbest.study.forecasting import foreseen
     from argbest.study.overview import overview
 
     study = load(storage, name)
     while True:
         now = overview(study.refresh())
+        if not watch:  # it takes a second or two
+            ahead = foreseen(study, LEVEL)
+            now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:
             click.clear()
         show_json(now) if as_json else _show(now)
@@ -63,6 +68,8 @@ def _show(now: dict[str, Any]) -> None:
             f"worst, {certainty['p_all']:.3f} in all at once",
             f"contexts: {in_words(certainty, certainty['delta'])}",
         )
+        if now.get("forecast"):
+            say(f"forecast: {now['forecast']['sentence']}")
         say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")

@@ -16,6 +16,7 @@ from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
+from argbest.models import troubles
 from argbest.models.base import Plausible
 from argbest.models.options import (
     check_kernel,
@@ -39,6 +40,7 @@ _LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
 _SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
 _NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
 _ABSENT = 1e-300  # the scale of a part that is left out
+_VANISHED = 1e-3  # the scale below which a part's distances mean nothing
 
 # Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; noise. In turn: a bit of
 # everything, mostly trend, mostly joint, mostly own.
@@ -236,6 +238,22 @@ class AdditiveGP:
             joint=params.joint,
             own=params.own,
         )
+
+    def troubles(self, setting: Setting, params: AdditiveGPParams) -> tuple[str, ...]:
+        """Return how the search ended, in sentences, where that is worth knowing."""
+        rules = self._hyperprior(params.fitted.shape, setting).rules.copy()
+        if self.noise_sd is not None:
+            rules[-1] = fixed(1.0)
+        near = {
+            "trend": params.trend,
+            "alternative": params.offset + params.joint,
+            "own": params.joint + params.own,
+        }
+        d, a = len(setting.separation), params.alternative_lengthscale.shape[-1]
+        there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
+        lengths = [*["trend"] * d, *["alternative"] * a, *["own"] * d]
+        kinds = ["distance" if there[part] else "" for part in lengths] + ["part"] * len(PARTS) + ["noise"]
+        return tuple(troubles.sentences(params.theta[None], params.status[None], rules, kinds))
 
     def _hyperprior(self, shape: tuple[int, ...], setting: Setting) -> Hyperprior:
         """Return the prior of all parameters; those of parts left out are held fixed."""

@@ -39,7 +39,8 @@ class Model(Protocol[Params]):
     begin with every pair. One that is not sure of its hyper-parameters has a method ``plausible(tally,
     setting, params, generator)`` that returns others as likely, as `Plausible`, of one study: certificates
     then average over these. A model may also have a method ``findings(setting, params)`` that returns what it
-    has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words.
+    has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words; and
+    one ``troubles(setting, params)`` that returns sentences on how its search ended, if a user should know.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
@@ -132,3 +133,9 @@ class Integrated(NamedTuple):
 def entries(params: Params, index: Any) -> Params:
     """Return the entries of a dataclass of arrays that an index of their first axis picks."""
     return type(params)(**{each.name: getattr(params, each.name)[index] for each in fields(params)})  # type: ignore[arg-type]
+
+
+def troubles(model: Model[Any], setting: Setting, params: Any) -> tuple[str, ...]:
+    """Return what a user should know of how the model's search ended, in sentences."""
+    tell = getattr(model, "troubles", None)
+    return () if tell is None else tuple(tell(setting, params))

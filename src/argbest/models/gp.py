@@ -12,6 +12,7 @@ from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.models import troubles
 from argbest.models.base import Plausible
 from argbest.models.options import (
     check_kernel,
@@ -153,6 +154,15 @@ class GP:
             curves=params.scale - cov.mean(axis=(-2, -1)),
             lengthscales=(Lengthscales(("curve",), "context", params.lengthscale),),
         )
+
+    def troubles(self, setting: Setting, params: GPParams) -> tuple[str, ...]:
+        """Return how the search ended, in sentences, where that is worth knowing."""
+        d = len(setting.separation)
+        rules = priors.hyperprior(self.prior, d).rules.copy()
+        if self.noise_sd is not None:
+            rules[-1] = priors.fixed(1.0)
+        kinds = [*["distance"] * d, "variation", "noise"]
+        return tuple(troubles.sentences(params.theta, params.status, rules, kinds))
 
 
 def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:

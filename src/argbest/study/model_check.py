@@ -11,7 +11,7 @@ from argbest.core.arrays import BoolArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.models.base import Model
+from argbest.models.base import Model, troubles
 from argbest.problems.base import Problem
 from argbest.study import misfit, noise_check, regions
 from argbest.study.left_out import left_out, relations
@@ -43,7 +43,7 @@ class ModelCheck:
     contexts: pd.DataFrame  # likewise
     alike_p_value: float  # P(alternatives are off as much alike); NaN where the model relates them itself
     noise_p_value: float  # P(variances as unequal, where the model has one); NaN where it has none in common
-    sentences: tuple[str, ...] = ()  # what is affected
+    sentences: tuple[str, ...] = ()  # what is affected, and how the search for hyper-parameters ended
 
     @property
     def n_flagged(self) -> int:
@@ -121,7 +121,8 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
         np.nan if belief.own_cov is None else regions.alike(setting, scores, related),
         noise.p_value,
     )
-    return replace(found, sentences=tuple(misfit.sentences(found, problem, tally.count, FALSE_ALARM)))
+    said = misfit.sentences(found, problem, tally.count, FALSE_ALARM)
+    return replace(found, sentences=(*said, *troubles(model, setting, params)))
 
 
 def _spread(observed: BoolArray) -> BoolArray:

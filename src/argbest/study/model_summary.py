@@ -10,6 +10,7 @@ import pandas as pd
 from argbest.core import kernels
 from argbest.core.arrays import Array
 from argbest.core.findings import Findings, Lengthscales
+from argbest.models.base import troubles
 from argbest.problems.base import Problem
 from argbest.texts import number
 
@@ -85,7 +86,8 @@ def of_study(study: "Study") -> ModelSummary:
     found = None if tell is None else tell(study._journal.open_setting(), learned.params)
     said = summary(study.problem, mean, found)
     missed = getattr(learned.belief, "missed", 0.0)
-    return replace(said, sentences=(*said.sentences, *_of_missed(missed)))
+    ended = troubles(study.model, study._journal.open_setting(), learned.params)
+    return replace(said, sentences=(*said.sentences, *_of_missed(missed), *ended))
 
 
 def summary(problem: Problem, mean: Array, found: Findings | None) -> ModelSummary:

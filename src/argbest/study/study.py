@@ -29,6 +29,7 @@ from argbest.storage.opening import opened
 from argbest.study import (
     answers,
     definition,
+    forecasting,
     frames,
     guarantee,
     history,
@@ -38,6 +39,7 @@ from argbest.study import (
     predicting,
     runner,
 )
+from argbest.study.forecasting import Forecast
 from argbest.study.guarantee import Guarantee
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
@@ -341,6 +343,14 @@ class Study:
     def history(self, points: int = 12) -> pd.DataFrame:
         """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
         return history.of_study(self, points=points)
+
+    def forecast(self, target: float = 0.95, *, worst: bool = False, delta: float = 0.0) -> Forecast:
+        """Return how many more replications it takes until the certificate reaches ``target``, with a range.
+
+        The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
+        as right. See `argbest.study.forecasting`.
+        """
+        return forecasting.of_study(self, target, worst=worst, delta=delta)
 
     def model_check(self) -> ModelCheck:
         """Return how well each pair is predicted from all others, and whether the model fits."""

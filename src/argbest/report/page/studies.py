@@ -19,6 +19,7 @@ from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.hyperparameters import hyperparameters
 from argbest.report.page.plain import table, value, values
 from argbest.study import model_check
+from argbest.study.forecasting import foreseen
 from argbest.study.prediction_kit import prediction_kit
 from argbest.study.study import Study
 
@@ -34,14 +35,15 @@ def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
     ``command`` is what was typed to get it, where something was.
     """
     place = destination(path)
-    return write(payload(study, command=command), place)
+    return write(payload(study, command=command, ahead=True), place)
 
 
-def payload(study: Study, *, command: str = "") -> Plain:
+def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
     """Return everything the page of a study shows, as JSON-ready values.
 
     Tables [alternative][context] are in the order of the problem; ``order`` of both axes is that of reading.
-    ``prediction`` is the study's `prediction_kit`.
+    ``prediction`` is the study's `prediction_kit`. ``ahead`` adds a forecast to the answer, which takes a
+    second or two.
     """
     selection, certificate = study.selection(), study.certificate()
     kit = prediction_kit(study)
@@ -49,7 +51,7 @@ def payload(study: Study, *, command: str = "") -> Plain:
         "format": FORMAT,
         "kind": "study",
         "title": study.problem.name,
-        "answer": answer(study, selection, certificate),
+        "answer": [*answer(study, selection, certificate), *(_ahead(study) if ahead else [])],
         "goal": study.problem.goal,
         "reward": study.problem.reward,
         "alternatives": _axis(study.problem.alternatives),
@@ -64,6 +66,12 @@ def payload(study: Study, *, command: str = "") -> Plain:
         "hyperparameters": hyperparameters(kit, short(study.problem.alternatives)),
         "how": _how(study, command),
     }
+
+
+def _ahead(study: Study) -> list[str]:
+    """Return a sentence on how many more replications it takes, where that can be foreseen and is not 0."""
+    found = foreseen(study, LEVEL)
+    return [] if found is None or not found.samples else [f"Forecast: {found}."]
 
 
 def _axis(axis: Axis) -> Plain:

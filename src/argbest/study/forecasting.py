@@ -1,0 +1,193 @@
+"""How many more replications it takes: the study is gone on with in thought, many times over.
+
+Each path takes a draw of all rewards from the belief of now for the truth, goes on with the study's policy on
+simulated replications, and ends where the certificate reaches the target. Its hyper-parameters stay the same;
+in truth they are learned on the way, which on known problems moved the end by up to a factor of two. So the
+range reaches that much farther at both ends (`experiments/forecast.py` measures how often it is right).
+"""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+
+from argbest import streams
+from argbest.checks import finite, flag, indifference_zone
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array
+from argbest.core.belief import Belief, best, gaps
+from argbest.core.certainty import slepian_bound
+from argbest.core.certificate import Certificate
+from argbest.core.decision import Decision, at
+from argbest.core.selectable import among_the_rest
+from argbest.errors import InputError
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+LEVEL = 0.9  # of the intervals
+PATHS = 20
+_DOUBT = 2.0  # by which the ends of ranges are moved apart
+_FEWEST = 12  # paths whose ends still say something
+_NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
+_STRIDE = 30  # a decision stands for a thirtieth of the further replications so far
+_MORE = 10  # times the replications so far: nobody plans farther ahead
+_LEAST = 500  # replications that are looked ahead at least
+_NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
+_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """How many more replications until a certificate reaches a target; `str` says it in words.
+
+    Infinite numbers stand for more than the ``horizon``.
+    """
+
+    target: float
+    worst: bool  # of the worst context, not of the weighted mean
+    now: float  # what the certificate says today
+    samples: float  # further replications, half of the paths taking fewer
+    low: float  # with probability 0.9 between this
+    high: float  # and this
+    horizon: int  # replications looked ahead
+    curve: pd.DataFrame  # samples, and low, median and high of the certificate after so many more
+
+    @property
+    def what(self) -> str:
+        """The certificate's figure that is meant."""
+        return "PCS of the worst context" if self.worst else "PCS_E"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the numbers as JSON-ready values, None for what lies beyond the horizon."""
+        ends = {name: getattr(self, name) for name in ("samples", "low", "high")}
+        return {
+            "target": self.target,
+            "worst": self.worst,
+            "now": self.now,
+            **{name: None if np.isinf(value) else round(value) for name, value in ends.items()},
+            "horizon": self.horizon,
+            "sentence": str(self),
+        }
+
+    def __str__(self) -> str:
+        goal = f"{self.what} {self.target:g}"
+        if not self.samples:
+            return f"{goal} is reached: it is {self.now:.3f}"
+        if np.isinf(self.low):
+            return f"{goal} takes more than {self.horizon:,} more replications (now {self.now:.3f})"
+        middle = f"about {_rounded(self.samples)}" if np.isfinite(self.samples) else "very many"
+        high = _rounded(self.high) if np.isfinite(self.high) else f"more than {self.horizon:,}"
+        ends = f"{_rounded(self.low)} to {high}"
+        return f"{goal} takes {middle} more replications (now {self.now:.3f}; 90 %: {ends})"
+
+
+def of_study(study: "Study", target: float, *, worst: bool, delta: float) -> Forecast:
+    """Return how many more replications of a study it takes until its certificate reaches the target."""
+    finite("target", target, above=0, below=1)
+    flag("worst", worst)
+    certificate = study.certificate(indifference_zone(delta))
+    now = float(certificate.pcs_m if worst else certificate.pcs_e)
+    horizon = max(_LEAST, _MORE * study.n_observations)
+    if now >= target:
+        curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
+        return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
+    looks, claims = _paths(study, certificate, target, worst=worst, horizon=horizon)
+    hit = claims >= target
+    reached = np.where(hit.any(axis=0), looks[np.argmax(hit, axis=0)], np.inf)
+    tails = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
+    low, middle, high = np.quantile(reached, tails, method="inverted_cdf").tolist()
+    curve = pd.DataFrame(np.quantile(claims, tails, axis=1).T, columns=["low", "median", "high"])
+    curve.insert(0, "samples", looks)
+    return Forecast(target, worst, now, middle, low / _DOUBT, high * _DOUBT, horizon, curve)
+
+
+def foreseen(study: "Study", target: float, *, delta: float = 0.0) -> Forecast | None:
+    """Return the forecast of PCS_E, None where nothing is told yet or the table is too large for it."""
+    if not study.n_observations or not n_paths(study):
+        return None
+    return of_study(study, target, worst=False, delta=delta)
+
+
+def n_paths(study: "Study") -> int:
+    """Return how many paths fit into memory; fewer than that are worth nothing, and it is 0."""
+    n_alternatives, n_contexts = study.problem.shape
+    rows = int((study._tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
+    fitting = _NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
+    return 0 if fitting < _FEWEST else min(PATHS, fitting)
+
+
+def _paths(
+    study: "Study", certificate: Certificate, target: float, *, worst: bool, horizon: int
+) -> tuple[Array, Array]:
+    """Return numbers of further replications, and the certificate after so many on every path, [look, path].
+
+    A decision stands for one replication at first, then for a thirtieth of those made so far. On the way
+    P(right) is Π Φ(gap/τ) over the rivals, quick to work out; by how much, in standard normal units, the
+    certificate of now is below it shrinks with the root of the number of replications. A path that has
+    arrived goes on as long as enough others have not.
+    """
+    n = n_paths(study)
+    if not n:
+        raise InputError(
+            "a table of {} alternatives and {} contexts is too large to foresee how many replications it "
+            "takes. Run on, and look again at `study.history()`.".format(*study.problem.shape)
+        )
+    setting, out, begun = study._journal.open_setting(), study._ruled_out, study.n_observations
+    roots = streams.roots(study.seed, np.arange(n))
+    generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
+    truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
+    tally = _tiled(study._tally, n)
+    belief = study.model.posterior(tally, setting, _tiled(study._learned().params, n))
+    behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
+    spare = int((1 - LEVEL) / 2 * n)  # paths that no end of the interval depends on
+    counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
+
+    def claim(belief: Belief, further: int) -> Array:
+        share = np.sqrt(begun / (begun + further))
+        pcs = ndtr(_score(_right(belief, out, certificate.delta)) - share * behind)
+        pcs = np.where(counted, pcs, 1.0)
+        return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
+
+    looks, claims, further, step = [0], [claim(belief, 0)], 0, 0
+    open_ = claims[0] < target
+    while further < horizon and open_.sum() > spare:
+        draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
+        batch = study.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
+        decision, m = Decision(batch.alternative[..., 0], batch.context[..., 0]), 1 + further // _STRIDE
+        noise = at(belief.noise, decision)
+        value = at(truth, decision) + np.sqrt(noise / m) * generator.standard_normal(n)
+        tally = tallies.add(tally, decision, value, n=np.full(n, m), m2=(m - 1) * noise)
+        belief, further = belief.update(decision, value, m), further + m
+        looks.append(further)
+        claims.append(claim(belief, further))
+        open_ &= claims[-1] < target
+    return np.array(looks), np.array(claims)
+
+
+def _right(belief: Belief, out: Any, delta: float) -> Array:
+    """Return Π Φ((gap + δ)/τ) over the rivals of the selected alternative, [path, context]."""
+    known = among_the_rest(belief, out)
+    selected = best(known)
+    tau = np.sqrt(known.difference_var(selected))
+    return slepian_bound(gaps(known, selected) + delta, tau, selected)
+
+
+def _score(chance: Array) -> Array:
+    return np.asarray(ndtri(np.clip(np.nan_to_num(chance, nan=0.5), _SURE, 1 - _SURE)))
+
+
+def _tiled(thing: Any, n: int) -> Any:
+    """Return a dataclass of arrays with every array n times over, along a new first axis."""
+    if isinstance(thing, np.ndarray | np.generic | float | int):
+        return np.repeat(np.asarray(thing)[None], n, axis=0)
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return replace(thing, **{each.name: _tiled(getattr(thing, each.name), n) for each in fields(thing)})
+    return thing
+
+
+def _rounded(samples: float) -> str:
+    """Return a number with two digits that count: no forecast is worth more."""
+    return f"{float(f'{samples:.2g}'):,.0f}"

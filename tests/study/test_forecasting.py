@@ -1,0 +1,97 @@
+"""Forecasts of how many replications it takes: identities, order, and against a study that went on."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_problems
+from scipy import stats
+
+from argbest import InputError, Problem, Study
+from argbest.study import forecasting
+from argbest.study.forecasting import Forecast
+
+
+def begun(budget: int = 60, **options: object) -> Study:
+    return Study(small_problems.table(), seed=1, initial=2, **options).run(budget)  # type: ignore[arg-type]
+
+
+def test_what_is_reached_takes_nothing_more() -> None:
+    study = begun()
+    found = study.forecast(0.2)
+    assert (found.samples, found.low, found.high) == (0.0, 0.0, 0.0)
+    assert str(found) == f"PCS_E 0.2 is reached: it is {float(study.certificate().pcs_e):.3f}"
+
+
+@pytest.mark.parametrize("policy", ["dvr-loss", "gp-c-ocba", "equal"])
+def test_a_forecast_begins_at_the_certificate_and_rises(policy: str) -> None:
+    study = begun(policy=policy, model="gp")
+    found = study.forecast(0.99)
+    first = found.curve.iloc[0]
+    assert first["samples"] == 0
+    assert first[["low", "median", "high"]].tolist() == pytest.approx([float(study.certificate().pcs_e)] * 3)
+    assert found.curve["median"].iloc[-1] > first["median"]
+    assert 0 < found.low <= found.samples <= found.high
+    assert (found.curve["low"] <= found.curve["high"]).all()
+
+
+def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
+    study = begun()
+    low, high = study.forecast(0.9), study.forecast(0.97)
+    assert low.samples < high.samples
+    assert low.low <= high.low
+    again = begun().forecast(0.97)
+    assert (again.low, again.samples, again.high) == (high.low, high.samples, high.high)
+
+
+def test_the_worst_context_takes_longer_and_an_indifference_zone_less() -> None:
+    study = begun()
+    usual = study.forecast(0.97).samples
+    assert study.forecast(0.97, worst=True).samples >= usual
+    assert study.forecast(0.97, delta=0.5).samples < usual
+
+
+def test_two_known_alternatives_take_what_the_normal_distribution_says() -> None:
+    """Gap d, noise s² known, equal counts n: Φ(d/√(2 s²/n)) = 0.99 fixes n; the first ones are behind."""
+
+    def simulate(alternative: str, _context: int, seed: int) -> float:
+        return (alternative == "b") + float(np.random.default_rng(seed).normal(0, 2.0))
+
+    study = Study(Problem(["a", "b"], [0], simulate), policy="equal", model="gp", initial=50, seed=3).run(100)
+    belief = study._learned().belief
+    gap, noise = float(np.ptp(belief.mean)), float(belief.noise.mean())
+    expected = 2 * 2 * noise * (stats.norm.ppf(0.99) / gap) ** 2 - 100
+    found = study.forecast(0.99)
+    assert found.low < expected < found.high
+    assert expected / 3 < found.samples < 3 * expected
+
+
+def test_beyond_the_horizon_it_says_so() -> None:
+    curve = begun().forecast(0.2).curve
+    far = Forecast(0.95, False, 0.7, np.inf, np.inf, np.inf, 1000, curve)
+    assert str(far) == "PCS_E 0.95 takes more than 1,000 more replications (now 0.700)"
+    some = Forecast(0.95, True, 0.7, 420.0, 153.0, np.inf, 1000, curve)
+    assert str(some).startswith("PCS of the worst context 0.95 takes about 420 more replications (now 0.700;")
+    assert str(some).endswith("; 90 %: 150 to more than 1,000)")
+    assert (some.plain()["samples"], some.plain()["low"], some.plain()["high"]) == (420, 153, None)
+
+
+def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = begun()
+    monkeypatch.setattr(forecasting, "_NUMBERS", 1000)
+    assert forecasting.foreseen(study, 0.99) is None
+    with pytest.raises(InputError, match="4 alternatives and 5 contexts is too large to foresee"):
+        study.forecast(0.99)
+
+
+@pytest.mark.parametrize("target", [0.0, 1.0, 1.5, np.nan])
+def test_a_target_that_is_no_probability_is_refused(target: float) -> None:
+    with pytest.raises(InputError, match="target"):
+        begun().forecast(target)
+
+
+def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
+    study = Study(small_problems.table(), storage=tmp_path / "s.db")
+    assert forecasting.foreseen(study, 0.95) is None
+    with pytest.raises(InputError, match="nothing is known yet"):
+        study.forecast()
