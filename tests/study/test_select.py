@@ -30,10 +30,12 @@ def test_select_hands_all_options_on() -> None:
         "refit_every": 5,
         "common_random_numbers": True,
     }
-    study = chosen(budget=40, goal="min", weights=[1, 0, 0, 1], bounds=(0, 10), **options)
-    same = Study(problem(goal="min", weights=[1, 0, 0, 1], bounds=(0, 10)), **options).run(40)
+    of_problem: dict[str, Any] = {"weights": [1, 0, 0, 1], "bounds": (0, 10), "reward_range": (-9, 9)}
+    study = chosen(budget=40, goal="min", **of_problem, **options)
+    same = Study(problem(goal="min", **of_problem), **options).run(40)
     assert_same_frames(study, same)
     assert study.problem.bounds == {"context": (0.0, 10.0)}
+    assert study.problem.reward_range == (-9.0, 9.0)
     assert study.problem.weights.tolist() == [0.5, 0, 0, 0.5]
     assert study.refit_every == 5
     assert study.selection().equals(same.selection())

@@ -19,6 +19,7 @@ def select(
     weights: object = None,
     bounds: object = None,
     categorical: object = (),
+    reward_range: object = None,
     progress: bool | Progress = False,
     stop: Stop | None = None,
     **options: Any,
@@ -35,5 +36,6 @@ def select(
         weights=weights,
         bounds=bounds,
         categorical=categorical,
+        reward_range=reward_range,
     )
     return Study(problem, **options).run(budget, progress=progress, stop=stop)
