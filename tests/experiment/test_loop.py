@@ -264,3 +264,28 @@ def test_the_usual_design_of_ts_is_as_large_as_that_of_the_others() -> None:
         for each in experiment.contenders
     ]
     assert sizes == [200, 200, 200]
+
+
+def test_integrated_claims_are_those_of_the_study_s_certificate() -> None:
+    for contender in (
+        Contender("equal", "gp"),
+        Contender("equal", "independent"),
+        Contender("equal", "linear"),
+    ):
+        experiment = Experiment(
+            small_problems.table(), contender, samples=4, macroreps=2, initial=2, seed=5, integrate=True
+        )
+        found = trace(experiment, contender, np.arange(2), lambda _: None)
+        for run in range(2):
+            study = alone(experiment, contender, run)
+            for look, samples in enumerate(experiment.checkpoints.tolist()):
+                study.run(found.n_initial + samples)
+                np.testing.assert_allclose(found.claim[look, run], study.certificate().pcs, rtol=1e-8)
+
+
+def test_whether_claims_are_integrated_tells_stored_experiments_apart() -> None:
+    plain, integrated = (
+        Experiment("branin", "equal", samples=1, integrate=flag).plain() for flag in (False, True)
+    )
+    assert integrated == plain | {"integrate": True}
+    assert "integrate" not in plain

@@ -79,6 +79,11 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     help="Count the samples until the expected opportunity cost falls to this.  [default: a tenth of the "
     "largest after the initial design]",
 )
+@click.option(
+    "--integrate",
+    is_flag=True,
+    help="Claim what studies claim: averaged over hyper-parameters and noise. Takes many times as long.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the curves as one JSON object instead of the table."
@@ -97,6 +102,7 @@ def compare(
     delta: float,
     pcs: float,
     loss: float | None,
+    integrate: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -117,6 +123,7 @@ def compare(
         seed=seed,
         weights=weights,
         delta=delta,
+        integrate=integrate,
     )
     if out is not None:
         prepare(out)

@@ -16,11 +16,11 @@ Evaluate: TypeAlias = Callable[[Array], tuple[Array, Array]]  # θ [m, ..., p]: 
 
 _STEP = 1e-3  # of the central differences
 _FLATTEST = 0.25  # least curvature: no standard deviation above 2, in logarithms
-_FLAT = 2.5  # curvature of parameters that are not proposed about the mode, but all along their density
+FLAT = 2.5  # curvature of parameters that are not proposed about the mode, but all along their density
 _FREEDOM = 5.0  # of the Student-t around the mode
 _FARTHEST = 2.0  # that one Newton step may go
 _MOST, _LEAST = 64, 8  # points: so many up to 100 observed cells, and so few in the largest studies
-_PROPOSALS = 24  # at least, from which the points are chosen
+_PROPOSALS = 16  # at least, from which the points are chosen
 _STEPS = 8  # of a distribution between bounds
 
 
@@ -36,21 +36,29 @@ def n_points(n_cells: int) -> int:
     return int(np.clip(_MOST * np.sqrt(100.0 / max(n_cells, 1)), _LEAST, _MOST))
 
 
-def sample(evaluate: Evaluate, mode: Array, rules: Array, n: int, generator: np.random.Generator) -> Points:
+def sample(
+    evaluate: Evaluate,
+    mode: Array,
+    rules: Array,
+    n: int,
+    generator: np.random.Generator,
+    *,
+    flat_below: float = FLAT,
+) -> Points:
     """Return n equally likely points of the density near ``mode`` [..., p], each [...] by itself.
 
     Proposals are a Student-t with the curvature of the log density at the mode, one Newton step on.
-    Parameters along which there is hardly any curvature, as the scales of parts that the data do not need,
-    are proposed along the density between their bounds instead. Weights are truncated at 1/√m of m proposals
-    (Ionides, "Truncated importance sampling", 2008), and points are chosen by systematic resampling, in an
-    order of their own for every leading index.
+    Parameters along which there is little curvature, below ``flat_below``, as the scales of parts that the
+    data do not need, are proposed along the density between their bounds instead. Weights are truncated at
+    1/√m of m proposals (Ionides, "Truncated importance sampling", 2008), and points are chosen by systematic
+    resampling, in an order of their own for every leading index.
     """
     low, high = rules[:, -2], rules[:, -1]
     free, m = low < high, max(n, _PROPOSALS)
     if not free.any():
         return Points(np.broadcast_to(mode, (n, *mode.shape)), np.full(mode.shape[:-1], float(n)))
     centre, curvature = _laplace(evaluate, mode, free)
-    flat = (np.einsum("...ii->...i", curvature) < _FLAT) | (centre <= low[free]) | (centre >= high[free])
+    flat = (np.einsum("...ii->...i", curvature) < flat_below) | (centre <= low[free]) | (centre >= high[free])
     away, proposal = _student(curvature, flat, m, generator)
     theta = np.broadcast_to(mode, (m, *mode.shape)).copy()
     theta[..., free] = centre + away

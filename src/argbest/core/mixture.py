@@ -11,7 +11,8 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief
 from argbest.core.correlated import CorrelatedAlternatives
 
-_DRAWS = 256  # Sobol points of each of many beliefs: their average rests on all of them
+_DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
+_MANY = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,5 +82,5 @@ class Mixture:
     def _conditioned(self, some: slice) -> Belief:
         belief: Any = self.condition(some)
         if isinstance(belief, CorrelatedAlternatives):
-            belief = replace(belief, n_draws=_DRAWS)  # type: ignore[type-var]
+            belief = replace(belief, n_draws=_DRAWS[self.n_points < _MANY])  # type: ignore[type-var]
         return belief  # type: ignore[no-any-return]

@@ -126,7 +126,10 @@ class GP:
             return fitting.log_evidence(self.kernel, setting.separation, data, table, prior, theta)
 
         n = n_points(int((tally.count > 0).sum()))
-        points = sample(lambda theta: evaluate(theta)[:2], params.theta, prior.rules, n, generator)
+        # No part can be absent here, so nothing is flat, and looking for it would cost more than all else.
+        points = sample(
+            lambda theta: evaluate(theta)[:2], params.theta, prior.rules, n, generator, flat_below=0.0
+        )
         tables = plausible_tables(self, table, tally, n, generator, per_alternative=True)
         several = repeated(params, n)
         found = _in_units_of_rewards(points.theta, evaluate(points.theta)[2], tables, several)

@@ -92,6 +92,6 @@ def plausible_tables(
     per_alternative: bool = False,
 ) -> Array:
     """Return n tables that may be what multiplies the noise parameter, [n, alternative, context]."""
-    if model.noise == "pair":
+    if model.noise == "pair" and model.noise_sd is None:
         return plausible_noise(tally, n, generator, missed=missed, per_alternative=per_alternative)
     return np.broadcast_to(table, (n, *table.shape))

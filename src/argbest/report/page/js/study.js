@@ -295,7 +295,8 @@
         "Any context",
         data.prediction.family === "listed"
           ? "Predictions for the contexts listed in this page; the controls move to the nearest of them."
-          : "Predictions for any context in range, worked out in this page from the same data and model.",
+          : "Predictions for any context in range, worked out in this page from the same data and model. " +
+              "They take the model's estimates for known, so they are somewhat surer than the table above.",
       ),
       data,
     );
