@@ -107,6 +107,7 @@ def params(one: Case, theta: Array) -> AdditiveGPParams:
         joint=np.array(scales.joint),
         own=np.array(scales.own),
         noise=scales.noise * one.noise,
+        correlation=np.zeros(one.shape[1]),
         constant=np.array(0.0),
         theta=theta,
         hessian=np.eye(len(theta)),

@@ -165,7 +165,7 @@ class Overconfident:
         belief = self.inner.posterior(tally, setting, params, known)
         return BlockBelief(belief.mean, belief.cov, 0.01 * belief.noise)
 
-    def predict(self, tally: Tally, setting: Setting, params: Any, separation: Any) -> BlockBelief:
+    def predict(self, tally: Tally, setting: Setting, params: Any, separation: Any) -> Any:
         return self.inner.predict(tally, setting, params, separation)
 
 

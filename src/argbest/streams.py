@@ -23,6 +23,7 @@ Words: TypeAlias = int | np.integer[Any] | NDArray[np.integer[Any]]
 _WORD = 0xFFFFFFFF
 _SEED = 0x7FFFFFFF
 _SEED_ROUNDS = 6
+_UNDER_WAY = 1024
 
 
 class Purpose(IntEnum):
@@ -96,9 +97,17 @@ def cell_seed(root: Words, cell: Words, replication: Words, *, n_cells: int) -> 
     return np.asarray(x, dtype=np.int64)
 
 
-def standard_normal(seed: Words) -> Array:
-    """Return one N(0, 1) number per simulation seed (Box-Muller), a function of that seed alone."""
-    words = _block((0, 0, 0, Purpose.NOISE), _halves(seed))
+def first_own_number(asked: IntArray) -> IntArray:
+    """Return a number so large that no seed of it, as a pair's own, was shared by all alternatives before.
+
+    ``asked`` [..., alternative, context] counts replications; so many more may be under way as `_UNDER_WAY`.
+    """
+    return np.asarray(asked.max(axis=(-2, -1)) + _UNDER_WAY)
+
+
+def standard_normal(seed: Words, lane: Words = 0) -> Array:
+    """Return one N(0, 1) number per simulation seed and lane (Box-Muller), a function of these alone."""
+    words = _block((lane, 0, 0, Purpose.NOISE), _halves(seed))
     radius = np.sqrt(-2.0 * np.log1p(-_unit(words[0], words[1])))
     return np.asarray(radius * np.cos(2.0 * np.pi * _unit(words[2], words[3])), dtype=np.float64)
 

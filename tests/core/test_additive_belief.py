@@ -225,7 +225,10 @@ def test_rounding_does_not_move_the_certificate_where_alternatives_are_exchangea
     chosen = beliefs.best(belief)
     found = []
     for _ in range(10):
-        moved = replace(belief, foundation=ByFormula(belief.prior, 1e-7 * rng.standard_normal((10, 1))))
+        assert isinstance(belief.foundation, ByFormula)
+        moved = replace(
+            belief, foundation=replace(belief.foundation, level=1e-7 * rng.standard_normal((10, 1)))
+        )
         found.append(float(moved.good_probability(chosen)[0]))
     assert np.ptp(found) < 1e-3
 

@@ -29,6 +29,7 @@ def alone(experiment: Experiment, contender: Contender, number: int) -> Study:
         initial=experiment.design(contender, problem),
         seed=root,
         refit_every=experiment.refit_every,
+        common_random_numbers=experiment.common_random_numbers,
     )
 
 
@@ -51,6 +52,12 @@ def assert_same(experiment: Experiment, found: Trace, run: int, study: Study, *,
 
 CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
     "gp-c-ocba": ("branin", Contender("gp-c-ocba"), {"initial": 1}),
+    "common random numbers": ("table", Contender("dvr-loss"), {"common_random_numbers": True, "initial": 3}),
+    "common, every pair by itself": (
+        "table",
+        Contender("dvr-loss", "independent"),
+        {"common_random_numbers": True, "initial": 3, "refit_every": 1},
+    ),
     "ikg": ("table", Contender("ikg"), {}),
     "ikg without noise": ("table", Contender("ikg-noise-free"), {"weights": "uniform"}),
     "c-ocba": ("table", Contender("c-ocba"), {"refit_every": 1}),

@@ -1,11 +1,16 @@
+from dataclasses import replace
+
+import common_cases
 import numpy as np
 import pytest
 
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief
+from argbest.core.belief import Belief, CellBelief, take_in
+from argbest.core.context_belief import context_by_context
 from argbest.core.decision import Decision
 from argbest.core.moments import sample_variance
+from argbest.core.replications import Replications, none
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -159,3 +164,61 @@ def test_known_contexts_are_predicted_and_others_refused() -> None:
     mixed = separation(np.array([[0.5, 1.0], [0.5, 0.0]]))
     with pytest.raises(InputError, match=r"context 1 of those asked for .*learns nothing.*'gp'"):
         MODEL.predict(tally, SETTING, params, mixed)
+
+
+def test_with_common_random_numbers_it_is_generalised_least_squares() -> None:
+    case = common_cases.runs(np.random.default_rng(3), (4, 3), most=6, unnumbered=False)
+    tally = case.tally
+    seen, which = np.unique(case.cells, return_inverse=True)
+    design = (which[:, None] == np.arange(len(seen))).astype(float)
+    weights = np.linalg.inv(case.noise_covariance())
+    cov = np.linalg.inv(design.T @ weights @ design)
+    mean = cov @ design.T @ weights @ case.y
+    belief = context_by_context(tally, kept(tally), case.noise, case.correlation)
+    np.testing.assert_allclose(belief.mean.ravel()[seen], mean, rtol=1e-8)
+    k, c = np.divmod(seen, 3)
+    found = belief.cov_rows(k, c)[:, k, c]
+    np.testing.assert_allclose(found, cov, atol=1e-9)
+    here = Decision(np.array(k[0]), np.array(c[0]))
+    np.testing.assert_allclose(belief.cov_with(here)[k, c], cov[0], atol=1e-9)
+    reference = np.argmax(belief.var > 0, axis=0)
+    apart = belief.difference_var(reference)
+    for i, (a, b) in enumerate(zip(k, c, strict=True)):
+        j = int(np.flatnonzero((k == reference[b]) & (c == b))[0])
+        np.testing.assert_allclose(apart[a, b], cov[i, i] + cov[j, j] - 2 * cov[i, j], atol=1e-9)
+
+
+def test_with_common_random_numbers_one_more_replication_leads_to_the_posterior_of_all() -> None:
+    rng = np.random.default_rng(4)
+    case = common_cases.balanced(rng, (4, 3), 4, 0.7)
+    model, setting = Independent(), Setting(np.full(3, 1 / 3), np.zeros((1, 3, 3)), np.ones(3, bool))
+    tally, where = case.tally, Decision(np.array(1), np.array(2))
+    params = model.fit(tally, setting)
+    assert params.correlation is not None
+    assert np.all(params.correlation > 0.2)
+    belief = model.posterior(tally, setting, params)
+    for number in (4, 5):
+        tally = tallies.add(tally, where, np.array(0.4), number=np.array(number))
+        belief = take_in(belief, where, np.array(0.4), np.array(number))  # type: ignore[assignment]
+    again = model.posterior(tally, setting, params)
+    np.testing.assert_allclose(belief.mean, again.mean, atol=1e-10)
+    np.testing.assert_allclose(belief.var, again.var, atol=1e-10)
+    there = model.predict(tally, setting, params, np.zeros((1, 1, 3)))
+    np.testing.assert_allclose(there.mean[0, :, 0], again.mean[:, 0], atol=1e-12)
+    chosen = np.array([0])
+    np.testing.assert_allclose(
+        there.difference_var(chosen[None])[0, :, 0], again.difference_var(np.zeros(3, int))[:, 0], atol=1e-12
+    )
+
+
+def test_without_noise_in_common_it_is_what_it_is_without_common_random_numbers() -> None:
+    case = common_cases.balanced(np.random.default_rng(5), (4, 1), 2, 0.0)
+    model, setting = Independent(), Setting(np.ones(1), np.zeros((1, 1, 1)), np.ones(1, bool))
+    tally = replace(case.tally, common=none())
+    belief = model.posterior(tally, setting, model.fit(tally, setting))
+    assert isinstance(belief, CellBelief)
+
+
+def kept(tally: Tally) -> Replications:
+    assert tally.common is not None
+    return tally.common

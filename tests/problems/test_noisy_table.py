@@ -1,10 +1,15 @@
 """NoisyTable and the uniform numbers of a seed."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 from scipy import stats
 
+from argbest.errors import InputError
 from argbest.problems.axis import Axis
-from argbest.problems.noisy_table import NoisyTable, uniform
+from argbest.problems.noisy_table import NoisyTable, table_problem, uniform
+from argbest.simulators.calling import for_shared_seeds
 from argbest.streams import Purpose, philox, standard_normal
 
 
@@ -20,6 +25,38 @@ def table() -> NoisyTable:
 def test_a_value_is_the_mean_plus_the_noise_of_its_own_cell() -> None:
     assert table()("a", 1, 9) == 1.0
     assert table()("b", 3, 9) == 6.0 + 3.0 * float(standard_normal(9))
+
+
+@pytest.mark.parametrize("rho", [-0.3, 0.0, 0.8])
+def test_alternatives_that_share_seeds_have_the_correlation_stated(rho: float) -> None:
+    alternatives, contexts = Axis.of("alternative", list("abcd")), Axis.of("context", [1])
+    made = table_problem(
+        alternatives, contexts, truth=np.zeros((4, 1)), noise_sd=np.full((4, 1), 2.0), correlation=rho
+    )
+    simulate: Any = for_shared_seeds(made.simulate)
+    seeds = np.arange(20_000)
+    values = simulate.many(np.arange(4)[:, None], np.zeros((4, 1), np.int64), seeds)
+    expected = 4.0 * np.where(np.eye(4) == 1, 1.0, rho)
+    np.testing.assert_allclose(np.cov(values), expected, atol=5 * 4.0 * np.sqrt(2 / len(seeds)))
+    assert simulate("c", 1, 7) == values[2, 7]
+
+
+def test_with_seeds_of_their_own_the_noise_is_what_it_always_was() -> None:
+    assert table()("b", 3, 9) == 6.0 + 3.0 * float(standard_normal(9))
+    assert table().sharing()("b", 3, 9) != table()("b", 3, 9)
+
+
+def test_a_correlation_that_no_noise_can_have_is_refused() -> None:
+    alternatives, contexts = Axis.of("alternative", list("abcd")), Axis.of("context", [1])
+    for rho in (-0.5, 1.0, "a"):
+        with pytest.raises(InputError, match="correlation must be a number between -0.333333 and 1"):
+            table_problem(
+                alternatives,
+                contexts,
+                truth=np.zeros((4, 1)),
+                noise_sd=np.ones((4, 1)),
+                correlation=rho,  # type: ignore[arg-type]
+            )
 
 
 def test_many_broadcasts_positions_and_seeds() -> None:

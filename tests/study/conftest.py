@@ -13,7 +13,7 @@ import pytest
 
 from argbest import GP, Problem, Study, Trial
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief, BlockBelief
+from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -134,13 +134,11 @@ class Spy:
         self.fits.append(Fitted(int(tally.count.sum()), tally.count.sum(axis=-1), stale, setting, found))
         return found
 
-    def posterior(
-        self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
-    ) -> BlockBelief:
+    def posterior(self, tally: Tally, setting: Setting, params: GPParams, known: Any = None) -> Any:
         self.n_posteriors += 1
         return self.inner.posterior(tally, setting, params, known)
 
-    def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
+    def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> Any:
         return self.inner.predict(tally, setting, params, separation)
 
     @property

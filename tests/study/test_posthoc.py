@@ -293,3 +293,47 @@ def test_the_page_s_own_lines_run(monkeypatch: pytest.MonkeyPatch) -> None:
     exec(block, names)  # noqa: S102 (our own page)
     assert len(names["trials"]) == 20
     assert names["open_questions"] == []
+
+
+def shared_runs(rng: np.random.Generator, *, gap: bool = False) -> pd.DataFrame:
+    """Runs whose noise is mostly that of their seed; with a gap one pair lacks a replication."""
+    rows = [
+        {
+            "option": k,
+            "load": c,
+            "seed": 1000 * r + c,
+            "value": float(k == "b") * 0.3 + shock + 0.3 * rng.normal(),
+        }
+        for c in (1.0, 2.0, 3.0)
+        for r, shock in enumerate(rng.normal(size=6))
+        for k in "abc"
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.drop(index=[4, 22]).reset_index(drop=True) if gap else frame
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_runs_with_the_same_replication_have_noise_in_common(gap: bool) -> None:
+    frame = shared_runs(np.random.default_rng(3), gap=gap)
+    columns = {"alternative": "option", "context": "load"}
+    study = Study.from_observations(frame, replication="seed", **columns)
+    assert study.certificate().common_noise > 0.6
+    plain = Study.from_observations(frame, **columns)
+    chosen = study.certificate().selected
+    narrower, wider = (each._learned().belief.difference_var(chosen) for each in (study, plain))
+    assert np.all(narrower <= 0.7 * wider)
+    np.testing.assert_array_equal(study.tally.count, plain.tally.count)
+    assert study._journal.ledger.in_order.count.sum() == len(frame)
+
+
+def test_later_runs_share_nothing_with_those_made_elsewhere() -> None:
+    frame = shared_runs(np.random.default_rng(4), gap=True)
+    study = Study.from_observations(frame, alternative="option", context="load", replication="seed")
+    assert min(trial.replication for trial in study.ask(6)) >= 6
+
+
+def test_a_replication_of_a_pair_comes_once() -> None:
+    frame = shared_runs(np.random.default_rng(5))
+    frame.loc[1, ["option", "seed"]] = frame.loc[0, ["option", "seed"]]
+    with pytest.raises(InputError, match="data rows 1 and 2 have the same alternative, context and seed"):
+        Study.from_observations(frame, alternative="option", context="load", replication="seed")

@@ -33,6 +33,12 @@ _FEWEST = 20  # draws that still tell something
 @click.option("--context", metavar="COL", multiple=True, help="A column that tells the context; so too.")
 @click.option("--value", metavar="COL", default="value", show_default=True, help="The column of rewards.")
 @click.option(
+    "--replication",
+    metavar="COL",
+    help="Column that numbers the replications, or their seeds: runs of a context with the same number "
+    "shared their random numbers.",
+)
+@click.option(
     "--goal",
     type=click.Choice(["max", "min"]),
     default="max",
@@ -92,6 +98,7 @@ def analyze(
     alternative: tuple[str, ...],
     context: tuple[str, ...],
     value: str,
+    replication: str | None,
     goal: str,
     weights: str | None,
     categorical: tuple[str, ...],
@@ -121,6 +128,7 @@ def analyze(
         alternative=alternative or "alternative",
         context=context or "context",
         value=value,
+        replication=replication,
         goal=goal,
         weights=weights,
         categorical=categorical,

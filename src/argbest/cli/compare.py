@@ -84,6 +84,11 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     is_flag=True,
     help="Claim what studies claim: averaged over hyper-parameters and noise. Takes many times as long.",
 )
+@click.option(
+    "--common-random-numbers",
+    is_flag=True,
+    help="Give all alternatives of a context the same random numbers, replication by replication.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the curves as one JSON object instead of the table."
@@ -103,6 +108,7 @@ def compare(
     pcs: float,
     loss: float | None,
     integrate: bool,
+    common_random_numbers: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -124,6 +130,7 @@ def compare(
         weights=weights,
         delta=delta,
         integrate=integrate,
+        common_random_numbers=common_random_numbers,
     )
     if out is not None:
         prepare(out)

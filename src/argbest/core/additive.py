@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from argbest.compilation import compile_ufunc
-from argbest.core import structured_evidence
-from argbest.core.additive_evidence import log_posterior, prepare
+from argbest.core import common_noise, structured_evidence
+from argbest.core.additive_evidence import log_posterior, log_posterior_common, prepare, prepare_common
 from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
 from argbest.core.fitting import kernel_code
@@ -65,11 +65,27 @@ def search_from(starts: Array, first_steps: int, hessian: Array | None = None) -
     return Search(starts, first_steps, np.full(shape, np.nan) if hessian is None else hessian)
 
 
-def fit_map(inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, search: Search) -> Fit:
+class Seen(NamedTuple):
+    """What was observed; arrays [..., alternative, context]."""
+
+    tally: Tally
+    noise: Array  # multiplies the noise parameter
+    common: common_noise.Rows | None  # of the noise that alternatives share; None where they share none
+
+
+def fit_map(
+    inputs: Inputs,
+    tally: Tally,
+    noise: Array,
+    prior: Hyperprior,
+    search: Search,
+    correlation: Array | None = None,
+) -> Fit:
     """Return the best maximum found.
 
     The tally holds outcomes [..., alternative, context] standardised over the whole study; ``noise`` of that
-    shape multiplies the noise parameter.
+    shape multiplies the noise parameter. ``correlation`` [..., context] is that of replications of equal
+    number; studies with some are searched by dense algebra, however large.
     """
     lead, p = tally.shape[:-2], len(prior.rules)
     found = Fit(
@@ -81,11 +97,18 @@ def fit_map(inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, searc
     )
     for studies in _portions(tally.count):
         own = Search(search.starts[studies], search.first_steps, search.hessian[studies])
-        for whole, part in zip(
-            found, _fit(inputs, tally[studies], noise[studies], prior.rules, own), strict=True
-        ):
+        shared = None if correlation is None else correlation[studies]
+        seen = _seen(tally[studies], noise[studies], shared)
+        for whole, part in zip(found, _fit(inputs, seen, prior.rules, own), strict=True):
             whole[studies] = part
     return found
+
+
+def _seen(tally: Tally, noise: Array, correlation: Array | None) -> Seen:
+    """Return the data in the form that a search takes."""
+    if tally.common is None or correlation is None or not correlation.any():
+        return Seen(tally.apart, noise, None)
+    return Seen(tally, noise, common_noise.rows(tally, noise, correlation))
 
 
 def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:
@@ -103,12 +126,16 @@ def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:
 Climb = Callable[[Array, int, Array], Fit]
 
 
-def _fit(inputs: Inputs, tally: Tally, noise: Array, rules: Array, search: Search) -> Fit:
+def _fit(inputs: Inputs, seen: Seen, rules: Array, search: Search) -> Fit:
     """Return the best maximum found, by the algebra that suits the size of the studies."""
+    tally, noise, common = seen
     count, names = tally.count, inputs.alternatives is None
     if count.ndim > 2 or (count > 0).sum() <= _SMALL:
-        climb: Climb = functools.partial(_climb_compiled, inputs, tally, noise, rules)
+        climb: Climb = functools.partial(_climb_compiled, inputs, seen, rules)
         return _best(climb, climb, search)
+    dense = functools.partial(_climb_in_python, _search_dense, inputs, seen, rules)
+    if common is not None:
+        return _best(dense, dense, search)
     data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally, noise)
     roughly, closely = (
         functools.partial(_climb_structured, inputs.kernel, data, rules, most) for most in (FEWER, MOST)
@@ -117,7 +144,6 @@ def _fit(inputs: Inputs, tally: Tally, noise: Array, rules: Array, search: Searc
     many = np.sum(~np.isnan(search.starts[:, 0])) > 1
     if structured(count, names=names):
         return _best(roughly if many else closely, closely, search)
-    dense = functools.partial(_climb_in_python, _search_dense, inputs, (tally, noise), rules)
     return _best(roughly if many and structure_shows_the_way(count, names=names) else dense, dense, search)
 
 
@@ -134,22 +160,39 @@ def _best(first: Climb, rest: Climb, search: Search) -> Fit:
 
 
 def log_evidence(
-    inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
+    inputs: Inputs,
+    tally: Tally,
+    noise: Array,
+    prior: Hyperprior,
+    theta: Array,
+    correlation: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the constant) at θ [..., parameter], dense."""
-    found = _call(inputs, tally, noise, prior.rules, theta[..., None, :], 0, _blank(theta))
+    return _evidence(inputs, _seen(tally, noise, correlation), prior, theta)
+
+
+def _evidence(inputs: Inputs, seen: Seen, prior: Hyperprior, theta: Array) -> tuple[Array, Array, Array]:
+    found = _call(inputs, seen, prior.rules, theta[..., None, :], 0, _blank(theta))
     return found.value, found.gradient, found.constant
 
 
-def evaluator(inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, near: Array) -> Evaluate:
+def evaluator(
+    inputs: Inputs,
+    tally: Tally,
+    noise: Array,
+    prior: Hyperprior,
+    near: Array,
+    correlation: Array | None = None,
+) -> Evaluate:
     """Return the function of θ [m, parameter] with log evidence + log prior of one study, and its gradient.
 
-    In a large study by structure, with landmarks for θ about ``near``.
+    In a large study by structure, with landmarks for θ about ``near``, and as if no noise were common.
     """
     if (tally.count > 0).sum() <= _SMALL:
-        return lambda theta: log_evidence(inputs, tally, noise, prior, theta)[:2]
+        seen = _seen(tally, noise, correlation)
+        return lambda theta: _evidence(inputs, seen, prior, theta)[:2]
     kernel, rules = inputs.kernel, prior.rules
-    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally, noise)
+    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
     data = structured_evidence.with_landmarks(kernel, data, near, MOST)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
@@ -162,9 +205,9 @@ def evaluator(inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, nea
 
 
 def _climb_compiled(
-    inputs: Inputs, tally: Tally, noise: Array, rules: Array, starts: Array, steps: int, hessian: Array
+    inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, hessian: Array
 ) -> Fit:
-    found = _call(inputs, tally, noise, rules, starts, steps, hessian)
+    found = _call(inputs, seen, rules, starts, steps, hessian)
     return Fit(found.theta, found.constant, found.value, found.status, found.hessian)
 
 
@@ -201,10 +244,10 @@ def _climb_in_python(
 
 
 def _evaluate(
-    theta: Array, code: Inputs, data: tuple[Tally, Array], rules: Array, gradient: Array
+    theta: Array, code: Inputs, data: Seen, rules: Array, gradient: Array
 ) -> tuple[float, float, float]:
     """Return (log evidence + log prior, constant, doubt) of one study and fill the gradient."""
-    found = _call(code, *data, rules, theta[None], 0, _blank(theta))
+    found = _call(code, data, rules, theta[None], 0, _blank(theta))
     gradient[:] = found.gradient
     return float(found.value), float(found.constant), float(found.doubt)
 
@@ -221,19 +264,17 @@ class _Outputs(NamedTuple):
     hessian: Array
 
 
-def _call(
-    inputs: Inputs, tally: Tally, noise: Array, rules: Array, starts: Array, steps: int, hessian: Array
-) -> _Outputs:
+def _call(inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, hessian: Array) -> _Outputs:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
-    where = inputs.alternatives
+    (tally, noise, common), where = seen, inputs.alternatives
     points = np.zeros((tally.shape[-2], 1)) if where is None else where.points
     kinds = np.zeros(points.shape[1]) if where is None else where.categorical.astype(float)
-    tables = tally.count.astype(float), tally.mean, tally.m2, noise
-    codes = kernel_code(inputs.kernel), int(where is None)
+    place, count = (points, kinds, inputs.contexts), tally.count.astype(float)
+    how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian
     with np.errstate(all="ignore"):
-        return _Outputs(
-            *_search()(points, kinds, inputs.contexts, *tables, rules, *codes, steps, starts, hessian)
-        )
+        if common is None:
+            return _Outputs(*_search()(*place, count, tally.mean, tally.m2, noise, *how))
+        return _Outputs(*_search_common()(*place, count, common.mean, noise, *common[1:], *how))
 
 
 def _blank(theta: Array) -> Array:
@@ -242,6 +283,7 @@ def _blank(theta: Array) -> Array:
 
 
 _maximise = search_for(log_posterior)
+_maximise_common = search_for(log_posterior_common)
 _search_dense = search_for(_evaluate, in_python)
 _search_structured = search_for(structured_evidence.log_posterior, in_python)
 
@@ -261,12 +303,36 @@ def _search_body(  # type: ignore[no-untyped-def]
     )
 
 
+def _search_common_body(  # type: ignore[no-untyped-def]
+    points, categorical, separation, count, mean, noise, totals, same, factor, rules, kernel, names, steps,
+    starts, hessian, theta, constant, value, status, doubt, gradient, learned,
+):  # fmt: skip
+    """Fill the same where alternatives share noise."""
+    data = prepare_common(points, categorical, separation, count, mean, noise, totals, same, factor)
+    spare = data[4][0] - data[3].shape[1]
+    for i in range(theta.size):
+        for j in range(theta.size):
+            learned[i, j] = hessian[i, j]
+    value[0], constant[0], doubt[0], status[0] = _maximise_common(
+        starts, (kernel, names), data, rules, spare, steps, theta, gradient, learned
+    )
+
+
+_CUBE, _TABLE, _ROW = "float64[:,:,:]", "float64[:,:]", "float64[:]"
+_HOW = f"{_TABLE}, int64, int64, int64, {_TABLE}, {_TABLE}"
+_FILLED = f"{_ROW}, {_ROW}, {_ROW}, int64[:], {_ROW}, {_ROW}, {_TABLE}"
+_HOW_LAYOUT = "(p,q),(),(),(),(s,p),(p,p)->(p),(),(),(),(),(p),(p,p)"
+
+
 @functools.cache
 def _search() -> Callable[..., Any]:
-    cube, table, row = "float64[:,:,:]", "float64[:,:]", "float64[:]"
-    signature = (
-        f"void({table}, {row}, {cube}{5 * f', {table}'}, int64, int64, int64, {table}, {table}, "
-        f"{row}, {row}, {row}, int64[:], {row}, {row}, {table})"
-    )
-    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(p,q),(),(),(),(s,p),(p,p)->(p),(),(),(),(),(p),(p,p)"
-    return compile_ufunc(_search_body, signature, layout)
+    signature = f"void({_TABLE}, {_ROW}, {_CUBE}{4 * f', {_TABLE}'}, {_HOW}, {_FILLED})"
+    return compile_ufunc(_search_body, signature, f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),{_HOW_LAYOUT}")
+
+
+@functools.cache
+def _search_common() -> Callable[..., Any]:
+    blocks = f"{_ROW}, int64[:,:], {_TABLE}"
+    signature = f"void({_TABLE}, {_ROW}, {_CUBE}{3 * f', {_TABLE}'}, {blocks}, {_HOW}, {_FILLED})"
+    layout = f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(t),(m,w),(m,w),{_HOW_LAYOUT}"
+    return compile_ufunc(_search_common_body, signature, layout)

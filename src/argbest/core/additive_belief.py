@@ -7,17 +7,18 @@ is ever made.
 
 import threading
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import square_root
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, weight_of
-from argbest.core.decision import Decision, at, of_each_context
+from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import Foundation, apart
 from argbest.core.kernels import NUGGET
+from argbest.core.next_replication import NextSamples, Shocks, shocks
 from argbest.core.tally import Tally
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
@@ -64,11 +65,7 @@ class AdditiveBelief(CorrelatedAlternatives):
     stack: Stack
     n_rows: int
     n_draws: int = SOBOL_POINTS
-
-    @property
-    def prior(self) -> AdditivePrior:
-        """The prior covariance."""
-        return self.foundation.prior
+    shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
 
     @property
     def missed(self) -> float:
@@ -95,6 +92,39 @@ class AdditiveBelief(CorrelatedAlternatives):
             out -= (np.swapaxes(taken, -1, -2) @ flat).reshape(out.shape)
         return out
 
+    def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
+        there = np.broadcast_to(context[..., None], alternative.shape)
+        out = np.einsum("...m,...mkc->...kc", weight, self.foundation.rows(alternative, there))
+        if self.n_rows:
+            flat = self.rows.reshape(*self.rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
+            cells = (alternative * self.mean.shape[-1] + there)[..., None, :]
+            taken = np.sum(np.take_along_axis(flat, cells, axis=-1) * weight[..., None, :], axis=-1)
+            out -= np.einsum("...r,...rm->...m", taken, flat).reshape(out.shape)
+        return np.asarray(out)
+
+    def within_contexts(self) -> Array:
+        """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
+        *lead, k, c = self.mean.shape
+        out = np.empty((*lead, c, k, k))
+        for here in range(c):
+            every = np.broadcast_to(np.arange(k), (*lead, k))
+            rows = self.rows[..., here]
+            out[..., here, :, :] = self.foundation.rows(every, np.full_like(every, here))[..., here]
+            out[..., here, :, :] -= np.swapaxes(rows, -1, -2) @ rows
+        return out
+
+    @cached_property
+    def next_samples(self) -> NextSamples | None:
+        """What a sample of every cell observes where noise is common; None: the cell itself."""
+        if self.shocks is None or self.shocks.next_contrasts is None:
+            return None
+        weight, noise = self.shocks.next_contrasts
+        spread = np.einsum(
+            "...ckj,...cji,...cki->...kc", weight, self.within_contexts(), weight, optimize=True
+        )
+        return NextSamples(weight, np.maximum(spread, 0.0) + noise)
+
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
         total = self.foundation.difference_var(reference)
@@ -110,8 +140,42 @@ class AdditiveBelief(CorrelatedAlternatives):
         weight = weight_of(np.asarray(n, float), at(self.var, decision), at(self.noise, decision))
         if not weight.any():  # nothing is learned, not even by rounding
             return self
-        column = self.cov_with(decision)
-        surprise = (np.asarray(value, float) - at(self.mean, decision)) * weight
+        surprise = np.asarray(value, float) - at(self.mean, decision)
+        return self._learned(self.cov_with(decision), weight, surprise)
+
+    def update_common(
+        self, decision: Decision, number: AnyArray, value: AnyArray | None, told: AnyArray | bool = True
+    ) -> "AdditiveBelief":
+        """Return the belief after this replication of the decided cell, whose noise others may have shown.
+
+        A rank-one update by the contrast that `Shocks.contrast` says. Without a value: as expected. Only the
+        studies of which something is ``told`` [...] change.
+        """
+        if self.shocks is None:
+            raise ValueError("alternatives share no noise here. Use `update`.")
+        seen = self.shocks.contrast(decision, number)
+        column = self._cov_with_sum(seen.alternative, decision.context, seen.weight)
+        where = (*leading(seen.weight.shape)[:-1], seen.alternative, decision.context[..., None])
+        spread = np.maximum(np.sum(seen.weight * column[where], axis=-1), 0.0)
+        weight = weight_of(np.asarray(told, float), spread, seen.noise)
+        expected = np.sum(seen.weight * self.mean[where], axis=-1) + seen.shown
+        value = expected if value is None else np.asarray(value, float)
+        learned = self._learned(column, weight, value - expected)
+        return replace(learned, shocks=self.shocks.taken(decision, number, value, told))
+
+    def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":
+        """Return the belief as if n more replications had come out as expected."""
+        if self.shocks is None:
+            return self.update(decision, at(self.mean, decision), n)
+        later = self
+        for i in range(int(np.max(n))):  # each is another number, whose noise others may have shown
+            number = at(later.shocks.following, decision)  # type: ignore[union-attr]
+            later = later.update_common(decision, number, None, np.asarray(n) > i)
+        return later
+
+    def _learned(self, column: Array, weight: Array, surprise: Array) -> "AdditiveBelief":
+        """Return the update by an observation that covaries with the cells as ``column`` says."""
+        surprise = surprise * weight
         row = column * np.sqrt(weight)[..., None, None]
         return replace(
             self,
@@ -158,7 +222,9 @@ class AdditiveBelief(CorrelatedAlternatives):
     def study(self, index: tuple[int, ...]) -> "AdditiveBelief":
         """Return the belief of one of several studies."""
         tables = self.mean[index], self.var[index], self.noise[index]
-        return AdditiveBelief(*tables, self.foundation.study(index), Stack(self.rows[index]), self.n_rows)
+        shared = None if self.shocks is None else self.shocks.study(index)
+        rest = self.foundation.study(index), Stack(self.rows[index]), self.n_rows
+        return AdditiveBelief(*tables, *rest, shocks=shared)
 
     def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
         """Return the covariances of the listed alternatives in each listed context, [row, m, m]."""
@@ -176,14 +242,36 @@ class Data(NamedTuple):
     tally: Tally
     noise: Array
     shift: Array  # near the rewards: residuals from it keep their digits
+    correlation: Array | None = None  # [..., context]: of replications of equal number; None: there is none
 
     def study(self, index: tuple[int, ...]) -> "Data":
         """Return the data of one of several studies."""
-        return Data(self.tally[index], self.noise[index], self.shift[index])
+        shared = None if self.correlation is None else self.correlation[index]
+        return Data(self.tally[index], self.noise[index], self.shift[index], shared)
 
-    def root(self, variance: Array) -> Array:
-        """Return √(N/σ²) of the cells of one study; none is known better than rounding allows (`NUGGET`)."""
+    @property
+    def shares_noise(self) -> bool:
+        """Whether alternatives of some study share noise."""
+        known = self.tally.common is not None and self.correlation is not None
+        return known and bool(np.any(self.correlation))
+
+    @property
+    def shocks(self) -> Shocks | None:
+        """What later replications share with those told; None where they share nothing."""
+        if self.tally.common is None or self.correlation is None or not self.shares_noise:
+            return None
+        ahead = np.maximum(self.correlation, 0.0)  # what goes against each other is not shared any more
+        return shocks(self.tally.common, self.noise, ahead) if ahead.any() else None
+
+    def floored(self, variance: Array) -> Array:
+        """Return the noise of one study; no cell is known better than rounding allows (`NUGGET`)."""
         count = self.tally.count
         least = int((count > 0).sum()) * NUGGET * count * variance
-        root: Array = np.sqrt(count / np.maximum(self.noise, least))
+        if self.correlation is not None:  # what alternatives do not share is the smaller part
+            least = least / (1.0 - self.correlation)
+        return np.asarray(np.maximum(self.noise, least))
+
+    def root(self, variance: Array) -> Array:
+        """Return √(N/σ²) of the cells of one study."""
+        root: Array = np.sqrt(self.tally.count / self.floored(variance))
         return root

@@ -1,6 +1,7 @@
 """The additive GP given its data, each study in the representation that suits it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
         study: (by_features if fits else dense)(prior.study(study), data.study(study))
         for study, fits in suits.items()
     }
-    return each[()] if () in each else _beside(prior, each)
+    return each[()] if () in each else replace(_beside(prior, each), shocks=data.shocks)
 
 
 def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:
@@ -49,10 +50,11 @@ def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveB
 
 
 def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:
-    """Return which studies are better represented by structure."""
+    """Return which studies are better represented by structure; it knows no noise that is common."""
     names = prior.alternatives is None
     return {
-        study: structured(data.tally.count[study], names=names) for study in np.ndindex(data.tally.shape[:-2])
+        study: not data.study(study).shares_noise and structured(data.tally.count[study], names=names)
+        for study in np.ndindex(data.tally.shape[:-2])
     }
 
 

@@ -4,14 +4,18 @@ Cov(f_k(c), f_j(c′)) = s_g κ_g(c, c′) + κ_A(k, j) (s_a + s_h κ_C(c, c′)
 offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. For the m observed cells,
 D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (log lengths of the trend, of the
 alternatives, of the contexts; log s_g, s_a, s_h, s_d; log noise). The constant is flat and integrated.
+Where noise is common to alternatives, D has blocks (`argbest.core.common_noise`).
 Compiled by Numba, which importing this module imports.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from argbest.core.blocked_cholesky import factorise_in_blocks
 from argbest.core.correlations import add_lengths, correlations
-from argbest.core.evidence import add_log_prior, compiled, doubt_of, greatest_diagonal
+from argbest.core.evidence import add_log_prior, compiled, doubt_of, greatest_diagonal, inlined
 from argbest.core.kernels import NUGGET
 from argbest.core.observed_cells import observed_cells
 
@@ -62,6 +66,17 @@ def prepare(points, categorical, separation, count, mean, m2, noise):  # type: i
                 contexts[g, i, j] = separation[g, kept[i], kept[j]]
     work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
     return alternatives, contexts, place, cells, totals, work
+
+
+@compiled
+def prepare_common(points, categorical, separation, count, mean, noise, totals, same, factor):  # type: ignore[no-untyped-def]
+    """Return the same where noise is common, with R by rows (`_sandwich`) and the totals worked out before.
+
+    ``mean`` is that of generalised least squares.
+    """
+    data = prepare(points, categorical, separation, count, mean, np.zeros(mean.shape), noise)
+    data[4][1], data[4][2] = totals[0], totals[1]
+    return (*data, same, factor)
 
 
 @compiled
@@ -152,39 +167,141 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
 
 
 @compiled
-def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-    """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
+def _mirror(matrix):  # type: ignore[no-untyped-def]
+    """Fill the upper triangle with what stands in the lower one."""
+    for i in range(matrix.shape[0]):
+        for j in range(i):
+            matrix[j, i] = matrix[i, j]
 
-    −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
-    ``code`` is (kernel, whether alternatives are names).
+
+@compiled
+def _sandwich(matrix, same, factor, work):  # type: ignore[no-untyped-def]
+    """Replace a symmetric matrix X by R X R, R being symmetric and 0 between contexts.
+
+    Row i of R has the entries ``factor[i]`` in the columns ``same[i]``, up to the first −1.
     """
-    alternatives, contexts, place, cells, totals, work = data
-    m, p = cells.shape[1], theta.size
-    first, second = contexts.shape[0], contexts.shape[0] + alternatives.shape[0]
-    for i in range(p):
-        gradient[i] = 0.0
-    prior = add_log_prior(theta, rules, gradient)
-    if m == 0:
-        return prior, 0.0, 0.0
-    trend, trend_slope = correlations(theta, code[0], contexts)
-    relation, relation_slope = _relation(theta[first:], code, alternatives)
-    nearness, nearness_slope = correlations(theta[second:], code[0], contexts)
-    tables = (trend, relation, nearness)
-    scales, variance = np.exp(theta[p - 1 - PARTS : p - 1]), np.exp(theta[p - 1])
-    b, inverse = work[0], work[2]
+    m = matrix.shape[0]
+    for i in range(m):
+        for j in range(m):
+            total = 0.0
+            for t in range(same.shape[1]):
+                if same[j, t] < 0:
+                    break
+                total += matrix[i, same[j, t]] * factor[j, t]
+            work[i, j] = total
+    for i in range(m):
+        for j in range(m):
+            matrix[i, j] = 0.0
+        for t in range(same.shape[1]):
+            if same[i, t] < 0:
+                break
+            for j in range(m):
+                matrix[i, j] += factor[i, t] * work[same[i, t], j]
+
+
+@compiled
+def _times(same, factor, values):  # type: ignore[no-untyped-def]
+    """Return R x."""
+    out = np.zeros(values.size)
+    for i in range(values.size):
+        for t in range(same.shape[1]):
+            if same[i, t] < 0:
+                break
+            out[i] += factor[i, t] * values[same[i, t]]
+    return out
+
+
+@inlined
+def _cell_by_cell(data, variance, scales, tables):  # type: ignore[no-untyped-def]
+    """Return D½, the largest entry of B, log|B| and `_weigh`; the last matrix of the scratch space is B⁻¹."""
+    _, _, place, cells, _, work = data
     root = np.sqrt(cells[0] / (variance * cells[2]))
+    _fill(place, root, scales, tables, work[0])
+    largest = greatest_diagonal(work[0])
+    log_determinant = factorise_in_blocks(work[0], work[1], work[2], 1.0)
+    return root, largest, log_determinant, _weigh(root, work[2], cells[1])
+
+
+@compiled
+def _context_by_context(data, variance, scales, tables):  # type: ignore[no-untyped-def]
+    """Return the same where noise is common: Λ = S⁻¹ R R S⁻¹ takes the place of D.
+
+    B = I + R S⁻¹ K S⁻¹ R. What is returned as D½ is S⁻¹, and the last matrix of the scratch space R B⁻¹ R.
+    """
+    _, _, place, cells, _, work, same, factor = data
+    m, b, inverse = cells.shape[1], work[0], work[2]
+    root = 1.0 / np.sqrt(variance * cells[2])
     _fill(place, root, scales, tables, b)
+    _mirror(b)
+    for i in range(m):
+        b[i, i] -= 1.0
+    _sandwich(b, same, factor, work[1])
+    for i in range(m):
+        b[i, i] += 1.0
     largest = greatest_diagonal(b)
     log_determinant = factorise_in_blocks(b, work[1], inverse, 1.0)
-    alpha, beta, constant, below, quadratic, squared, trace = _weigh(root, inverse, cells[1])
-    on_trend, on_relation, on_nearness = _pulls(
-        place, root, alpha, beta, inverse, scales, tables, gradient[p - 1 - PARTS : p - 1]
-    )
-    add_lengths(theta, contexts, on_trend, trend_slope, gradient)
-    add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
-    add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
-    within, n = totals[1] / variance, totals[0]
-    gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
-    total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
-    value = prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))
-    return value, constant, doubt_of(m, largest, trace + squared)
+    of_mean, of_one = _times(same, factor, root * cells[1]), _times(same, factor, root)
+    squared, trace, below, above = 0.0, 0.0, 0.0, 0.0
+    u, e = np.zeros(m), np.zeros(m)
+    for i in range(m):
+        for j in range(m):
+            u[i] += inverse[i, j] * of_mean[j]
+            e[i] += inverse[i, j] * of_one[j]
+        trace += inverse[i, i]
+        above += of_one[i] * u[i]
+        below += of_one[i] * e[i]
+    constant = above / below
+    for i in range(m):
+        u[i] -= constant * e[i]
+        squared += u[i] * u[i] + e[i] * e[i] / below
+    alpha, beta = root * _times(same, factor, u), root * _times(same, factor, e) / np.sqrt(below)
+    quadratic = 0.0
+    for i in range(m):
+        quadratic += alpha[i] * (cells[1, i] - constant)
+    _sandwich(inverse, same, factor, work[1])
+    return root, largest, log_determinant, (alpha, beta, constant, below, quadratic, squared, trace)
+
+
+def evidence_by(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the objective for noise of cells by themselves, or of contexts (`prepare`, `prepare_common`)."""
+
+    @compiled
+    def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
+        """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
+
+        −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
+        ``code`` is (kernel, whether alternatives are names).
+        """
+        alternatives, contexts, place, cells, totals, work = data[:6]
+        m, p = cells.shape[1], theta.size
+        first, second = contexts.shape[0], contexts.shape[0] + alternatives.shape[0]
+        for i in range(p):
+            gradient[i] = 0.0
+        prior = add_log_prior(theta, rules, gradient)
+        if m == 0:
+            return prior, 0.0, 0.0
+        trend, trend_slope = correlations(theta, code[0], contexts)
+        relation, relation_slope = _relation(theta[first:], code, alternatives)
+        nearness, nearness_slope = correlations(theta[second:], code[0], contexts)
+        tables = (trend, relation, nearness)
+        scales, variance = np.exp(theta[p - 1 - PARTS : p - 1]), np.exp(theta[p - 1])
+        root, largest, log_determinant, weighed = reduce(data, variance, scales, tables)
+        alpha, beta, constant, below, quadratic, squared, trace = weighed
+        on_trend, on_relation, on_nearness = _pulls(
+            place, root, alpha, beta, work[2], scales, tables, gradient[p - 1 - PARTS : p - 1]
+        )
+        add_lengths(theta, contexts, on_trend, trend_slope, gradient)
+        add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
+        add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
+        within, n = totals[1] / variance, totals[0]
+        gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
+        total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
+        value = prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))
+        return value, constant, doubt_of(m, largest, trace + squared)
+
+    objective: Callable[..., Any] = log_posterior
+    return objective
+
+
+log_posterior = evidence_by(_cell_by_cell)
+log_posterior_common = evidence_by(_context_by_context)

@@ -9,6 +9,7 @@ import numpy as np
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
+from argbest.core.next_replication import NextSamples
 
 
 class Certainty(Protocol):
@@ -87,7 +88,24 @@ def gaps(belief: Belief, selected: IntArray) -> Array:
 
 def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Belief:
     """Return the belief as if n replications had come out as expected: variances shrink, means stay."""
+    if (shared := getattr(belief, "anticipated", None)) is not None:
+        later: Belief = shared(decision, n)
+        return later
     return belief.update(decision, at(belief.mean, decision), n)
+
+
+def take_in(belief: Belief, decision: Decision, value: AnyArray, number: AnyArray) -> Belief:
+    """Return the belief after one replication, whose number matters where alternatives share noise."""
+    if getattr(belief, "shocks", None) is None:
+        return belief.update(decision, value)
+    later: Belief = belief.update_common(decision, number, value)  # type: ignore[attr-defined]
+    return later
+
+
+def next_samples(belief: Belief) -> NextSamples | None:
+    """Return what a sample of every cell observes where alternatives share noise; None: the cell itself."""
+    found: NextSamples | None = getattr(belief, "next_samples", None)
+    return found
 
 
 class OneCellAtATime:

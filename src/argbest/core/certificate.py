@@ -124,8 +124,19 @@ class Certificate:
             f"selections {right}: PCS_E {_show(self.pcs_e)} (weighted over contexts), "
             f"PCS_M {_show(self.pcs_m)} (worst context), "
             f"P(all contexts) {_show(self.p_all)} ± {_show(self.p_all_se)}, "
-            f"expected opportunity cost {_show(self.eoc, '.4g')}{self._missing}"
+            f"expected opportunity cost {_show(self.eoc, '.4g')}{self._missing}{self._shared}"
         )
+
+    @property
+    def common_noise(self) -> float:
+        """The share of the noise that is common to all alternatives, averaged over contexts."""
+        shocks = getattr(self.belief, "shocks", None)
+        return 0.0 if shocks is None else float(shocks.correlation.mean())
+
+    @property
+    def _shared(self) -> str:
+        share = self.common_noise
+        return f"; {100 * share:.0f} % of the noise is common to all alternatives" if share else ""
 
     @cached_property
     def _choice(self) -> IntArray:

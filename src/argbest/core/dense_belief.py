@@ -1,11 +1,14 @@
 """The additive GP given its data, dense in the observed cells: exact, and the table may be of any size."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from argbest.core.additive_belief import ROOM, AdditiveBelief, Data, Stack
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
+from argbest.core.common_noise import blocks
 from argbest.core.foundations import ByFormula
 
 _UNKNOWN = 100.0  # standard deviations of an observation: the constant while nothing is known of it
@@ -14,7 +17,9 @@ _UNKNOWN = 100.0  # standard deviations of an observation: the constant while no
 def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     """Return the belief at the contexts."""
     mean, var, level, rows, n_rows = _reduced(prior, None, data)
-    return AdditiveBelief(mean, var, data.noise, ByFormula(prior, level), Stack(rows, n_rows), n_rows)
+    stack = Stack(rows, n_rows)
+    foundation = ByFormula(prior, level)
+    return AdditiveBelief(mean, var, data.noise, foundation, stack, n_rows, shocks=data.shocks)
 
 
 def dense_at(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:
@@ -56,9 +61,9 @@ def _reduced_study(
 
     L is the Cholesky factor of I + D½ K_oo D½, whose eigenvalues are at least 1. With e = L⁻¹ D½ 1 and
     u = L⁻¹ D½ Ȳ the constant is m = eᵀu / eᵀe, the mean m + wᵀ(u − m e), and q = (1 − wᵀe) / √(eᵀe). Before
-    anything is observed the constant is as good as unknown.
+    anything is observed the constant is as good as unknown. Where noise is common, D½ has blocks.
     """
-    tally, noise, shift = data
+    tally, noise, shift, _ = data
     k, c = np.nonzero(tally.count > 0)
     if not len(k):
         table = tally.shape[-2], (prior if cross is None else cross).trend.shape[-1]
@@ -66,14 +71,20 @@ def _reduced_study(
         return np.empty((0, *table)), np.full(table, shift), level
     near = prior.rows(k, c, tally.shape[-2])
     rows = near if cross is None else cross.rows(k, c, tally.shape[-2])
-    root = data.root(prior.variance)[k, c]
-    bracket = root[:, None] * near[:, k, c] * root
+    if data.shares_noise:
+        halve, means = halving(data, prior.variance)
+        bracket, right = halve(halve(near[:, k, c]).T), [halve(rows.reshape(len(k), -1))]
+        right += [halve(np.ones(len(k))), halve(means - shift)]
+    else:
+        root = data.root(prior.variance)[k, c]
+        bracket, right = root[:, None] * near[:, k, c] * root, [root[:, None] * rows.reshape(len(k), -1)]
+        right += [root, root * (tally.mean[k, c] - shift)]
     bracket.flat[:: len(k) + 1] += 1.0
-    right = np.column_stack(
-        [root[:, None] * rows.reshape(len(k), -1), root, root * (tally.mean[k, c] - shift)]
-    )
     solved = solve_triangular(
-        cholesky(bracket, lower=True, check_finite=False), right, lower=True, check_finite=False
+        cholesky(bracket, lower=True, check_finite=False),
+        np.column_stack(right),
+        lower=True,
+        check_finite=False,
     )
     half, ones, values = solved[:, :-2], solved[:, -2], solved[:, -1]
     below = ones @ ones
@@ -82,3 +93,23 @@ def _reduced_study(
     level = (1.0 - half.T @ ones) / np.sqrt(below)
     table = rows.shape[1:]
     return half.reshape(-1, *table), mean.reshape(table), level.reshape(table)
+
+
+def halving(data: Data, variance: Array) -> tuple[Callable[[Array], Array], Array]:
+    """Return the function that multiplies rows, one per observed cell, by R S⁻¹ (`Block`), and the means."""
+    found = blocks(data.tally, data.floored(variance), np.asarray(data.correlation))
+    k, c = np.nonzero(data.tally.count > 0)
+    rank = np.full(data.tally.shape, -1)
+    rank[k, c] = np.arange(len(k))
+    cells = [rank[block.alternative, block.context] for block in found]
+    mean = np.empty(len(k))
+    for where, block in zip(cells, found, strict=True):
+        mean[where] = block.mean
+
+    def halve(rows: Array) -> Array:
+        out = np.empty_like(rows)
+        for where, block in zip(cells, found, strict=True):
+            out[where] = (block.root / block.sd) @ rows[where]
+        return out
+
+    return halve, mean

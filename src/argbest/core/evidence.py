@@ -13,7 +13,9 @@ from argbest.core.kernels import NUGGET
 from argbest.core.priors import FLAT, GAMMA
 
 # Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
-compiled = njit(fastmath={"reassoc", "contract", "nsz"})
+_FAST = {"reassoc", "contract", "nsz"}
+compiled = njit(fastmath=_FAST)
+inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
 
 _rbf, _rbf_slope = (compiled(f) for f in kernels.KERNELS["rbf"])
 _matern12, _matern12_slope = (compiled(f) for f in kernels.KERNELS["matern12"])

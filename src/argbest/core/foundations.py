@@ -15,10 +15,6 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 class Foundation(Protocol):
     """Covariances of the cells [..., alternative, context] that are asked for."""
 
-    @property
-    def prior(self) -> AdditivePrior:
-        """The prior covariance."""
-
     def rows(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
 
@@ -120,3 +116,54 @@ def apart(rows: Array, reference: IntArray) -> Array:
     of_best = np.take_along_axis(rows, reference[..., None, None, :], axis=-2)
     total: Array = np.sum((of_best - rows) ** 2, axis=-3)
     return total
+
+
+@dataclass(frozen=True)
+class ByContext:
+    """Contexts by themselves: alternatives covary within each alone."""
+
+    cov: Array  # [..., context, alternative, alternative′]
+
+    def rows(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+        *lead, n_contexts, k, _ = self.cov.shape
+        out = np.zeros((*alternative.shape, k, n_contexts))
+        before = tuple(axis[..., None] for axis in leading(tuple(lead)))
+        own = self.cov[(*before, context, alternative)]
+        np.put_along_axis(out, context[..., None, None], own[..., None], axis=-1)
+        return out
+
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return Var(f_b(c) − f_k(c)), context by context."""
+        var = np.einsum("...ckk->...ck", self.cov)
+        of_best = np.take_along_axis(self.cov, reference[..., None, None], axis=-2)[..., 0, :]
+        own = np.take_along_axis(var, reference[..., None], axis=-1)
+        return np.swapaxes(var + own - 2.0 * of_best, -1, -2)
+
+    def study(self, index: tuple[int, ...]) -> "ByContext":
+        """Return that of one of several studies."""
+        return ByContext(self.cov[index])
+
+
+@dataclass(frozen=True)
+class ByAlternative:
+    """Alternatives by themselves: contexts covary within each alone."""
+
+    cov: Array  # [..., alternative, context, context′]
+
+    def rows(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+        *lead, k, n_contexts, _ = self.cov.shape
+        out = np.zeros((*alternative.shape, k, n_contexts))
+        before = tuple(axis[..., None] for axis in leading(tuple(lead)))
+        out[(*leading(alternative.shape), alternative)] = self.cov[(*before, alternative, context)]
+        return out
+
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return Var(f_b(c)) + Var(f_k(c))."""
+        var = np.einsum("...cc->...c", self.cov)
+        return np.asarray(var + np.take_along_axis(var, reference[..., None, :], axis=-2))
+
+    def study(self, index: tuple[int, ...]) -> "ByAlternative":
+        """Return that of one of several studies."""
+        return ByAlternative(self.cov[index])

@@ -26,6 +26,11 @@ def structure_shows_the_way(count: IntArray, *, names: bool) -> bool:
     return not names and _structure_is_cheaper(count, FEWER)
 
 
+def affords_common_noise(count: IntArray) -> bool:
+    """Return whether dense algebra, which alone knows noise that alternatives share, is quick enough."""
+    return _dense_cost(count) <= _DENSE
+
+
 def _structure_is_cheaper(count: IntArray, most: int) -> bool:
     """Return whether so many features, beside the trend's, take less time than dense algebra."""
     seen = count > 0

@@ -43,9 +43,11 @@ def standardisation_of_study(tally: Tally) -> Scaling:
 def standardise(tally: Tally, scaling: Scaling) -> Tally:
     """Return the tally of the standardised outcomes."""
     shift, spread = scaling.shift[..., None], scaling.spread[..., None]
-    return Tally(
-        tally.count, np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0), tally.m2 / spread**2
-    )
+    mean = np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0)
+    common = tally.common
+    if common is not None:  # then all alternatives have one scale
+        common = common.moved(scaling.shift[..., 0], scaling.spread[..., 0])
+    return Tally(tally.count, mean, tally.m2 / spread**2, common=common)
 
 
 def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Array]:

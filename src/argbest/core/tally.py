@@ -1,12 +1,17 @@
-"""Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say."""
+"""Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say.
 
-from dataclasses import dataclass
+Where alternatives share random numbers that is not all: the tally then keeps the replications too.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.decision import Decision, cell
+from argbest.core.replications import Replications, none
 from argbest.errors import InputError
 
 # Rewards are at most so large, and differ by at least so much if they do: squares of differences, their sums
@@ -22,6 +27,7 @@ class Tally:
     count: IntArray
     mean: Array  # 0 where nothing was observed
     m2: Array  # sum of squared deviations from the cell's mean
+    common: Replications | None = field(default=None, kw_only=True)  # sharing random numbers; None: none do
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -29,8 +35,17 @@ class Tally:
         return self.count.shape
 
     def __getitem__(self, index: Any) -> "Tally":
-        """Return the entries that an index of the arrays picks: some studies, alternatives or cells."""
-        return Tally(self.count[index], self.mean[index], self.m2[index])
+        """Return the entries that an index of the arrays picks: some studies, alternatives or cells.
+
+        Only whole studies can be picked where replications are kept: see `apart`.
+        """
+        common = None if self.common is None else self.common[index]
+        return Tally(self.count[index], self.mean[index], self.m2[index], common=common)
+
+    @property
+    def apart(self) -> "Tally":
+        """The same observations, as if no two alternatives shared random numbers."""
+        return self if self.common is None else Tally(self.count, self.mean, self.m2)
 
 
 def check_spread(tally: Tally) -> None:
@@ -48,9 +63,10 @@ def check_spread(tally: Tally) -> None:
         )
 
 
-def empty(shape: tuple[int, ...]) -> Tally:
-    """Return the tally of no observations."""
-    return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape))
+def empty(shape: tuple[int, ...], *, common: bool = False) -> Tally:
+    """Return the tally of no observations; one for ``common`` random numbers keeps replications."""
+    kept = none(shape[:-2]) if common else None
+    return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), common=kept)
 
 
 def from_observations(
@@ -87,22 +103,44 @@ def merge(a: Tally, b: Tally) -> Tally:
 
 
 def add(
-    tally: Tally, decision: Decision, mean: AnyArray, *, n: AnyArray | int = 1, m2: AnyArray | float = 0.0
+    tally: Tally,
+    decision: Decision,
+    mean: AnyArray,
+    *,
+    n: AnyArray | int = 1,
+    m2: AnyArray | float = 0.0,
+    number: AnyArray | None = None,
 ) -> Tally:
     """Return the tally with n more observations of one cell per leading index.
 
-    ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``.
+    ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``. ``number`` says
+    which replication a single value is, where random numbers are common.
     """
     where = cell(decision, tally.shape)
-    merged = merge(tally[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
+    merged = merge(tally.apart[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
-    return Tally(count, average, squares)
+    kept = tally.common
+    if kept is not None and number is not None:
+        kept = kept.add(decision, number, mean)
+    return Tally(count, average, squares, common=kept)
+
+
+def with_replications(
+    tally: Tally, decision: Decision, numbers: Iterable[int], values: Iterable[float]
+) -> Tally:
+    """Return the tally of one study that knows which replications single values of a cell were."""
+    kept = tally.common
+    for number, value in zip(numbers, values, strict=True):
+        kept = None if kept is None else kept.add(decision, np.asarray(number), np.asarray(value))
+    return replace(tally, common=kept)
 
 
 def negated(tally: Tally) -> Tally:
     """Return the tally of the same observations with the opposite sign."""
-    return Tally(tally.count, -tally.mean, tally.m2)
+    common = tally.common
+    turned = None if common is None else replace(common, value=-common.value)
+    return Tally(tally.count, -tally.mean, tally.m2, common=turned)
 
 
 def summarise(values: Array) -> tuple[int, float, float]:

@@ -12,7 +12,8 @@ from argbest import streams
 from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, best
+from argbest.core.belief import Belief, best, take_in
+from argbest.core.common_noise import goes_against
 from argbest.core.decision import Decision, at
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -91,6 +92,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     times: list[dict[str, float]] = []
     params: Any = None
     belief: Any = None
+    own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
     ticked = fitted = 0
     for i in range(experiment.samples + 1):
         n = start.n_initial + i
@@ -102,6 +104,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
             with clock.part("refit"):
                 params, fitted = model.fit(tally, setting, params), n
                 belief = model.posterior(tally, setting, params, belief)
+                own_number = _parted(own_number, tally, belief.noise)
         if i == checkpoints[len(times)]:
             with clock.part("certify"):
                 selected.append(best(belief))
@@ -114,8 +117,12 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
             batch = policy.propose(belief, tally, nothing, setting, draws)
             decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         with clock.part("simulate"):
-            value = start.simulate(*decision, at(tally.count, decision))
-        tally, belief = tallies.add(tally, decision, value), belief.update(decision, value)
+            value = start.simulate(*decision, at(tally.count, decision), own_number)
+        number = np.where(own_number < 0, at(tally.count, decision), -1)
+        tally, belief = (
+            tallies.add(tally, decision, value, number=number),
+            take_in(belief, decision, value, number),
+        )
         chosen[:, i] = decision
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
     return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
@@ -134,6 +141,14 @@ def _claim(
     return claims
 
 
+def _parted(own_number: IntArray, tally: Tally, noise: Array) -> IntArray:
+    """Return which runs have seeds of their own: from now on also those where shared ones do harm."""
+    if tally.common is None:
+        return own_number
+    late = (own_number < 0) & goes_against(tally, noise)
+    return np.where(late, streams.first_own_number(tally.count), own_number)
+
+
 def rehearse(experiment: Experiment, contender: Contender) -> None:
     """Raise an InputError if the contender could not decide after its initial design.
 
@@ -145,7 +160,7 @@ def rehearse(experiment: Experiment, contender: Contender) -> None:
     setting, shape = problems[0].setting, problems[0].shape
     pairs = _pairs(experiment, contender, problems, roots)
     values = np.random.default_rng(0).standard_normal(pairs.shape[:2])
-    tally = _filled(pairs, values, shape)
+    tally = _filled(pairs, values, shape, common=experiment.common_random_numbers)
     policy, model = contender.make()
     try:
         model.check(shape, setting)
@@ -164,11 +179,12 @@ def _start(experiment: Experiment, contender: Contender, numbers: IntArray, cloc
     """Return the runs with their initial designs simulated, in the order a study would."""
     roots = streams.roots(experiment.seed, numbers)
     problems = experiment.problems(roots.tolist())
-    simulate, setting = Simulators(problems, roots), problems[0].setting
+    common = experiment.common_random_numbers
+    simulate, setting = Simulators(problems, roots, common), problems[0].setting
     pairs = _pairs(experiment, contender, problems, roots)
     with clock.part("simulate"):
         values = simulate(pairs[..., 0], pairs[..., 1], _repeats(pairs, problems[0].n_contexts))
-    tally = _filled(pairs, values, problems[0].shape)
+    tally = _filled(pairs, values, problems[0].shape, common=common)
     policy, model = contender.make()
     return _Start(roots, setting, simulate, _begun(policy, setting, tally), model, tally, pairs.shape[1])
 
@@ -189,11 +205,12 @@ def _pairs(
     return np.array(listed, np.int64).reshape(len(listed), len(listed[0]), 2)
 
 
-def _filled(pairs: IntArray, values: Array, shape: tuple[int, int]) -> Tally:
+def _filled(pairs: IntArray, values: Array, shape: tuple[int, int], *, common: bool) -> Tally:
     """Return the tally of the initial designs [run, replication, 2], filled in their order."""
-    tally = tallies.empty((len(pairs), *shape))
+    tally = tallies.empty((len(pairs), *shape), common=common)
     for i in range(pairs.shape[1]):
-        tally = tallies.add(tally, Decision(pairs[:, i, 0], pairs[:, i, 1]), values[:, i])
+        decision = Decision(pairs[:, i, 0], pairs[:, i, 1])
+        tally = tallies.add(tally, decision, values[:, i], number=at(tally.count, decision))
     return tally
 
 

@@ -13,7 +13,7 @@ from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
-from argbest.simulators.calling import number, reason
+from argbest.simulators.calling import for_shared_seeds, number, reason
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
 
@@ -24,16 +24,33 @@ class Simulators:
 
     problems: Sequence[Problem]
     roots: IntArray  # [run]
+    common: bool = False  # whether alternatives share seeds
 
-    def __call__(self, alternative: IntArray, context: IntArray, replication: IntArray) -> Array:
-        """Return one value per run and entry, [run, ...], all arguments of that shape."""
+    def __call__(
+        self,
+        alternative: IntArray,
+        context: IntArray,
+        replication: IntArray,
+        own_number: IntArray | None = None,
+    ) -> Array:
+        """Return one value per run and entry, [run, ...], all arguments of that shape.
+
+        ``own_number`` [run] is -1 where alternatives share seeds, and `streams.first_own_number` where they
+        do no more.
+        """
         if not alternative.size:
             return np.zeros(alternative.shape)
         n_alternatives, n_contexts = self.problems[0].shape
         root = self.roots.reshape(-1, *(1,) * (alternative.ndim - 1))
         seeds = streams.cell_seed(
-            root, alternative * n_contexts + context, replication, n_cells=n_alternatives * n_contexts
+            root,
+            alternative * n_contexts + context,
+            replication + (0 if own_number is None else np.maximum(own_number, 0)),
+            n_cells=n_alternatives * n_contexts,
         )
+        if self.common:
+            shared = streams.cell_seed(root, context, replication, n_cells=n_contexts)
+            seeds = shared if own_number is None else np.where(own_number < 0, shared, seeds)
         run = np.broadcast_to(np.arange(len(self.roots)).reshape(root.shape), alternative.shape)
         flat = (run.ravel(), alternative.ravel(), context.ravel(), seeds.ravel())
         values: Array = np.ma.asarray(self._many(*flat), float).filled(np.nan).reshape(alternative.shape)
@@ -47,8 +64,11 @@ class Simulators:
     def _many(self) -> _Many:
         """The quickest way to simulate that these problems have."""
         tables = [problem.simulate for problem in self.problems]
+        same = all(each is tables[0] for each in tables)
+        if self.common:
+            tables = [for_shared_seeds(each) for each in tables]
         first: Any = tables[0]
-        if all(each is first for each in tables) and hasattr(first, "many"):
+        if same and hasattr(first, "many"):
             return lambda _, k, c, seeds: first.many(k, c, seeds)
         if isinstance(first, NoisyTable) and all(isinstance(each, NoisyTable) for each in tables):
             return self._stacked([each for each in tables if isinstance(each, NoisyTable)])
@@ -74,7 +94,8 @@ class Simulators:
             if problem.simulate is None:
                 raise InputError(f"problem {problem.name!r} has no simulator. Give Problem(simulate=...).")
             try:
-                value = problem.simulate(problem.alternatives.item(k), problem.contexts.item(c), seed)
+                simulate = for_shared_seeds(problem.simulate) if self.common else problem.simulate
+                value = simulate(problem.alternatives.item(k), problem.contexts.item(c), seed)
                 values.append(number(value))
             except Exception as error:
                 raise self._failure(run, k, c, seed, reason(error)) from error

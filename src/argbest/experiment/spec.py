@@ -91,7 +91,8 @@ class Experiment:
     is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
     study chooses for twice as many replications as ``samples``. ``weights`` are the problem's, or uniform. A
     selection within ``delta`` of the best counts as good. With ``integrate`` claims are those of
-    `Study.certificate`, which take many times as long; without they take the hyper-parameters for known.
+    `Study.certificate`, which take many times as long; without they take the hyper-parameters for known. With
+    ``common_random_numbers`` the n-th replication of every alternative in a context has the same seed.
     """
 
     problem: str | Problem | Family
@@ -105,6 +106,7 @@ class Experiment:
     weights: str = "problem"
     delta: float = 0.0
     integrate: bool = False
+    common_random_numbers: bool = False
 
     def __init__(
         self,
@@ -120,6 +122,7 @@ class Experiment:
         weights: str = "problem",
         delta: float = 0.0,
         integrate: bool = False,
+        common_random_numbers: bool = False,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
         _check_initial(initial)
@@ -135,6 +138,7 @@ class Experiment:
             weights=weights,
             delta=indifference_zone(delta),
             integrate=flag("integrate", integrate),
+            common_random_numbers=flag("common_random_numbers", common_random_numbers),
         )
 
     @property
@@ -182,7 +186,9 @@ class Experiment:
 
     def plain(self) -> dict[str, Any]:
         """Return what decides the numbers, apart from contenders and macro-replications, JSON-ready."""
+        shared = {"common_random_numbers": True} if self.common_random_numbers else {}  # 0.1 knows none
         return {
+            **shared,
             "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
             "initial": _initial_text(self.initial),
             **{

@@ -25,7 +25,14 @@ from argbest.models.options import (
     noise_table,
     plausible_tables,
 )
-from argbest.models.refitting import check_fit, repeated, scattered, starts, study_changed
+from argbest.models.refitting import (
+    affordable_correlation,
+    check_fit,
+    repeated,
+    scattered,
+    starts,
+    study_changed,
+)
 
 if TYPE_CHECKING:
     from argbest.core.additive import Fit
@@ -64,6 +71,7 @@ class AdditiveGPParams:
     joint: Array  # [...]: of what alternatives near each other have in common, context by context
     own: Array  # [...]: of what an alternative has of its own, context by context
     noise: Array  # [..., alternative, context]: variance of one observation
+    correlation: Array  # [..., context]: of the noise of replications that share random numbers
     constant: Array  # [...]: estimate of the constant
     theta: Array  # [..., parameter]: where the search ended, on standardised outcomes
     hessian: Array  # [..., parameter, parameter]: what the search has learned of the curvature there
@@ -89,6 +97,7 @@ class AdditiveGP:
     """
 
     refit_growth: ClassVar[float] = 0.1
+    weighs_common_noise: ClassVar[bool] = True
 
     parts: tuple[str, ...] = PARTS
     kernel: str = "matern52"
@@ -154,13 +163,14 @@ class AdditiveGP:
         data = scaling.standardise(tally, scale)[chosen]
         missed = self._missed(tally, setting, params) if params is not None and self._learns_noise else None
         prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
+        shared = affordable_correlation(data, noise[chosen])
         points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
-        found = additive.fit_map(inputs, data, noise[chosen], prior, search)
+        found = additive.fit_map(inputs, data, noise[chosen], prior, search, shared)
         check_fit(found)
         own = scaling.Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
-        fresh = _in_units(found, data.count, searched, noise[chosen], own, len(setting.separation))
+        fresh = _in_units(found, data.count, searched, (noise[chosen], shared), own, len(setting.separation))
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
         return scattered(fresh, chosen, kept)
 
@@ -173,7 +183,8 @@ class AdditiveGP:
     ) -> AdditiveBelief:
         """Return the exact posterior at the contexts."""
         prior = self._prior(setting, params, setting.separation)
-        return additive_conditioning.condition(prior, Data(tally, params.noise, params.shift))
+        data = Data(tally, params.noise, params.shift, params.correlation)
+        return additive_conditioning.condition(prior, data)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, generator: np.random.Generator
@@ -189,7 +200,8 @@ class AdditiveGP:
         missed = self._missed(tally, setting, params) if self._learns_noise else None
         prior, table = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
-        evaluate = additive.evaluator(inputs, scaling.standardise(tally, scale), table, prior, params.theta)
+        data = scaling.standardise(tally, scale)
+        evaluate = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         n = n_points(int((tally.count > 0).sum()))
         points = sample(evaluate, params.theta, prior.rules, n, generator)
         tables = plausible_tables(self, table, tally, n, generator, missed=missed)
@@ -203,7 +215,8 @@ class AdditiveGP:
         """Return the exact posterior at new contexts, correlated across alternatives."""
         prior = self._prior(setting, params, setting.separation)
         cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
-        return additive_conditioning.predict(prior, cross, Data(tally, params.noise, params.shift))
+        data = Data(tally, params.noise, params.shift, params.correlation)
+        return additive_conditioning.predict(prior, cross, data)
 
     @property
     def _learns_noise(self) -> bool:
@@ -281,12 +294,21 @@ def _checked_parts(given: object) -> tuple[str, ...]:
 
 
 def _in_units(
-    found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: scaling.Scaling, d: int
+    found: "Fit",
+    fitted: IntArray,
+    searched: IntArray,
+    shared: tuple[Array, Array],
+    scale: scaling.Scaling,
+    d: int,
 ) -> AdditiveGPParams:
-    """Return the parameters found on standardised outcomes in the units of the rewards."""
-    shift, spread = scale
+    """Return the parameters found on standardised outcomes in the units of the rewards.
+
+    ``shared`` are the noise table and the correlations that went into the search.
+    """
+    (noise, correlation), (shift, spread) = shared, scale
     return AdditiveGPParams(
         **_in_units_of_rewards(found.theta, noise, spread, d),
+        correlation=correlation,
         constant=shift + spread * found.constant,
         theta=found.theta,
         hessian=found.hessian,

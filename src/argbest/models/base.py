@@ -41,6 +41,7 @@ class Model(Protocol[Params]):
     then average over these. A model may also have a method ``findings(setting, params)`` that returns what it
     has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words; and
     one ``troubles(setting, params)`` that returns sentences on how its search ended, if a user should know.
+    One that knows what to do with the replications in ``tally.common`` says ``weighs_common_noise = True``.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
@@ -132,7 +133,8 @@ class Integrated(NamedTuple):
 
 def entries(params: Params, index: Any) -> Params:
     """Return the entries of a dataclass of arrays that an index of their first axis picks."""
-    return type(params)(**{each.name: getattr(params, each.name)[index] for each in fields(params)})  # type: ignore[arg-type]
+    found = {each.name: getattr(params, each.name) for each in fields(params)}  # type: ignore[arg-type]
+    return type(params)(**{name: part[index] for name, part in found.items() if part is not None})
 
 
 def troubles(model: Model[Any], setting: Setting, params: Any) -> tuple[str, ...]:

@@ -1,15 +1,17 @@
 """One Gaussian process over the contexts per alternative: the paper's model."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from argbest.core import conditioning, kernels, priors, scaling
+from argbest.core.additive_belief import Data
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
+from argbest.core.joined_alternatives import joined, joined_at
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models import troubles
@@ -21,7 +23,7 @@ from argbest.models.options import (
     noise_table,
     plausible_tables,
 )
-from argbest.models.refitting import check_fit, repeated, scattered, starts
+from argbest.models.refitting import affordable_correlation, check_fit, repeated, scattered, starts
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -44,6 +46,7 @@ class GPParams:
     searched: IntArray  # [..., alternative]: observations at the last full search
     status: IntArray  # [..., alternative]: how the search ended
     changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
+    correlation: Array | None = None  # [..., context]: of replications that share random numbers; None: none
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,8 @@ class GP:
     number, or a table [alternative, context]. Outcomes are standardised per alternative. BoTorch's model
     since 0.12 is ``GP(kernel="rbf", prior="modern")``.
     """
+
+    weighs_common_noise: ClassVar[bool] = True
 
     kernel: str = "matern52"
     prior: str = "paper"
@@ -80,6 +85,9 @@ class GP:
         """
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
+        if tally.common is not None:
+            alone = self.fit(tally.apart, setting, params)  # by itself an alternative shares nothing
+            return replace(alone, correlation=affordable_correlation(tally, alone.noise))
         scale = scaling.standardisation(tally)
         chosen = _changed(tally, scale, params)
         if self.noise == "pair":
@@ -96,16 +104,21 @@ class GP:
         return scattered(fresh, chosen, kept)
 
     def posterior(
-        self, tally: Tally, setting: Setting, params: GPParams, known: BlockBelief | None = None
-    ) -> BlockBelief:
-        """Return the exact posterior at the contexts."""
+        self, tally: Tally, setting: Setting, params: GPParams, known: Any = None
+    ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
+        """Return the exact posterior at the contexts; noise in common makes alternatives covary."""
+        data = _joint(tally, params)
+        if data.shares_noise:
+            prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+            return joined(prior, params.constant, data)
+        known = known if isinstance(known, BlockBelief) else None
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
-        data = tally[chosen]
+        own = tally.apart[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
         prior = kernels.covariance(
             self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
         )
-        mean, cov = conditioning.posterior(prior, constant, noise, data)
+        mean, cov = conditioning.posterior(prior, constant, noise, own)
         return scattered(BlockBelief(mean, cov, noise), chosen, known)
 
     def plausible(
@@ -117,7 +130,7 @@ class GP:
         """
         from argbest.core import fitting
 
-        scale = scaling.Scaling(params.shift, params.spread)
+        tally, scale = tally.apart, scaling.Scaling(params.shift, params.spread)
         preset = priors.of_logarithms(priors.hyperprior(self.prior, len(setting.separation)))
         prior, table = noise_table(self, preset, tally, scale, per_alternative=True)
         data = scaling.standardise(tally, scale)
@@ -135,10 +148,15 @@ class GP:
         found = _in_units_of_rewards(points.theta, evaluate(points.theta)[2], tables, several)
         return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
 
-    def predict(self, tally: Tally, setting: Setting, params: GPParams, separation: Array) -> BlockBelief:
+    def predict(
+        self, tally: Tally, setting: Setting, params: GPParams, separation: Array
+    ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
         """Return the exact posterior at new contexts; their noise is the alternative's average."""
         prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
         cross = kernels.covariance(self.kernel, separation, params.lengthscale, params.scale)
+        data = _joint(tally, params)
+        if data.shares_noise:
+            return joined_at(prior, np.swapaxes(cross, -1, -2), params.scale, params.constant, data)
         variance = np.broadcast_to(params.scale[..., None], (*params.scale.shape, separation.shape[1]))
         mean, var = conditioning.predict(
             prior, np.swapaxes(cross, -1, -2), variance, params.constant, params.noise, tally
@@ -166,6 +184,11 @@ class GP:
             rules[-1] = priors.fixed(1.0)
         kinds = [*["distance"] * d, "variation", "noise"]
         return tuple(troubles.sentences(params.theta, params.status, rules, kinds))
+
+
+def _joint(tally: Tally, params: GPParams) -> Data:
+    """Return what the posterior of all alternatives at once follows from."""
+    return Data(tally, params.noise, np.zeros(tally.shape[:-2]), params.correlation)
 
 
 def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:

@@ -1,12 +1,16 @@
 """Every pair by itself: sample mean and variance, nothing borrowed from any other pair."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaincinv
 
-from argbest.core.arrays import Array
+from argbest.core import common_noise
+from argbest.core.additive_belief import AdditiveBelief
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import CellBelief
+from argbest.core.context_belief import at_contexts, context_by_context
 from argbest.core.findings import Findings
 from argbest.core.integration import latin, n_points
 from argbest.core.moments import sample_variance
@@ -24,6 +28,7 @@ class IndependentParams:
     """What is learned: the sample variances, in the squared unit of the rewards."""
 
     noise: Array  # [..., alternative, context]: variance of one observation
+    correlation: Array | None = None  # [..., context]: of replications that share random numbers; None: none
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,11 @@ class Independent:
     F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair
     but those set aside; one of these without any is never selected. Here every observation moves a hyper-
     parameter, v, and learning costs no more than conditioning: refit at every sample (``refit_every=1``).
-    Between refits v is frozen, while means and counts go on.
+    Between refits v is frozen, while means and counts go on. Where alternatives share random numbers, their
+    noise is correlated within each context, and means are those of generalised least squares.
     """
+
+    weighs_common_noise: ClassVar[bool] = True
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Return nothing: a table of any shape will do."""
@@ -46,30 +54,32 @@ class Independent:
         params: IndependentParams | None = None,  # noqa: ARG002
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
-        return IndependentParams(sample_variance(tally, setting.excluded))
+        noise = sample_variance(tally, setting.excluded)
+        shared = None if tally.common is None else common_noise.estimate(tally, noise)
+        return IndependentParams(noise, shared)
 
     def posterior(
         self,
         tally: Tally,
         setting: Setting,
         params: IndependentParams,
-        known: CellBelief | None = None,  # noqa: ARG002
-    ) -> CellBelief:
+        known: CellBelief | AdditiveBelief | None = None,  # noqa: ARG002
+    ) -> CellBelief | AdditiveBelief:
         """Return N(Ȳ, v/N) per pair; so cheap that ``known`` saves nothing."""
         empty = (tally.count == 0) & (setting.excluded if setting.excluded is not None else False)
+        if tally.common is not None and params.correlation is not None and params.correlation.any():
+            joint = context_by_context(tally, tally.common, params.noise, params.correlation)
+            return replace(joint, mean=_with_stand_ins(joint.mean, empty))
         if not empty.any():
             return CellBelief(tally.mean, params.noise / tally.count, params.noise)
-        seen = np.where(empty, np.nan, tally.mean)
-        low, high = (fold(seen, axis=(-2, -1), keepdims=True) for fold in (np.nanmin, np.nanmax))
-        beneath = low - np.where(high > low, high - low, 1.0)
         var = np.where(empty, 0.0, params.noise / np.maximum(tally.count, 1))
-        return CellBelief(np.where(empty, beneath, tally.mean), var, params.noise)
+        return CellBelief(_with_stand_ins(tally.mean, empty), var, params.noise)
 
     def plausible(
         self,
         tally: Tally,
         setting: Setting,
-        params: IndependentParams,  # noqa: ARG002
+        params: IndependentParams,
         generator: np.random.Generator,
     ) -> Plausible[IndependentParams]:
         """Return variances v (N − 1) / χ²_{N−1}: together they make every mean a Student-t of N − 1 degrees.
@@ -77,15 +87,18 @@ class Independent:
         Each variance takes the midpoints of equally likely strata, so the outermost part of its tail is left
         out; the expected loss after two replications would be infinite with it.
         """
-        n = max(n_points(tally.count.size), min(_MOST, _NUMBERS // tally.count.size))
+        n, shared = n_points(tally.count.size), params.correlation
+        if shared is None or not shared.any():  # then every point is cheap
+            n, shared = max(n, min(_MOST, _NUMBERS // tally.count.size)), None
         freedom = np.maximum(tally.count - 1, 1)
         chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
         noise = sample_variance(tally, setting.excluded) * freedom / chance
-        return Plausible(IndependentParams(noise), n, np.asarray(float(n)))
+        every = None if shared is None else np.broadcast_to(shared, (n, *shared.shape))
+        return Plausible(IndependentParams(noise, every), n, np.asarray(float(n)))
 
     def predict(
         self, tally: Tally, setting: Setting, params: IndependentParams, separation: Array
-    ) -> CellBelief:
+    ) -> CellBelief | AdditiveBelief:
         """Return the belief at contexts that are known ones; of any other this model can say nothing."""
         same = np.all(separation == 0, axis=0)
         strange = ~same.any(axis=-1)
@@ -96,6 +109,8 @@ class Independent:
                 "Ask for simulated contexts, or use a model that joins them, such as 'gp'."
             )
         belief, which = self.posterior(tally, setting, params), np.argmax(same, axis=-1)
+        if isinstance(belief, AdditiveBelief):
+            return at_contexts(belief, which)
         mean, var, noise = (
             np.moveaxis(values[..., which], -1, 0)[..., None]
             for values in (belief.mean, belief.var, belief.noise)
@@ -108,3 +123,12 @@ class Independent:
             "Every pair is judged by its own replications alone; no pair says anything about another.",
             params.noise,
         )
+
+
+def _with_stand_ins(mean: Array, empty: BoolArray) -> Array:
+    """Return the means with those of pairs that were never observed beneath all others."""
+    if not empty.any():
+        return mean
+    seen = np.where(empty, np.nan, mean)
+    low, high = (fold(seen, axis=(-2, -1), keepdims=True) for fold in (np.nanmin, np.nanmax))
+    return np.where(empty, low - np.where(high > low, high - low, 1.0), mean)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from argbest.core import common_noise
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.priors import Hyperprior
+from argbest.core.representation import affords_common_noise
 from argbest.core.scaling import Scaling
 from argbest.core.tally import Tally
 from argbest.errors import FitError
@@ -76,6 +78,15 @@ def study_changed(tally: Tally, scale: Scaling, params: Fitted | None) -> BoolAr
     return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
 
 
+def affordable_correlation(tally: Tally, noise: Array) -> Array:
+    """Return the correlation of replications that share random numbers; 0 where tables are too large."""
+    found = common_noise.estimate(tally, noise)
+    for study in np.ndindex(tally.shape[:-2]):
+        if not affords_common_noise(tally.count[study]):
+            found[study] = 0.0
+    return found
+
+
 def check_fit(found: "Fit | StudyFit") -> None:
     """Raise a FitError if some search found no point with a finite likelihood."""
     if not np.all(np.isfinite(found.value)):
@@ -87,9 +98,12 @@ def check_fit(found: "Fit | StudyFit") -> None:
 
 def scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
     """Return ``fresh``, a dataclass of arrays [chosen, ...], put in the chosen places, ``old`` elsewhere."""
-    merged = {}
+    merged: dict[str, AnyArray | None] = {}
     for field in fields(fresh):  # type: ignore[arg-type]
-        part: AnyArray = getattr(fresh, field.name)
+        part: AnyArray | None = getattr(fresh, field.name)
+        if part is None:
+            merged[field.name] = None
+            continue
         shape = (*chosen.shape, *part.shape[1:])
         whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
         whole[chosen] = part
@@ -100,4 +114,5 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
 def repeated(params: T, n: int) -> T:
     """Return a dataclass of arrays n times over, on a first axis."""
     found = {each.name: getattr(params, each.name) for each in fields(params)}  # type: ignore[arg-type]
-    return type(params)(**{name: np.broadcast_to(part, (n, *part.shape)) for name, part in found.items()})
+    known = {name: part for name, part in found.items() if part is not None}
+    return type(params)(**{name: np.broadcast_to(part, (n, *part.shape)) for name, part in known.items()})

@@ -10,8 +10,9 @@ from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
 from argbest.core import rates
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best, gaps
+from argbest.core.belief import Belief, best, gaps, next_samples
 from argbest.core.decision import Decision, of_each_context
+from argbest.core.next_replication import NextSamples
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws, in_sequence, largest, pick
@@ -126,7 +127,9 @@ def log_reduction(belief: Belief, selected: IntArray, log_density: Array) -> Arr
 
     ``log_density`` is −∞ for the best of each context; both are [..., alternative, context].
     """
-    cov = belief.own_cov
+    cov, samples = belief.own_cov, next_samples(belief)
+    if samples is not None:  # alternatives share noise: a sample tells of a difference, rather than of a pair
+        return _correlated(belief, selected, log_density, samples) - np.log(samples.var)
     if cov is None:
         total = _correlated(belief, selected, log_density)
     else:
@@ -149,8 +152,12 @@ def _independent(cov: Array, selected: IntArray, log_density: Array) -> Array:
     return total.reshape(log_density.shape)
 
 
-def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array:
+def _correlated(
+    belief: Belief, selected: IntArray, log_density: Array, samples: NextSamples | None = None
+) -> Array:
     """Return log Σ_{k, c′} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² over the differences that count most.
+
+    With ``samples`` the covariances are those with what each sample observes.
 
     Those are the _MOST largest densities; one e⁻⁴⁰ of the largest is out in any case, rounding would take it.
     Covariances are counted in a power of two near the largest variance, so that their squares are numbers.
@@ -171,6 +178,8 @@ def _correlated(belief: Belief, selected: IntArray, log_density: Array) -> Array
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
         apart = np.take_along_axis(of_best, context[..., some, None, None], axis=-3)
         apart -= belief.cov_rows(rival[..., some], context[..., some])
+        if samples is not None:
+            apart = samples.covariances(apart)
         counted = np.ldexp(apart, -size[..., None, :, :])
         total += np.einsum("...m,...mkc->...kc", weight[..., some], counted**2)
     with np.errstate(divide="ignore"):

@@ -1,11 +1,12 @@
 """Simulators that look up a mean and add noise, and the random numbers of those that do more."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from argbest import streams
+from argbest.checks import finite
 from argbest.core.arrays import Array, IntArray
 from argbest.problems.axis import Axis, Item
 from argbest.problems.base import Problem
@@ -13,29 +14,61 @@ from argbest.problems.base import Problem
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """A simulator that looks up the mean and adds normal noise, a function of the seed alone."""
+    """A simulator that looks up the mean and adds normal noise, a function of the seed alone.
+
+    Alternatives that share a seed would have all of that noise in common. Where they do, `sharing` mixes the
+    alternative in, so that the noise of two of them has the ``correlation`` stated.
+    """
 
     alternatives: Axis
     contexts: Axis
     mean: Array  # [alternative, context]
     noise_sd: Array  # [alternative, context]
+    correlation: float = 0.5
+    shared: bool = False  # whether alternatives share seeds
+
+    def sharing(self) -> "NoisyTable":
+        """Return the simulator for alternatives that share seeds."""
+        return replace(self, shared=True)
 
     def __call__(self, alternative: Item, context: Item, seed: int) -> float:
         """Return one noisy reward."""
         cell = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.mean[cell] + self.noise_sd[cell] * streams.standard_normal(seed))
+        return float(self.mean[cell] + self.noise_sd[cell] * self._noise(np.asarray(cell[0]), seed))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
         cells = np.asarray(alternatives), np.asarray(contexts)
-        return np.asarray(self.mean[cells] + self.noise_sd[cells] * streams.standard_normal(seeds))
+        return np.asarray(self.mean[cells] + self.noise_sd[cells] * self._noise(cells[0], seeds))
+
+    def _noise(self, alternatives: IntArray, seeds: IntArray | int) -> Array:
+        """Return standard normal noise: common and own part in the lanes 0 and from 1 of a shared seed."""
+        if not self.shared:
+            return streams.standard_normal(seeds)
+        n, rho = len(self.alternatives), self.correlation
+        own = streams.standard_normal(seeds, 1 + alternatives % n)
+        if rho >= 0:
+            return np.asarray(np.sqrt(rho) * streams.standard_normal(seeds) + np.sqrt(1 - rho) * own)
+        every = streams.standard_normal(np.asarray(seeds)[..., None], 1 + np.arange(n))
+        mean = every.mean(axis=-1)
+        return np.asarray(np.sqrt(1 - rho) * (own - mean) + np.sqrt(1 + (n - 1) * rho) * mean)
 
 
 def table_problem(
-    alternatives: Axis, contexts: Axis, *, truth: Array, noise_sd: Array, **options: Any
+    alternatives: Axis,
+    contexts: Axis,
+    *,
+    truth: Array,
+    noise_sd: Array,
+    correlation: float = 0.5,
+    **options: Any,
 ) -> Problem:
-    """Return the problem whose simulator looks its truth up; the options are those of `Problem`."""
-    simulate = NoisyTable(alternatives, contexts, truth, noise_sd)
+    """Return the problem whose simulator looks its truth up; the options are those of `Problem`.
+
+    ``correlation`` is that of the noise of alternatives that share random numbers.
+    """
+    rho = finite("correlation", correlation, above=-1.0 / max(len(alternatives) - 1, 1), below=1.0)
+    simulate = NoisyTable(alternatives, contexts, truth, noise_sd, rho)
     return Problem(alternatives, contexts, simulate, truth=truth, noise_sd=noise_sd, **options)
 
 

@@ -33,6 +33,7 @@ class RandomProblem:
     bounds: Bounds
     terms: tuple[Term, ...]
     noise_sd: float
+    correlation: float = 0.5  # of the noise of alternatives that share random numbers
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -54,6 +55,7 @@ class RandomProblem:
             self.contexts,
             truth=self.truth(seed),
             noise_sd=np.full(self.shape, self.noise_sd),
+            correlation=self.correlation,
             bounds=self.bounds,
             name=self.name,
             description=self.description,

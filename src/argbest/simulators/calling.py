@@ -63,6 +63,12 @@ def evaluate(simulate: Callable[..., Any], jobs: Sequence[Job]) -> list[Outcome]
     return [outcomes[i] for i in range(len(jobs))]
 
 
+def for_shared_seeds(simulate: Any) -> Any:
+    """Return the simulator to use where alternatives share seeds: another one only where it has `sharing`."""
+    sharing = getattr(simulate, "sharing", None)
+    return simulate if sharing is None else sharing()
+
+
 def one_call(simulate: Callable[..., Any]) -> Callable[[Any, Any, int], Outcome]:
     """Return the function that gives the outcome of a single alternative, context and seed."""
     return lambda alternative, context, seed: evaluate(simulate, [(alternative, context, seed)])[0]

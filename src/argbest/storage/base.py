@@ -91,7 +91,14 @@ class Readmitted:
     time: float
 
 
-Event: TypeAlias = Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted
+@dataclass(frozen=True)
+class Parted:
+    """Every pair has seeds of its own from here on: shared ones made differences less certain."""
+
+    time: float
+
+
+Event: TypeAlias = Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted
 
 
 @dataclass(frozen=True)

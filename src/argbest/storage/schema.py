@@ -15,7 +15,18 @@ import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 
 from argbest.errors import InputError, StorageError
-from argbest.storage.base import Asked, Begun, Designed, Event, Failed, Passed, Readmitted, Refit, Told
+from argbest.storage.base import (
+    Asked,
+    Begun,
+    Designed,
+    Event,
+    Failed,
+    Parted,
+    Passed,
+    Readmitted,
+    Refit,
+    Told,
+)
 
 VERSION_AT_FIRST = 1
 # Step i brings a database from version i + 1 to i + 2: statements that SQLite and PostgreSQL understand.
@@ -25,6 +36,11 @@ MIGRATIONS: list[tuple[str, ...]] = [
     (
         "CREATE TABLE IF NOT EXISTS argbest_designs (study INTEGER NOT NULL REFERENCES argbest_studies (id), "
         "revision BIGINT NOT NULL, pairs TEXT NOT NULL, reason TEXT NOT NULL, "
+        "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS argbest_partings (study INTEGER NOT NULL "
+        "REFERENCES argbest_studies (id), revision BIGINT NOT NULL, "
         "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
     ),
 ]
@@ -257,9 +273,10 @@ TABLES: Mapping[type[Event], sa.Table] = MappingProxyType(
             sa.Column("reason", _Words, nullable=False),
             _number("time"),
         ),
+        Parted: _events("argbest_partings", _number("time")),
     }
 )
-_SINCE: Mapping[type[Event], int] = {Designed: 2}  # tables that later versions brought
+_SINCE: Mapping[type[Event], int] = {Designed: 2, Parted: 3}  # tables that later versions brought
 
 
 def kinds(found: int) -> list[type[Event]]:

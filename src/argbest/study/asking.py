@@ -23,9 +23,11 @@ class Seeds:
     root: int
     common: bool  # whether alternatives share them (common random numbers)
 
-    def of(self, shape: tuple[int, int], k: int, c: int, replication: int) -> int:
-        """Return the seed of a replication of a pair."""
-        cell, n_cells = (c, shape[1]) if self.common else (k * shape[1] + c, shape[0] * shape[1])
+    def of(self, shape: tuple[int, int], k: int, c: int, replication: int, parted: int | None = None) -> int:
+        """Return the seed of a replication of a pair; ``parted``: see `Ledger.parted`."""
+        shared = self.common and parted is None
+        cell, n_cells = (c, shape[1]) if shared else (k * shape[1] + c, shape[0] * shape[1])
+        replication += parted or 0
         return int(streams.cell_seed(self.root, cell, replication, n_cells=n_cells))
 
 
@@ -87,9 +89,12 @@ def issued(
     now = time.time()
     events: list[Event] = [Passed(trial, worker, now) for trial in again]
     more: dict[tuple[int, int], int] = {}
+    begun = sum(event.designed for event in ledger.asked) if ledger.numbers is not None else 0
     for i, (k, c) in enumerate(designed + chosen):
-        number = int(ledger.replications[k, c]) + more.get((k, c), 0)
+        number = max(int(ledger.replications[k, c]), ledger.first_free) + more.get((k, c), 0)
+        if ledger.numbers is not None and i < len(designed):
+            number = ledger.numbers[begun + i]
         more[k, c] = more.get((k, c), 0) + 1
-        seed = seeds.of(ledger.problem.shape, k, c, number)
+        seed = seeds.of(ledger.problem.shape, k, c, number, ledger.parted)
         events.append(Asked(len(ledger.trials) + i, k, c, number, seed, i < len(designed), worker, now))
     return events

@@ -52,14 +52,22 @@ def of_study(
 
 def design(stored: Plain) -> list[tuple[int, int]] | None:
     """Return the initial design of a definition as positions of pairs, None if it is fixed later."""
-    return None if is_auto(stored["initial"]) else [(int(k), int(c)) for k, c in stored["initial"]]
+    return None if is_auto(stored["initial"]) else [(int(k), int(c)) for k, c, *_ in stored["initial"]]
+
+
+def numbers(stored: Plain) -> list[int] | None:
+    """Return which replications the initial design consists of, where that was said; None: the usual."""
+    given = [] if is_auto(stored["initial"]) else stored["initial"]
+    return [int(number) for _, _, number in given] if given and len(given[0]) > 2 else None
 
 
 def _initial(given: object, problem: Problem, seed: int) -> list[list[int]] | str:
     if is_auto(given):
         return AUTO
-    generator = streams.generator(seed, streams.Purpose.DESIGN)
-    return [list(pair) for pair in designs.design(given).pairs(problem, generator)]
+    made = designs.design(given)
+    pairs = made.pairs(problem, streams.generator(seed, streams.Purpose.DESIGN))
+    said = getattr(made, "numbers", None)
+    return [[*pair, *more] for pair, more in zip(pairs, said or [()] * len(pairs), strict=True)]
 
 
 def _plan(given: object) -> Plain:

@@ -18,7 +18,7 @@ from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
 from argbest.study.answers import integrated_by_seed
-from argbest.study.trial import Record
+from argbest.study.trial import Record, replications
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -37,6 +37,7 @@ def of_study(study: "Study", *, points: int = 12) -> pd.DataFrame:
         study.certificate(),
         study._ruled_out,
         seed=study.seed,
+        common=study._tally.common is not None,
         points=points,
     )
 
@@ -50,6 +51,7 @@ def history(
     ruled_out: BoolArray | None,
     *,
     seed: int,
+    common: bool,
     points: int,
 ) -> pd.DataFrame:
     """Return one row per checkpoint: observations, PCS_E, PCS_M and EOC as certified then.
@@ -57,13 +59,14 @@ def history(
     ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
     ``eoc_high`` the opportunity cost, with posterior probability 0.9, by joint draws of all rewards. The
     model is fitted at every checkpoint, going on from the one before; the last row is ``today``. Pairs
-    ``ruled_out`` today never had a value, so they are out all along.
+    ``ruled_out`` today never had a value, so they are out all along. ``common``: alternatives share random
+    numbers.
     """
     whole("points", points, at_least=1, at_most=10**4)
     rows, params = [], None
     looks = checkpoints(problem.shape, records, points, ruled_out)
     for n in looks[:-1].tolist():
-        tally = _tally(problem, records[:n])
+        tally = _tally(problem, records[:n], common=common)
         try:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params)
@@ -76,7 +79,7 @@ def history(
             mixture=None if unsure is None else unsure.here(),
         )
         rows.append(_row(tally, then))
-    rows.append(_row(_tally(problem, records), today))
+    rows.append(_row(_tally(problem, records, common=False), today))
     return pd.DataFrame(rows)
 
 
@@ -112,10 +115,11 @@ def _ready(due: BoolArray, records: Sequence[Record]) -> int:
     return len(records)
 
 
-def _tally(problem: Problem, records: Sequence[Record]) -> Tally:
+def _tally(problem: Problem, records: Sequence[Record], *, common: bool) -> Tally:
     where = np.array([entry.trial.pair for entry in records]).T
     mean, n, m2 = np.array([(problem.sign * entry.mean, entry.n, entry.m2) for entry in records]).T
-    return tallies.from_observations((where[0], where[1]), mean, problem.shape, n=n, m2=m2)
+    tally = tallies.from_observations((where[0], where[1]), mean, problem.shape, n=n, m2=m2)
+    return replace(tally, common=replications(records, problem.sign)) if common else tally
 
 
 def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:

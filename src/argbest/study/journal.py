@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from argbest import streams
+from argbest.core.common_noise import goes_against
 from argbest.core.setting import Setting
 from argbest.errors import InputError, SimulationError, TrialError
 from argbest.models.base import Model
@@ -22,6 +23,7 @@ from argbest.storage.base import (
     Designed,
     Event,
     Failed,
+    Parted,
     Passed,
     Plain,
     Readmitted,
@@ -252,6 +254,9 @@ class Journal(Transcript):
         n_records = len(self.ledger.records)
         if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
             events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
+            shared = self.ledger.parted is None and self.ledger.tally.common is not None
+            if shared and goes_against(self.ledger.tally, knowledge.belief.noise):
+                events.append(Parted(time.time()))
         following = None if self._begun else asking.begun(self.policy, self.ledger, self.open_setting())
         if following is not None:
             events.append(Begun(n_records))

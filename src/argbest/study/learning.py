@@ -12,12 +12,12 @@ import numpy as np
 
 from argbest import compilation
 from argbest.core import schedule
-from argbest.core.belief import Belief
+from argbest.core.belief import Belief, take_in
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import SlowNotice
 from argbest.models.base import Model
-from argbest.study.trial import Record
+from argbest.study.trial import Record, numbered
 
 SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 
@@ -51,7 +51,7 @@ def learn(
     if known is not None:
         belief = known.belief
         for entry in records[known.n_records :]:
-            belief = belief.update(entry.trial.decision, np.asarray(sign * entry.mean), entry.n)
+            belief = _taken_in(belief, entry, sign)
         known = Knowledge(known.params, belief, known.n_fitted, len(records))
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
@@ -59,6 +59,16 @@ def learn(
         params = model.fit(tally, setting, known.params if known else None)
         belief = model.posterior(tally, setting, params, known.belief if known else None)
     return Knowledge(params, belief, n, len(records))
+
+
+def _taken_in(belief: Belief, entry: Record, sign: float) -> Belief:
+    """Return the belief after one more record: each value by its number where alternatives share noise."""
+    where = entry.trial.decision
+    if entry.values is None or getattr(belief, "shocks", None) is None:
+        return belief.update(where, np.asarray(sign * entry.mean), entry.n)
+    for number, value in numbered(entry):
+        belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
+    return belief
 
 
 @contextmanager

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from argbest import streams
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
-from argbest.storage.base import Asked, Designed, Event, Failed, Passed, Readmitted, Told
+from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Readmitted, Told
 from argbest.study.replications import Replications
 from argbest.study.separations import Separations
-from argbest.study.trial import Record, Trial
+from argbest.study.trial import Record, Trial, numbered
 
 PENDING, WAITING, TOLD, FAILED = "pending", "waiting", "told", "failed"
 SET_ASIDE_AFTER = (
@@ -22,12 +23,22 @@ SET_ASIDE_AFTER = (
 class Ledger:
     """Trials and what became of them, the tally, and what is left of the initial design."""
 
-    def __init__(self, problem: Problem, design: Sequence[tuple[int, int]] | None, *, study: str) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        design: Sequence[tuple[int, int]] | None,
+        *,
+        study: str,
+        common: bool = False,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
         self.problem = problem
         self.study = study
         self.design = design  # None until it is fixed
         self.design_reason = ""  # why this one, where argbest chose it
         self.queue = list(design or ())  # what is left of it
+        self.numbers = numbers  # its replications, where these were made elsewhere
+        self.first_free = 0 if numbers is None else 1 + max(numbers)  # later ones share nothing with those
         self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
         self.trials: list[Trial] = []
         self.asked: list[Asked] = []  # beside each trial
@@ -37,10 +48,12 @@ class Ledger:
         self.ended: dict[int, Told | Failed] = {}
         self.waiting: list[int] = []  # trials given back, to be asked for again
         self.records: list[Record] = []
-        self.tally = tallies.empty(problem.shape)
+        self.tally = tallies.empty(problem.shape, common=common)
         self.in_order = Replications(problem.shape)
         self.separations = Separations(problem, self.in_order)
-        self.replications = np.zeros(problem.shape, np.int64)  # trials asked
+        self.parted: int | None = None  # first number with seeds of its own, where they were shared before
+        self.n_shared = 0  # trials asked until then
+        self.replications = np.zeros(problem.shape, np.int64)  # the number that the next trial will have
         self.pending = np.zeros(problem.shape, np.int64)
         self.failures = np.zeros(problem.shape, np.int64)  # in a row
         self.failed_in_all = np.zeros(problem.shape, np.int64)
@@ -86,6 +99,8 @@ class Ledger:
             self._pass(event)
         elif isinstance(event, Designed):
             self.design, self.design_reason, self.queue = event.pairs, event.reason, list(event.pairs)
+        elif isinstance(event, Parted):
+            self.parted, self.n_shared = int(streams.first_own_number(self.replications)), len(self.trials)
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped
@@ -114,7 +129,8 @@ class Ledger:
         self.asked.append(event)
         self.status.append(PENDING)
         self.held[event.trial] = event.worker
-        self.replications[pair] += 1
+        self.in_order.skip(pair, range(int(self.replications[pair]), event.replication))
+        self.replications[pair] = max(self.replications[pair], event.replication + 1)
         self.pending[pair] += 1
 
     def _tell(self, event: Told) -> None:
@@ -122,6 +138,11 @@ class Ledger:
         entry = Record(trial, event.n, event.mean, event.m2, event.values)
         mean = np.asarray(self.problem.sign * event.mean)
         self.tally = tallies.add(self.tally, trial.decision, mean, n=event.n, m2=event.m2)
+        shares = self.parted is None or trial.id < self.n_shared
+        if self.tally.common is not None and event.values is not None and shares:
+            numbers, values = zip(*numbered(entry), strict=True)
+            signed = (self.problem.sign * value for value in values)
+            self.tally = tallies.with_replications(self.tally, trial.decision, numbers, signed)
         self.records.append(entry)
         self.in_order.end(trial, event.values, summarised=0 if event.values else event.n)
         self.failures[trial.pair] = 0

@@ -73,7 +73,7 @@ class ModelCheck:
 def of_study(study: "Study") -> ModelCheck:
     """Return the check of a study's model on all that it was told, hyper-parameters kept."""
     params = study._learned().params
-    return check(study.problem, study.model, study._journal.open_setting(), study._tally, params)
+    return check(study.problem, study.model, study._journal.open_setting(), study._tally.apart, params)
 
 
 def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, params: Any) -> ModelCheck:

@@ -12,6 +12,7 @@ from argbest.core.arrays import Array
 from argbest.core.findings import Findings, Lengthscales
 from argbest.models.base import troubles
 from argbest.problems.base import Problem
+from argbest.study import common_noise
 from argbest.texts import number
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def of_study(study: "Study") -> ModelSummary:
     said = summary(study.problem, mean, found)
     missed = getattr(learned.belief, "missed", 0.0)
     ended = troubles(study.model, study._journal.open_setting(), learned.params)
-    return replace(said, sentences=(*said.sentences, *_of_missed(missed), *ended))
+    more = (*_of_missed(missed), *ended, *common_noise.sentences(study))
+    return replace(said, sentences=(*said.sentences, *more))
 
 
 def summary(problem: Problem, mean: Array, found: Findings | None) -> ModelSummary:

@@ -32,18 +32,41 @@ class Observed:
     value: Array  # [row]: a replication, or the mean of several
     n: IntArray  # [row]: replications in it
     variance: Array  # [row]: of the sample, 0 where n is 1
+    number: IntArray | None  # [row]: which replication of its context it is, where that is known
     notes: tuple[str, ...]  # what became of the rows, where that may surprise
 
     def study(self, **options: Any) -> Study:
         """Return a study that has been told all runs; options are those of `Study`.
 
         One trial holds all replications of a pair, in the order of the rows; each summary is one of its own.
+        Where replications are numbered, each is a trial of its own, and the study one of common random
+        numbers: those of equal number in a context share noise.
         """
-        told = self._told()
-        study = Study(self.problem, initial=_AsRun(tuple(pair for pair, _ in told)), **options)
+        told, numbers = self._told(), None
+        if self.number is not None:
+            told, numbers = self._numbered(self.number)
+            options = {**options, "common_random_numbers": True}
+        design = _AsRun(tuple(pair for pair, _ in told), numbers)
+        study = Study(self.problem, initial=design, **options)
         for trial, (_, given) in zip(study.ask(len(told)), told, strict=True):
             study.tell(trial, **given)
         return study
+
+    def _numbered(
+        self, number: IntArray
+    ) -> tuple[list[tuple[tuple[int, int], dict[str, Any]]], tuple[tuple[int], ...]]:
+        """Return pairs and what is told about each row, and the numbers; summaries share theirs with none."""
+        said = number.copy()
+        several = np.flatnonzero(self.n > 1)
+        said[several] = number.max() + 1 + np.arange(len(several))
+        told: list[tuple[tuple[int, int], dict[str, Any]]] = []
+        order = np.argsort(said, kind="stable").tolist()
+        for row in order:
+            value, n = float(self.value[row]), int(self.n[row])
+            summary = {"mean": value, "variance": float(self.variance[row]), "n": n}
+            pair = int(self.alternative[row]), int(self.context[row])
+            told.append((pair, summary if n > 1 else {"value": value}))
+        return told, tuple((int(said[row]),) for row in order)
 
     def _told(self) -> list[tuple[tuple[int, int], dict[str, Any]]]:
         """Return pairs and what is told about them, in the order of their first rows."""
@@ -62,6 +85,7 @@ class _AsRun:
     """The initial design of a study whose runs were made elsewhere."""
 
     told: tuple[tuple[int, int], ...]
+    numbers: tuple[tuple[int], ...] | None = None
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:  # noqa: ARG002
         return list(self.told)
@@ -73,6 +97,7 @@ def observe(
     alternative: str | Sequence[str] = "alternative",
     context: str | Sequence[str] = "context",
     value: str = "value",
+    replication: str | None = None,
     goal: str = "max",
     weights: object = None,
     bounds: object = None,
@@ -90,6 +115,9 @@ def observe(
     `Study.observations` returns them need no names. Rows with a column ``n`` above 1 are means of so many
     replications, and need their sample variance in the column ``variance``.
 
+    ``replication`` names a column that tells which runs of a context shared their random numbers: a number of
+    the replication, or its seed. Runs with the same entry in a context then have noise in common.
+
     ``categorical`` names columns of either that hold numbers but mean names, as `Problem` takes it.
     ``weights`` are numbers in the order of the contexts, or the name of a column. ``bins`` puts contexts
     that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it.
@@ -105,8 +133,10 @@ def observe(
         columns.named("context", frame, context, categorical),
     )
     columns.check_name("value column", frame, value)
+    if replication is not None:
+        columns.check_name("replication column", frame, replication)
     extra = [column for column in ("n", "variance") if _is_extra(frame, column, names, value)]
-    used = _used(frame, names, value, weights, extra)
+    used = _used(frame, names, value, weights, [*extra, *([] if replication is None else [replication])])
     optional = "variance" if "variance" in extra else None  # only summaries have one
     kept, rows = _complete(frame, [name for name in used if name != optional], dropna)
     numbers = columns.numbers(kept, value, rows)
@@ -129,7 +159,29 @@ def observe(
         [f"{dropped} of {len(frame)} rows were left out: something is missing in them."] if dropped else []
     )
     notes += [*where[0].notes, *where[1].notes]
-    return Observed(problem, where[0].position, where[1].position, numbers, n, variance, tuple(notes))
+    place = where[0].position, where[1].position
+    number = None if replication is None else _numbers(kept[replication], place, rows)
+    return Observed(problem, *place, numbers, n, variance, number, tuple(notes))
+
+
+def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: IntArray) -> IntArray:
+    """Return the rank of every row's replication among those of its context."""
+    codes = pd.factorize(column, sort=True)[0]
+    found = np.empty(len(codes), np.int64)
+    for c in np.unique(place[1]):
+        here = place[1] == c
+        found[here] = np.unique(codes[here], return_inverse=True)[1]
+    runs = pd.DataFrame({"k": place[0], "c": place[1], "number": found})
+    twice = np.flatnonzero(runs.duplicated())
+    if twice.size:
+        row = int(twice[0])
+        first = int(np.flatnonzero((runs == runs.iloc[row]).all(axis=1))[0])
+        raise InputError(
+            f"data rows {rows[first] + 1} and {rows[row] + 1} have the same alternative, context and "
+            f"{column.name} {column.iloc[row]!r}. A replication of a pair is one row: remove one, or name "
+            "the column that tells them apart."
+        )
+    return found
 
 
 def _is_extra(frame: pd.DataFrame, column: str, names: tuple[Names, Names], value: str) -> bool:

@@ -40,7 +40,9 @@ def prediction_kit(study: Study) -> Plain:
     make = _FAMILIES.get(f"{type(params).__module__}.{type(params).__name__}")
     own = type(study.model).__module__.startswith("argbest.models.")
     crowded = make is _additive and study.problem.n_alternatives > MOST_CORRELATED
-    body = listed(study) if make is None or not own or crowded else make(study, params)
+    correlation = getattr(params, "correlation", None)
+    shares = correlation is not None and bool(np.any(correlation))  # then counts and means do not say all
+    body = listed(study) if make is None or not own or crowded or shares else make(study, params)
     return {
         "sign": study.problem.sign,
         "coordinates": _coordinates(study),
@@ -110,7 +112,7 @@ def _gp(study: Study, params: Any) -> Plain:
 def _additive(study: Study, params: Any) -> Plain:
     names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
     every = np.arange(study.problem.n_alternatives)
-    related = study._learned().belief.prior.relation(every, len(every))  # type: ignore[attr-defined]
+    related = study._learned().belief.foundation.prior.relation(every, len(every))  # type: ignore[attr-defined]
     return {
         "family": "additive",
         "kernel": study.model.kernel,  # type: ignore[attr-defined]

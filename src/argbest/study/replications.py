@@ -1,5 +1,7 @@
 """The values of every pair in the order of their numbers: what a guarantee may count."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from argbest.core.arrays import Array
@@ -29,11 +31,19 @@ class Replications:
 
     def end(self, trial: Trial, values: tuple[float, ...] | None, *, summarised: int = 0) -> None:
         """Take in what a trial gave; None: no single values."""
-        pair = trial.pair
-        early = self._early.setdefault(pair, {})
-        early[trial.replication] = values or ()
         self.summarised += summarised
-        number = self._next.get(pair, 0)
+        self._early.setdefault(trial.pair, {})[trial.replication] = values or ()
+        self._advance(trial.pair)
+
+    def skip(self, pair: tuple[int, int], numbers: Iterable[int]) -> None:
+        """Take in that replications of these numbers will never be asked for."""
+        for number in numbers:
+            self._early.setdefault(pair, {})[number] = ()
+            self._advance(pair)
+
+    def _advance(self, pair: tuple[int, int]) -> None:
+        """Count all values before which nothing is open."""
+        early, number = self._early[pair], self._next.get(pair, 0)
         while number in early:
             self._append(pair, number, early.pop(number))
             number += 1

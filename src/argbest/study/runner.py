@@ -19,7 +19,7 @@ from argbest.core import schedule
 from argbest.errors import DataNotice, InputError, OutageNotice, SimulationError, StorageError, TrialError
 from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
-from argbest.simulators.calling import Outcome, evaluate
+from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds
 from argbest.storage.memory import MemoryStorage
 from argbest.study import executors, normality, undelivered
 from argbest.study.journal import BY_HAND
@@ -336,4 +336,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
             f"a budget of {limits.budget} is below the {needed} observations of the initial design; raise "
             "it, or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
         )
-    return study.problem.simulate
+    simulate: Simulate = study.problem.simulate
+    if study.common_random_numbers:
+        simulate = for_shared_seeds(simulate)
+    return simulate

@@ -132,7 +132,8 @@ class Study:
     def from_observations(cls, frame: pd.DataFrame, **options: Any) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
-        Options: the columns ``alternative``, ``context`` and ``value``, ``goal``, ``categorical`` columns,
+        Options: the columns ``alternative``, ``context``, ``value`` and ``replication`` (which runs shared
+        random numbers), ``goal``, ``categorical`` columns,
         ``bins`` for contexts that never repeat, and those of `Study`; see
         `argbest.study.posthoc.from_observations`.
         """

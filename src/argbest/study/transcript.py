@@ -109,7 +109,13 @@ class Transcript:
     def _read_anew(self) -> None:
         """Forget all that was taken in, and take it in again."""
         self._torn = True
-        self.ledger = Ledger(self.problem, definition.design(self._stored), study=self._stored["id"])
+        self.ledger = Ledger(
+            self.problem,
+            definition.design(self._stored),
+            study=self._stored["id"],
+            common=self._stored["common_random_numbers"],
+            numbers=definition.numbers(self._stored),
+        )
         self.policy, self._begun = self._first_policy, False
         self.knowledge = self._view = None
         self._revision = 0

@@ -1,6 +1,6 @@
 """Trials asked for and the records told about them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -9,6 +9,7 @@ import numpy as np
 from argbest.checks import real, reals, shown
 from argbest.core.arrays import Array
 from argbest.core.decision import Decision
+from argbest.core.replications import PLACE, Replications
 from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
@@ -51,6 +52,20 @@ class Record:
     mean: float
     m2: float  # sum of squared deviations from the mean
     values: tuple[float, ...] | None  # None where only a summary was told
+
+
+def numbered(entry: Record) -> Iterator[tuple[int, float]]:
+    """Yield the single values of a record with their numbers; values of equal number share random numbers."""
+    for i, value in enumerate(entry.values or ()):
+        yield entry.trial.replication + i * PLACE, value
+
+
+def replications(records: Sequence[Record], sign: float) -> Replications:
+    """Return the single values of all records by their numbers, larger being better."""
+    rows = [(*entry.trial.pair, r, sign * value) for entry in records for r, value in numbered(entry)]
+    table = np.array(rows, float).reshape(len(rows), 4)
+    k, c, number = table[:, :3].astype(np.int64).T
+    return Replications(k, c, number, table[:, 3])
 
 
 def record(trial: Trial, value: object) -> Record:

@@ -13,6 +13,7 @@ from argbest.storage.base import (
     Designed,
     Event,
     Failed,
+    Parted,
     Passed,
     Plain,
     Readmitted,
@@ -61,6 +62,7 @@ def example_events(n: int = 3) -> list[Event]:
             Failed(3 * i + 1, NASTY, i % 2 == 0, None, 1.7e9 + 0.4),
             Told(3 * i + 2, 2**53, -number, 0.0, None, None, 1.7e9 + 0.5),
             Readmitted(1.7e9 + number % 1),
+            Parted(1.7e9 + number % 1),
         ]
     designed = Designed(((0, 1), (2, 0), (0, 1)), NASTY, 1.7e9)
     return [designed, *found, Begun(2), Refit(2, 9, _definition())]

@@ -1,0 +1,221 @@
+"""Noise that alternatives share: replications of equal number in a context have random numbers in common.
+
+y_kcr = f_k(c) + s_kc (√ρ_c b_cr + √(1−ρ_c) e_kcr), b and e standard normal, so that
+Cov(y_kcr, y_jcr) = ρ_c s_kc s_jc. With M the presence of replications [alternative, number] in a context, n_r
+the alternatives that have number r and w_r = ρ/(1−ρ+n_r ρ), the data have the precision
+Λ = S⁻¹ [diag(N) − M diag(w) Mᵀ] S⁻¹ / (1−ρ) about f_·(c), S = diag(s): block by block, a context each.
+Cell means are not sufficient here. Replications known by a summary alone count as independent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import fdtr
+
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.noise import shrunk
+from argbest.core.tally import Tally
+
+MOST = 0.999  # of the correlation: differences are never taken as free of noise
+_CAUTION = 4.0  # degrees of freedom of a doubt that anything is common: it matters while data are few
+CHANCE = 1e-3  # of independent noise: what is less likely is taken for noise that goes against each other
+_FARTHEST = 0.9  # of the most negative correlation that so many alternatives can have
+
+
+class _Context(NamedTuple):
+    """The replications of one context, standardised: z = (y − ȳ_k)/s_k."""
+
+    alternative: IntArray  # [k]: those observed
+    sd: Array  # [k]: s
+    present: Array  # [k, r]: 1 where alternative k has replication r
+    z: Array  # [k, r], 0 where absent
+    rest: Array  # [k]: observations of which no number is known
+    rest_squares: Array  # [k]: their Σ z²
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the data say of the rewards in one context: N(mean, (S⁻¹ R R S⁻¹)⁻¹), S = diag(sd)."""
+
+    alternative: IntArray  # [k]
+    context: int
+    mean: Array  # [k]: generalised least squares
+    sd: Array  # [k]
+    root: Array  # [k, k]: R, symmetric
+    within: float  # Σ_r y_rᵀ Λ_r y_r − meanᵀ Λ mean, about the mean
+    log_noise: float  # Σ_r log|Cov(y_r)|, and Σ log s² of those without a number
+
+    @property
+    def precision(self) -> Array:
+        """Λ, [k, k]."""
+        return np.asarray(self.root @ self.root / (self.sd[:, None] * self.sd))
+
+
+def blocks(tally: Tally, noise: Array, correlation: Array) -> list[Block]:
+    """Return what the data of one study say, context by context in which something was observed.
+
+    ``noise`` is s² [alternative, context], ``correlation`` ρ [context].
+    """
+    return [
+        _block(here, tally, c, float(correlation[c])) for c, here in _contexts(tally, noise, tally.count > 0)
+    ]
+
+
+def _block(here: _Context, tally: Tally, c: int, rho: float) -> Block:
+    own, shared = here.present.sum(axis=1), here.present.sum(axis=0)
+    weight = rho / (1.0 - rho + shared * rho)
+    total = here.z.sum(axis=0)
+    precision = -(here.present * weight) @ here.present.T / (1.0 - rho)
+    precision.flat[:: len(own) + 1] += own / (1.0 - rho) + here.rest
+    # All deviations of a cell add up to 0, with and without a number.
+    without = np.where(here.rest > 0, -here.z.sum(axis=1), 0.0)
+    information = (here.z.sum(axis=1) - here.present @ (weight * total)) / (1.0 - rho) + without
+    values, vectors = np.linalg.eigh(precision)
+    step = vectors @ (vectors.T @ information / values)
+    squares = (np.sum(here.z**2) - weight @ total**2) / (1.0 - rho) + here.rest_squares.sum()
+    n = own + here.rest
+    log_noise = 2.0 * float(n @ np.log(here.sd)) + float(own.sum()) * np.log1p(-rho)
+    log_noise += float(np.sum(np.log1p(shared * rho / (1.0 - rho))))
+    return Block(
+        alternative=here.alternative,
+        context=c,
+        mean=tally.mean[here.alternative, c] + here.sd * step,
+        sd=here.sd,
+        root=(vectors * np.sqrt(values)) @ vectors.T,
+        within=max(float(squares - information @ step), 0.0),
+        log_noise=log_noise,
+    )
+
+
+class Rows(NamedTuple):
+    """The blocks of studies [...] side by side, by observed cells m in the order of a flat table."""
+
+    mean: Array  # [..., alternative, context]: generalised least squares
+    totals: Array  # [..., 2]: Σ within, Σ log noise
+    same: IntArray  # [..., m, i]: the cells of the same context, then −1
+    factor: Array  # [..., m, i]: the row of R there
+
+
+def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
+    """Return the blocks of all studies as rows, which a compiled search can take."""
+    lead, observed = tally.shape[:-2], tally.count > 0
+    m = int(observed.sum(axis=(-2, -1)).max(initial=0))
+    width = int(observed.sum(axis=-2).max(initial=0))
+    found = Rows(
+        tally.mean.copy(),
+        np.zeros((*lead, 2)),
+        np.full((*lead, m, width), -1),
+        np.zeros((*lead, m, width)),
+    )
+    for study in np.ndindex(lead):
+        rank = np.cumsum(observed[study].ravel()).reshape(observed[study].shape) - 1
+        for block in blocks(tally[study], noise[study], correlation[study]):
+            cells, n = rank[block.alternative, block.context], len(block.alternative)
+            found.mean[study][block.alternative, block.context] = block.mean
+            found.totals[study] += block.within, block.log_noise
+            found.same[study][cells, :n] = cells
+            found.factor[study][cells, :n] = block.root
+    return found
+
+
+class Layout(NamedTuple):
+    """Analysis of variance of the replications of a study: [context] each."""
+
+    apart: Array  # sum of squares that neither alternatives nor replication numbers explain
+    apart_freedom: Array
+    common: Array  # what the numbers explain beyond the alternatives
+    common_freedom: Array
+    together: Array  # the most alternatives that have the same replication
+
+    @property
+    def chance(self) -> float:
+        """P(replications of equal number are as unlike each other as these, if they were independent)."""
+        apart, common = self.apart_freedom.sum(), self.common_freedom.sum()
+        if apart <= 0 or common <= 0 or not self.apart.sum() > 0:
+            return 1.0
+        return float(fdtr(common, apart, (self.common.sum() / common) / (self.apart.sum() / apart)))
+
+
+def layout(tally: Tally, noise: Array) -> Layout:
+    """Return the two-way analysis z_kr = f_k + b_r + e of one study, in units of ``noise``.
+
+    Exact for any presence of replications: ``apart`` is (1 − ρ) χ² of its degrees of freedom, and without
+    correlation the two are independent with the same mean square.
+    """
+    found = np.zeros((5, tally.shape[-1]))
+    for c, here in _contexts(tally, noise, tally.count > 0):
+        own, shared = here.present.sum(axis=1), here.present.sum(axis=0)
+        kept = own > 0
+        present, own = here.present[kept], own[kept]
+        if not kept.any():
+            continue
+        z = present * (here.z[kept] - (here.z[kept].sum(axis=1) / own)[:, None])
+        left = present * (z - z.sum(axis=0) / shared)
+        pull = left.sum(axis=1)
+        laplacian = np.diag(own) - (present / shared) @ present.T
+        level, _, rank, _ = np.linalg.lstsq(laplacian, pull, rcond=1e-10)
+        apart = max(float(np.sum(left**2) - pull @ level), 0.0)
+        freedom = own.sum() - len(shared) - rank
+        all_squares, all_freedom = float(np.sum(z**2)), own.sum() - len(own)
+        common = max(all_squares - apart, 0.0)
+        found[:, c] = apart, freedom, common, all_freedom - freedom, shared.max()
+    return Layout(*found)
+
+
+def estimate(tally: Tally, noise: Array) -> Array:
+    """Return ρ per context, [..., context] from studies [..., alternative, context]; 0 where none is seen.
+
+    Below 0 only where that is clear beyond chance. 1 − ρ_c is the variance that alternatives do not share
+    over all of it: the first by context, shrunk (`argbest.core.noise.shrunk`), the second pooled. Where data
+    are few, ρ is drawn towards 0.
+    """
+    rho = np.zeros((*tally.shape[:-2], tally.shape[-1]))
+    if tally.common is None:
+        return rho
+    for study in np.ndindex(tally.shape[:-2]):
+        seen = layout(tally[study], noise[study])
+        freedom = seen.apart_freedom.sum()
+        level = (seen.apart + seen.common).sum() / max(freedom + seen.common_freedom.sum(), 1.0)
+        if freedom <= 0 or level <= 0 or seen.common_freedom.sum() <= 0:
+            continue
+        pooled = seen.apart.sum() / freedom
+        if pooled >= level and seen.chance >= CHANCE:
+            continue
+        by_context = pooled * shrunk(seen.apart, seen.apart_freedom)
+        cautious = (freedom * by_context + _CAUTION * level) / (freedom + _CAUTION)
+        least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if pooled >= level else 0.0
+        rho[study] = np.clip(1.0 - cautious / level, least, MOST if pooled < level else 0.0)
+    return rho
+
+
+def goes_against(tally: Tally, noise: Array) -> BoolArray:
+    """Return [...] whether common random numbers clearly make alternatives go against each other."""
+    found = np.zeros(tally.shape[:-2], bool)
+    if tally.common is not None:
+        for study in np.ndindex(found.shape):
+            found[study] = layout(tally[study], noise[study]).chance < CHANCE
+    return found
+
+
+def _contexts(tally: Tally, noise: Array, observed: BoolArray) -> Iterator[tuple[int, _Context]]:
+    """Yield the replications of every context in which something was observed."""
+    common = tally.common
+    for c in np.flatnonzero(observed.any(axis=0)).tolist():
+        cells = np.flatnonzero(observed[:, c])
+        sd = np.sqrt(noise[cells, c])
+        rows = np.zeros(0, np.int64)
+        if common is not None:
+            rows = np.flatnonzero((common.context == c) & (common.alternative >= 0))
+        if common is None or not rows.size:
+            present = z = np.zeros((len(cells), 0))
+        else:
+            k = np.searchsorted(cells, common.alternative[rows])
+            numbers, r = np.unique(common.number[rows], return_inverse=True)
+            present, z = np.zeros((len(cells), len(numbers))), np.zeros((len(cells), len(numbers)))
+            present[k, r] = 1.0
+            z[k, r] = (common.value[rows] - tally.mean[cells, c][k]) / sd[k]
+        rest = tally.count[cells, c] - present.sum(axis=1)
+        squares = np.where(rest > 0, tally.m2[cells, c] / sd**2 - np.sum(z**2, axis=1), 0.0)
+        yield c, _Context(cells, sd, present, z, rest, np.maximum(squares, 0.0))

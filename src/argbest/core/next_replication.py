@@ -1,0 +1,117 @@
+"""What one more replication tells where its noise is in part known: other alternatives have shown it.
+
+Given all data, replication r of (k, c) is an observation of the contrast
+x = f_k − s_k g Σ_{j∈A} f_j/s_j, g = ρ/(1−ρ+n_A ρ), where A are the alternatives that have shown number r: y_k
+less s_k g Σ_{j∈A} y_j/s_j, with noise variance s_k² (1−ρ)(1 + g).
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.decision import Decision, at, cell, leading
+from argbest.core.replications import PLACE, Replications, after, following
+
+_MOST = 1 << 22  # numbers in the table of all next contrasts: of larger problems they are not worked out
+
+
+class Contrast(NamedTuple):
+    """Σ weight · f of some cells of one context, observed with noise; leading axes [...]."""
+
+    alternative: IntArray  # [..., m]
+    weight: Array  # [..., m], 0 where there are fewer
+    noise: Array  # [...]: variance
+    shown: Array  # [...]: what to take from the value, s_k g Σ y_j/s_j
+
+
+class NextSamples(NamedTuple):
+    """What a sample of every cell would observe: the sum of cells of its context by these weights."""
+
+    weight: Array  # [..., context, alternative, alternative′]
+    var: Array  # [..., alternative, context]: variance of the sample, noise included
+
+    def covariances(self, rows: Array) -> Array:
+        """Return those with every sample, from those with every cell, [..., m, alternative, context]."""
+        by_context = np.moveaxis(rows, -1, -3) @ np.swapaxes(self.weight, -1, -2)
+        return np.moveaxis(by_context, -3, -1)
+
+
+@dataclass(frozen=True)
+class Shocks:
+    """The replications told, by number, and the noise they share."""
+
+    shown: Replications
+    noise: Array  # [..., alternative, context]: s²
+    correlation: Array  # [..., context]: ρ
+    following: IntArray  # [..., alternative, context]: the next number of every cell
+
+    def study(self, index: tuple[int, ...]) -> "Shocks":
+        """Return that of one of several studies."""
+        return Shocks(self.shown[index], self.noise[index], self.correlation[index], self.following[index])
+
+    def taken(
+        self, decision: Decision, number: AnyArray, value: AnyArray, told: AnyArray | bool = True
+    ) -> "Shocks":
+        """Return these with one more replication shown, in the studies of which one was ``told`` [...]."""
+        table, where = self.following.copy(), cell(decision, self.following.shape)
+        table[where] = np.maximum(table[where], np.where(told, after(number), 0))
+        kept = Decision(np.where(told, decision.alternative, -1), decision.context)
+        return replace(self, shown=self.shown.add(kept, number, value), following=table)
+
+    def contrast(self, decision: Decision, number: AnyArray) -> Contrast:
+        """Return what the replication of this number of the decided cell observes."""
+        lead, n_alternatives = self.correlation.shape[:-1], self.noise.shape[-2]
+        number = np.broadcast_to(number, lead)
+        before = self.shown.of(decision.context, number)
+        where = np.where(before, self.shown.alternative, n_alternatives)
+        there = (*leading(where.shape)[:-1], where)
+        present, value = np.zeros((*lead, n_alternatives + 1), bool), np.zeros((*lead, n_alternatives + 1))
+        present[there], value[there] = True, self.shown.value
+        present, value = present[..., :-1], value[..., :-1]
+        context = decision.context[..., None]
+        sd = np.sqrt(np.take_along_axis(self.noise, context[..., None], axis=-1)[..., 0])
+        own = np.sqrt(at(self.noise, decision))
+        rho = np.take_along_axis(self.correlation, context, axis=-1)[..., 0]
+        share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
+        weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
+        weight[(*leading(lead), decision.alternative)] = 1.0
+        most = int((weight != 0).sum(axis=-1).max())
+        order = np.argsort(weight == 0.0, axis=-1, kind="stable")[..., :most]
+        shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
+        kept = np.take_along_axis(weight, order, axis=-1)
+        return Contrast(order, kept, own**2 * (1.0 - rho) * (1.0 + share), shown)
+
+    @cached_property
+    def next_contrasts(self) -> tuple[Array, Array] | None:
+        """The weights [..., context, k, j] and noises [..., k, c] of every cell's next replication.
+
+        None where the table would be too large.
+        """
+        *lead, k, c = self.following.shape
+        numbers = int(self.following.max(initial=0)) + 1
+        if int(np.prod(lead)) * c * k * max(k, numbers) > _MOST:
+            return None
+        ahead = np.swapaxes(self.following, -1, -2)[..., None]  # [..., c, k, 1]
+        known = np.take_along_axis(self._presence(numbers), ahead, axis=-2)  # [..., c, k, j]
+        rho, sd = self.correlation[..., None], np.sqrt(np.swapaxes(self.noise, -1, -2))
+        share = rho / (1.0 - rho + known.sum(axis=-1) * rho)
+        weight = np.where(known, -(sd * share)[..., None] / sd[..., None, :], 0.0)
+        np.einsum("...kk->...k", weight)[...] = 1.0
+        return weight, np.swapaxes(sd**2 * (1.0 - rho) * (1.0 + share), -1, -2)
+
+    def _presence(self, numbers: int) -> BoolArray:
+        """Return [..., context, number, alternative] whether the first value of that run was shown."""
+        *lead, k, c = self.following.shape
+        table = np.zeros((*lead, c, numbers, k), bool)
+        real = (self.shown.alternative >= 0) & (self.shown.number < PLACE)
+        run = np.nonzero(real)[:-1]
+        table[(*run, self.shown.context[real], self.shown.number[real], self.shown.alternative[real])] = True
+        return table
+
+
+def shocks(shown: Replications, noise: Array, correlation: Array) -> Shocks:
+    """Return what later replications share with those shown."""
+    return Shocks(shown, noise, correlation, following(shown, noise.shape))

@@ -1,0 +1,116 @@
+import common_cases
+import numpy as np
+import pytest
+
+from argbest.core import common_noise
+from argbest.core.arrays import Array
+
+
+def dense(case: common_cases.Runs) -> tuple[Array, Array]:
+    """Observation by observation: the precision about the cells seen, and the information."""
+    seen, which = np.unique(case.cells, return_inverse=True)
+    design = (which[:, None] == np.arange(len(seen))).astype(float)
+    weights = np.linalg.inv(case.noise_covariance())
+    return design.T @ weights @ design, design.T @ weights @ case.y
+
+
+def gathered(case: common_cases.Runs) -> tuple[Array, Array, float, float]:
+    """Mean and precision of all cells seen, in flat order, the within sum and the log determinant."""
+    seen = np.unique(case.cells)
+    found = common_noise.blocks(case.tally, case.noise, case.correlation)
+    mean, precision = np.empty(len(seen)), np.zeros((len(seen), len(seen)))
+    for block in found:
+        at = np.searchsorted(seen, block.alternative * case.shape[1] + block.context)
+        mean[at] = block.mean
+        precision[np.ix_(at, at)] = block.precision
+    return mean, precision, sum(b.within for b in found), sum(b.log_noise for b in found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_precision_mean_and_sums_are_those_of_all_observations_with_their_covariance(seed: int) -> None:
+    case = common_cases.runs(np.random.default_rng(seed))
+    precision, information = dense(case)
+    expected = np.linalg.solve(precision, information)
+    mean, ours, within, log_noise = gathered(case)
+    np.testing.assert_allclose(ours, precision, rtol=1e-9, atol=1e-9 * np.abs(precision).max())
+    np.testing.assert_allclose(mean, expected, rtol=1e-9)
+    covariance = case.noise_covariance()
+    rest = case.y @ np.linalg.solve(covariance, case.y) - expected @ precision @ expected
+    np.testing.assert_allclose(within, rest, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(log_noise, np.linalg.slogdet(covariance)[1], rtol=1e-9)
+
+
+def test_one_more_replication_makes_a_difference_more_certain_as_the_exact_figures_say() -> None:
+    # Two alternatives, a correlation of 0.8, noise 1: counts (4, 4), (5, 4), (8, 4).
+    found = []
+    for more in (4, 5, 8):
+        k = np.repeat([0, 1], [more, 4])
+        r = np.concatenate([np.arange(more), np.arange(4)])
+        zeros = np.zeros(len(k), np.int64)
+        case = common_cases.Runs((2, 1), k, zeros, r, np.zeros(len(k)), np.ones((2, 1)), np.array([0.8]))
+        (block,) = common_noise.blocks(case.tally, case.noise, case.correlation)
+        covariance = np.linalg.inv(block.precision)
+        found.append(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    np.testing.assert_allclose(found, [0.100, 0.098, 0.095], atol=5e-4)
+
+
+def test_the_layout_is_the_two_way_analysis_of_variance() -> None:
+    case = common_cases.runs(np.random.default_rng(8), (5, 1), most=7, unnumbered=False)
+    seen = common_noise.layout(case.tally, case.noise)
+    sd = np.sqrt(case.noise[case.alternative, 0])
+    rows = (case.alternative[:, None] == np.arange(5)).astype(float)
+    numbers = (case.number[:, None] == np.unique(case.number)).astype(float)
+
+    def residual(design: Array) -> tuple[float, int]:
+        level, _, rank, _ = np.linalg.lstsq(design, case.y / sd, rcond=None)
+        return float(np.sum((case.y / sd - design @ level) ** 2)), len(sd) - int(rank)
+
+    (apart, freedom), (whole, all_freedom) = residual(np.hstack([rows, numbers])), residual(rows)
+    np.testing.assert_allclose([seen.apart[0], seen.common[0]], [apart, whole - apart], rtol=1e-8)
+    assert (seen.apart_freedom[0], seen.common_freedom[0]) == (freedom, all_freedom - freedom)
+
+
+@pytest.mark.parametrize("rho", [0.5, 0.8])
+def test_the_estimate_is_near_the_correlation_also_where_noise_differs(rho: float) -> None:
+    rng = np.random.default_rng(3)
+    found = [
+        common_noise.estimate(case.tally, case.noise).mean()
+        for case in (
+            common_cases.balanced(rng, (8, 6), 3, rho, sd=np.exp(rng.normal(0, 1, (8, 6)))) for _ in range(40)
+        )
+    ]
+    # Standard deviation of one estimate about 0.1, drawn to 0 by about 4/88 of itself; four standard errors.
+    assert abs(np.mean(found) - rho) < 0.08
+
+
+def test_the_correlation_is_capped_and_nothing_is_seen_in_independent_or_few_replications() -> None:
+    rng = np.random.default_rng(4)
+    same = common_cases.balanced(rng, (6, 5), 10, 1.0 - 1e-12)
+    np.testing.assert_array_less(common_noise.estimate(same.tally, same.noise), 1.0)
+    assert np.all(common_noise.estimate(same.tally, same.noise) > 0.97)
+    alone = common_cases.balanced(rng, (6, 5), 1, 0.9)  # a single replication says nothing of its noise
+    assert not common_noise.estimate(alone.tally, alone.noise).any()
+    against = common_cases.balanced(rng, (4, 1), 2, -0.05)
+    assert np.all(common_noise.estimate(against.tally, against.noise) >= 0)
+    assert not common_noise.estimate(same.tally.apart, same.noise).any()
+
+
+def test_alternatives_that_go_against_each_other_are_told_from_chance() -> None:
+    rng = np.random.default_rng(5)
+    against = [common_cases.balanced(rng, (4, 10), 3, -0.3) for _ in range(20)]
+    assert all(common_noise.goes_against(each.tally, each.noise) for each in against)
+    found = [common_noise.estimate(each.tally, each.noise) for each in against]
+    assert -0.3 <= np.mean(found) < -0.2
+    # Under independence it is a probability: mean 1/2, here within four standard errors.
+    independent = [common_cases.balanced(rng, (4, 4), 3, 0.0) for _ in range(100)]
+    chance = [common_noise.layout(each.tally, each.noise).chance for each in independent]
+    assert abs(np.mean(chance) - 0.5) < 4 * np.sqrt(1 / 12 / 100)
+
+
+def test_studies_side_by_side_are_estimated_one_by_one() -> None:
+    rng = np.random.default_rng(6)
+    cases = [common_cases.balanced(rng, (5, 4), 3, rho) for rho in (0.3, 0.9)]
+    both = common_cases.side_by_side([case.tally for case in cases])
+    expected = [common_noise.estimate(case.tally, case.noise) for case in cases]
+    found = common_noise.estimate(both, np.stack([case.noise for case in cases]))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -1,0 +1,244 @@
+"""Beliefs where alternatives share noise, against the joint covariance of all observations."""
+
+from dataclasses import replace
+
+import additive_cases
+import common_cases
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from argbest.core.additive_belief import AdditiveBelief
+from argbest.core.arrays import Array
+from argbest.core.belief import anticipate, best, next_samples, take_in
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting
+from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
+from argbest.models.gp import GP, GPParams
+from argbest.policies.dvr import log_reduction
+
+
+class Study:
+    """A study with places, replications there and parameters; the belief of our code and by definition."""
+
+    def __init__(self, seed: int, *, names: bool = True, unnumbered: bool = True) -> None:
+        rng = np.random.default_rng(seed)
+        self.one = additive_cases.case(rng, names=names, most=(5, 4))
+        self.runs = common_cases.runs(rng, self.one.shape, most=4, unnumbered=unnumbered)
+        self.theta = additive_cases.random_theta(rng, self.one.prior())
+
+    @property
+    def params(self) -> AdditiveGPParams:
+        made = additive_cases.params(self.one, self.theta)
+        noise = float(np.exp(self.theta[-1])) * self.runs.noise
+        return replace(made, noise=noise, correlation=self.runs.correlation)
+
+    def belief(self) -> AdditiveBelief:
+        return AdditiveGP().posterior(self.runs.tally, self.one.setting, self.params)
+
+    def by_definition(self, points: Array | None = None) -> tuple[Array, Array]:
+        """Mean and covariance of all cells given every observation with its joint noise."""
+        scales = additive_cases.Scales.of(self.theta, self.one.x.shape[1])
+        prior, cells = self.one.covariance("matern52", scales), self.runs.cells
+        noisy = prior[np.ix_(cells, cells)] + scales.noise * self.runs.noise_covariance()
+        there = prior if points is None else self.one.covariance("matern52", scales, points)
+        own = prior if points is None else self.one._replace(x=points).covariance("matern52", scales)
+        return additive_cases.kriged(noisy, self.runs.y, there[:, cells], own)
+
+    def with_one_more(self, k: int, c: int, r: int, y: float) -> "Study":
+        other, old = Study.__new__(Study), self.runs
+        other.one, other.theta = self.one, self.theta
+        other.runs = old._replace(
+            alternative=np.append(old.alternative, k),
+            context=np.append(old.context, c),
+            number=np.append(old.number, r),
+            y=np.append(old.y, y),
+        )
+        return other
+
+
+def covariance(belief: AdditiveBelief) -> Array:
+    k, c = (part.ravel() for part in np.indices(belief.mean.shape))
+    return belief.cov_rows(k, c).reshape(len(k), len(k))
+
+
+def assert_same(belief: AdditiveBelief, expected: tuple[Array, Array]) -> None:
+    mean, cov = expected
+    size = np.sqrt(np.abs(cov).max())
+    np.testing.assert_allclose(belief.mean.ravel(), mean, atol=1e-5 * size)
+    np.testing.assert_allclose(covariance(belief), cov, atol=1e-5 * size**2)
+    np.testing.assert_allclose(belief.var.ravel(), np.diag(cov), atol=1e-5 * size**2)
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_the_posterior_is_that_of_all_observations_with_their_joint_covariance(names: bool) -> None:
+    for seed in range(4):
+        study = Study(seed, names=names)
+        assert_same(study.belief(), study.by_definition())
+
+
+def test_predictions_are_those_of_all_observations_with_their_joint_covariance() -> None:
+    study = Study(11)
+    points = np.random.default_rng(0).random((3, study.one.x.shape[1]))
+    separation = np.moveaxis((points[:, None] - study.one.x) ** 2, -1, 0)
+    found = AdditiveGP().predict(study.runs.tally, study.one.setting, study.params, separation)
+    mean, cov = study.by_definition(points)
+    np.testing.assert_allclose(found.mean[..., 0].T.ravel(), mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.var[..., 0].T.ravel(), np.diag(cov), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_updates_by_single_replications_lead_to_the_posterior_of_all(seed: int) -> None:
+    study, rng = Study(seed, unnumbered=seed % 2 == 0), np.random.default_rng(seed)
+    belief = study.belief()
+    for step in range(6):  # numbers that others have shown, and ones that nobody has; in any order
+        k, c = (int(rng.integers(n)) for n in study.one.shape)
+        own = (study.runs.alternative == k) & (study.runs.context == c)
+        number = int(rng.choice(np.setdiff1d(np.arange(8), study.runs.number[own])))
+        value = float(rng.normal())
+        study = study.with_one_more(k, c, number, value)
+        belief = take_in(belief, Decision(np.array(k), np.array(c)), np.array(value), np.array(number))  # type: ignore[assignment]
+        assert_same(belief, study.by_definition())
+        assert step == 5 or belief.shocks is not None
+
+
+def test_studies_side_by_side_learn_as_each_would_alone() -> None:
+    several = [Study(seed) for seed in (3, 3)]
+    several[1].runs = common_cases.runs(np.random.default_rng(50), several[0].one.shape, most=4)
+    stack = common_cases.side_by_side([each.runs.tally for each in several])
+    made = [each.params for each in several]
+    names = AdditiveGPParams.__dataclass_fields__
+    params = AdditiveGPParams(**{name: np.stack([getattr(one, name) for one in made]) for name in names})
+    together = AdditiveGP().posterior(stack, several[0].one.setting, params)
+    decision, number = Decision(np.array([0, 1]), np.array([1, 0])), np.array([6, 2])
+    later = together.update_common(decision, number, np.array([0.3, -0.8]))
+    ahead = anticipate(later, decision, np.array([2, 0]))
+    selected = best(ahead)
+    for i, each in enumerate(several):
+        own = Decision(decision.alternative[i], decision.context[i])
+        alone = each.belief().update_common(own, number[i], np.array([0.3, -0.8])[i])
+        np.testing.assert_allclose(later.mean[i], alone.mean, rtol=1e-9, atol=1e-10)
+        waited = anticipate(alone, own, 2 if i == 0 else 0)
+        np.testing.assert_allclose(ahead.var[i], waited.var, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            ahead.difference_var(selected)[i], waited.difference_var(selected[i]), rtol=1e-8, atol=1e-12
+        )
+
+
+def test_what_goes_as_expected_moves_no_mean() -> None:
+    study = Study(5)
+    belief = study.belief()
+    later = anticipate(belief, Decision(np.array(0), np.array(1)), 3)
+    np.testing.assert_allclose(later.mean, belief.mean, atol=1e-10)
+    assert np.all(later.var <= belief.var + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_value_of_a_sample_is_the_variance_that_its_replication_takes_from_differences(seed: int) -> None:
+    study = Study(seed)
+    belief = study.belief()
+    selected = best(belief)
+    density = np.random.default_rng(seed).normal(size=belief.mean.shape)
+    density[selected, np.arange(belief.mean.shape[1])] = -np.inf
+    score = np.exp(log_reduction(belief, selected, density))
+    assert next_samples(belief) is not None
+    before = belief.difference_var(selected)
+    for k, c in np.ndindex(belief.mean.shape):
+        after = anticipate(belief, Decision(np.array(k), np.array(c))).difference_var(selected)
+        taken = np.sum(np.where(np.isfinite(density), np.exp(density), 0.0) * (before - after))
+        np.testing.assert_allclose(score[k, c], taken, rtol=1e-5, atol=1e-8)
+
+
+@given(seed=st.integers(0, 10**6), number=st.integers(0, 5), cell=st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_one_more_replication_never_makes_a_difference_less_certain(
+    seed: int, number: int, cell: int
+) -> None:
+    study = Study(seed % 1000)
+    n_alternatives, n_contexts = study.one.shape
+    k, c = cell % n_alternatives, cell // n_alternatives % n_contexts
+    own = (study.runs.alternative == k) & (study.runs.context == c)
+    if number in study.runs.number[own]:
+        number = 9
+    before, after = study.belief(), study.with_one_more(k, c, number, 0.7).belief()
+    for reference in range(n_alternatives):
+        chosen = np.full(n_contexts, reference)
+        wider = after.difference_var(chosen) - before.difference_var(chosen)
+        assert np.all(wider <= 1e-7 * before.var.max())
+
+
+def gp_params(study: Study) -> GPParams:
+    """Parameters that differ between alternatives."""
+    k, d = study.one.shape[0], study.one.x.shape[1]
+    rng = np.random.default_rng(1)
+    none = np.zeros(k, np.int64)
+    return GPParams(
+        lengthscale=rng.uniform(0.3, 0.8, (k, d)),
+        scale=rng.uniform(0.5, 2.0, k),
+        noise=study.runs.noise,
+        constant=rng.normal(size=k),
+        theta=np.zeros((k, d + 2)),
+        shift=np.zeros(k),
+        spread=np.ones(k),
+        fitted=none,
+        searched=none,
+        status=none,
+        changed=np.ones(k, bool),
+        correlation=study.runs.correlation,
+    )
+
+
+def gp_by_definition(study: Study, points: Array) -> tuple[Array, Array]:
+    """Mean and covariance at points [alternative, x] given all observations of all alternatives."""
+    params, (k, c) = gp_params(study), study.one.shape
+    prior, cross = np.zeros((k * c, k * c)), np.zeros((k * len(points), k * c))
+    own = np.zeros((k * len(points), k * len(points)))
+    for i in range(k):
+        shape = params.lengthscale[i], float(params.scale[i])
+        here, there = slice(i * c, (i + 1) * c), slice(i * len(points), (i + 1) * len(points))
+        prior[here, here] = oracles.kernel("matern52", study.one.x, study.one.x, *shape)
+        cross[there, here] = oracles.kernel("matern52", points, study.one.x, *shape)
+        own[there, there] = oracles.kernel("matern52", points, points, *shape)
+    cells = study.runs.cells
+    noisy = prior[np.ix_(cells, cells)] + study.runs.noise_covariance()
+    gain = np.linalg.solve(noisy, cross[:, cells].T).T
+    constant = np.repeat(params.constant, len(points))
+    mean = constant + gain @ (study.runs.y - params.constant[study.runs.alternative])
+    return mean, own - gain @ cross[:, cells].T
+
+
+def test_processes_of_their_own_are_joined_by_the_noise_they_share() -> None:
+    for seed in range(3):
+        study = Study(seed)
+        belief = GP().posterior(study.runs.tally, study.one.setting, gp_params(study))
+        assert_same(belief, gp_by_definition(study, study.one.x))
+        later = study.with_one_more(1, 0, 7, 0.4)
+        taken = take_in(belief, Decision(np.array(1), np.array(0)), np.array(0.4), np.array(7))
+        assert_same(taken, gp_by_definition(later, study.one.x))  # type: ignore[arg-type]
+        points = np.random.default_rng(0).random((3, study.one.x.shape[1]))
+        separation = np.moveaxis((points[:, None] - study.one.x) ** 2, -1, 0)
+        found = GP().predict(study.runs.tally, study.one.setting, gp_params(study), separation)
+        mean, cov = gp_by_definition(study, points)
+        np.testing.assert_allclose(found.mean[..., 0].T.ravel(), mean, atol=1e-6)
+        np.testing.assert_allclose(found.var[..., 0].T.ravel(), np.diag(cov), atol=1e-6)
+        first = found.difference_var(np.zeros((3, 1), np.int64))[:, 1, 0]
+        pairs = [cov[x, x] + cov[3 + x, 3 + x] - 2 * cov[x, 3 + x] for x in range(3)]
+        np.testing.assert_allclose(first, pairs, atol=1e-6)
+
+
+def test_the_papers_model_learns_each_alternative_by_itself_and_conditions_on_all() -> None:
+    case = common_cases.balanced(np.random.default_rng(2), (4, 5), 4, 0.8)
+    x = np.linspace(0, 1, 5)
+    setting = Setting(np.full(5, 0.2), (x[:, None] - x)[None] ** 2, np.ones(5, bool))
+    params, alone = GP().fit(case.tally, setting), GP().fit(case.tally.apart, setting)
+    np.testing.assert_array_equal(params.theta, alone.theta)
+    assert params.correlation is not None
+    assert np.all(params.correlation > 0.4)
+    again = GP().fit(case.tally, setting, params)
+    np.testing.assert_array_equal(again.theta, params.theta)
+    belief = GP().posterior(case.tally, setting, params)
+    chosen = best(belief)
+    plain = GP().posterior(case.tally.apart, setting, alone)
+    assert belief.difference_var(chosen).sum() < 0.6 * plain.difference_var(chosen).sum()
