@@ -140,7 +140,7 @@ def analyze(
     if out is not None:
         prepare(out)
     study = found.study(policy=policy, model=model, seed=seed)
-    notes = [*found.notes, *posthoc.notes(study), *study.guarantee().notes]
+    notes = [*found.notes, *posthoc.notes(study)]
     for each in notes:
         note(each)
     answer = _answer(study, notes, delta=delta, n_next=n_next)
@@ -191,7 +191,12 @@ def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> d
             "equal_within": study.indifference(delta or None),
             **{name: float(getattr(certificate, name)) for name in measures},
         },
-        "guarantee": {"alpha": guaranteed.alpha, "said": str(guaranteed), "rows": _records(bounded)},
+        "guarantee": {
+            "alpha": guaranteed.alpha,
+            "said": str(guaranteed),
+            "notes": list(guaranteed.notes),
+            "rows": _records(bounded),
+        },
         "contention": _records(contention(study)[certificate.pcs < LEVEL]),
         "until": None if ahead is None else ahead.plain(),
         "forecast": _forecast(study, n_next, delta),
@@ -261,7 +266,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     )
     _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
-    say(f"without a model: {answer['guarantee']['said']}")
+    say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])
     if answer["until"] is not None:
         say(f"how many more: {answer['until']['sentence']}")
     unsure = [c for c, p in enumerate(certificate.pcs) if p < LEVEL]
