@@ -77,6 +77,32 @@ def test_behind_the_best_is_a_share_of_its_loss_at_each_landmark() -> None:
     assert best["behind"].to_dict() == pytest.approx({100: 0.5, 500: -0.5})
 
 
+def test_the_best_of_many_alike_is_ahead_by_chance_and_one_chosen_beforehand_is_not() -> None:
+    """Twenty contenders and ours, all of the same law, on thirty problems."""
+    random, keys = np.random.default_rng(7), ["problem", "macroreplication", "samples"]
+    names = [*(f"c{i}" for i in range(20)), "ours"]
+    frame = pd.DataFrame(random.exponential(size=(1800, 21)), columns=names)
+    frame = frame.assign(
+        problem=np.repeat(np.arange(30), 60), macroreplication=list(range(60)) * 30, samples=0
+    )
+    theirs = frame.drop(columns="ours").melt(keys, var_name="contender", value_name="cost")
+    ours = frame[[*keys, "ours"]].rename(columns={"ours": "cost"})
+    of_best = comparison.behind_best(comparison.differences(ours, theirs))["behind"]
+    assert of_best.mean() > 0.2
+    assert abs(comparison.behind_chosen(ours, theirs)["behind"].mean()) < 0.07
+
+
+def test_what_is_behind_a_contender_that_is_always_best_is_so_in_both_ways() -> None:
+    random = np.random.default_rng(8)
+    cost = random.uniform(1.0, 2.0, 40)
+    frame = pd.DataFrame({"problem": "p", "macroreplication": range(40), "samples": 0})
+    theirs = pd.concat([frame.assign(contender="a", cost=cost), frame.assign(contender="b", cost=9.0)])
+    ours = frame.assign(cost=1.5 * cost)
+    assert comparison.behind_chosen(ours, theirs)["behind"].item() == pytest.approx(0.5)
+    found = comparison.behind_best(comparison.differences(ours, theirs))
+    assert found["behind"].item() == pytest.approx(0.5)
+
+
 def test_needed_samples_reach_what_equal_allocation_had_at_its_end() -> None:
     curves = pd.concat([curve("equal", [9.0, 6.0, 4.0]), curve(comparison.BEFORE, [9.0, 8.0, 5.0])])
     ours = pd.concat(
