@@ -22,7 +22,7 @@ def test_the_answer_names_the_one_alternative_that_is_best_everywhere() -> None:
         "Choose option 0 in every one of the 3 contexts.",
         "After 18 replications these choices are best with probability above 0.999 on average over "
         "contexts and above 0.999 in the worst.",
-        "All contexts are decided with probability 0.95 or more.",
+        "All contexts are sure: the probability is 0.95 or more.",
     ]
 
 
@@ -34,7 +34,7 @@ def test_the_answer_of_a_single_context_is_a_single_choice() -> None:
 
 def test_a_single_context_that_is_open_is_said_so() -> None:
     data = payload(plain_study([[0.0], [0.0]], ["now"], spread=5.0))
-    assert data["answer"][2:] == ["It is not decided with probability 0.95 yet."]
+    assert data["answer"][2:] == ["It is open: the probability is below 0.95."]
     assert dict(data["how"])["size"] == "2 alternatives, 1 context"
 
 
@@ -44,7 +44,7 @@ def test_the_answer_counts_contexts_and_names_those_that_are_open() -> None:
     chosen = study.selection()["selected"].tolist()
     assert chosen[:2] == ["option 0", "option 0"]
     assert first == "Of 3 contexts choose option 0 in 2 and option 1 in 1."
-    assert last == "1 of 3 contexts stays below probability 0.95: Wed."
+    assert last == "Of 3 contexts 2 are sure (probability 0.95 or more); 1 open: Wed."
 
 
 def test_many_choices_are_summed_up() -> None:
@@ -111,7 +111,8 @@ def test_open_contexts_of_several_coordinates_are_told_apart_and_booleans_are_sm
         study.tell(trial, [far - 1.0, far, far + 1.0])
     data = payload(study)
     assert data["answer"][2] == (
-        "2 of 4 contexts stay below probability 0.95: (rate 1, night true); (rate 2, night true)."
+        "Of 4 contexts 2 are sure (probability 0.95 or more); 2 open: (rate 1, night true); "
+        "(rate 2, night true)."
     )
     assert data["contexts"]["short"] == ["1, false", "1, true", "2, false", "2, true"]
     assert data["contexts"]["names"][1] == "context (rate 1, night true)"
@@ -180,7 +181,7 @@ def test_contexts_without_an_answer_are_named() -> None:
         "After 24 replications these choices are best with probability above 0.999 on average over contexts "
         "and above 0.999 in the worst.",
     ]
-    assert data["answer"][3] == "All other contexts are decided with probability 0.95 or more."
+    assert data["answer"][3] == "All other contexts are sure: the probability is 0.95 or more."
     assert data["answer"][4] == (
         "a could not be simulated in context 2 and is not selected there; b could not be simulated in "
         "context 2 and is not selected there; c could not be simulated in contexts 2, 4 and is not selected "
@@ -220,6 +221,18 @@ def test_alternatives_that_are_numbers_are_called_alternatives() -> None:
     assert payload(study)["answer"][0] == "Of 2 contexts choose alternative 2 in 1 and alternative 3 in 1."
 
 
-def test_nothing_decided_is_said_so() -> None:
+def test_nothing_sure_is_said_so() -> None:
     answer = payload(plain_study([[0.0, 0.0], [0.0, 0.0]], [1.0, 2.0], spread=5.0))["answer"]
-    assert answer[2] == "No context is decided with probability 0.95 yet."
+    assert answer[2] == "Of 2 contexts 0 are sure (probability 0.95 or more); 2 open: 1, 2."
+
+
+def test_contexts_whose_best_are_alike_are_called_equal_with_the_difference_that_counts_as_none() -> None:
+    study = Study(Problem(["a", "b", "c"], ["x", "y"]), initial=1, model="independent", policy="equal")
+    means = np.array([[9.0, 5.0], [5.0, 5.0], [0.0, -20.0]])
+    for trial in study.ask(6):
+        study.tell(trial, mean=float(means[trial.pair]), variance=0.01, n=50)
+    zone = f"{study.indifference():.3g}"
+    assert payload(study)["answer"][2] == (
+        f"Of 2 contexts 1 is sure (probability 0.95 or more); 1 equal (within {zone} of the best with that "
+        "probability): y."
+    )

@@ -149,16 +149,10 @@ def _open(study: Study, selection: pd.DataFrame) -> str:
         name: [words[c] for c in np.flatnonzero(selection["state"] == name)] for name in (SURE, EQUAL, OPEN)
     }
     n = sum(map(len, where.values()))
+    if len(words) == 1 and where[EQUAL]:
+        return f"It is not sure, but within {zone} of the best with probability {LEVEL:g} or more."
     if len(words) == 1:
-        return (
-            {
-                SURE: f"That is sure: the probability is {LEVEL:g} or more.",
-                EQUAL: f"It is not sure, but within {zone} of the best with probability {LEVEL:g} or more.",
-                OPEN: f"It is open: the probability is below {LEVEL:g}.",
-            }[next(name for name in where if where[name])]
-            if n
-            else ""
-        )
+        return f"It is open: the probability is below {LEVEL:g}." if where[OPEN] else ""
     if len(where[SURE]) == n:
         which = "All" if n == len(words) else "All other"
         return f"{which} contexts are sure: the probability is {LEVEL:g} or more."
