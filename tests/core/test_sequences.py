@@ -142,6 +142,15 @@ def test_false_alarms_keep_their_level_at_every_step(law: str) -> None:
         assert found > 0.01  # and they are no idle caution
 
 
+@pytest.mark.parametrize(("times", "after"), [(2.0, 10), (0.5, 30)])
+def test_noise_that_changes_on_the_way_raises_no_false_alarms(times: float, after: int) -> None:
+    """As where alternatives share seeds at first and then no longer; by chance below 1e-3."""
+    x = np.random.default_rng(6).standard_normal((1000, 300))
+    x[:, :after] *= times
+    found = np.mean(sequences.normal_lower(x, ALPHA) > 0)
+    assert found <= ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / 1000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", list(LAWS))
 def test_false_alarms_keep_their_level_over_ten_thousand_steps(law: str) -> None:
