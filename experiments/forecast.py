@@ -2,9 +2,10 @@
 
 The rule, written before the first run:
 
-- Problems: `PROBLEMS`, 16 studies of each, the default policy and model, every study with a seed of its own
-  (and, of the families of draws, a problem of its own).
-- A study is run to `BEGUN` replications, or twice the whole initial design where that is more. Where the
+- Problems: `PROBLEMS`, `STUDIES` studies of each, the default policy and model, every study with a seed of
+  its own (and, of the families of draws, a problem of its own), from `FIRST` on: the seeds 0 to 4 served to
+  choose by how much the ranges are widened.
+- A study is run to `BEGUN` replications, or four of every pair where that is more. Where the
   certificate is at 0.95 by then nothing is to be foreseen, and the study does not count.
 - Then it is asked for its forecast and run on until `ExpectedPCS(0.95)` ends it or `AHEAD` more replications
   are made. Runs ask only when hyper-parameters are learned anew, so the target was reached between the ask
@@ -13,7 +14,7 @@ The rule, written before the first run:
   the range is beyond `AHEAD`.
 - Promise: over all problems together at least 90 %, less two standard errors of that share.
 
-What it found is in `stored/forecast.csv`; it was run with the certificate that `version` tells.
+What it found is in `stored/forecast.csv`.
 """
 
 import warnings
@@ -30,7 +31,7 @@ from argbest.csv_files import write_csv
 from argbest.problems.base import Problem
 from argbest.study.stopping import ExpectedPCS
 
-TARGET, BEGUN, AHEAD, STUDIES = 0.95, 200, 1_000, 16
+TARGET, BEGUN, AHEAD, STUDIES, FIRST = 0.95, 200, 1_000, 8, 100
 PROBLEMS = ("branin", "queue-staffing", "newsvendor", "metric-draws", "trend-draws")
 
 
@@ -108,8 +109,8 @@ def main(studies: int, out: Path) -> None:
     """Hold forecasts of studies against what came."""
     warnings.simplefilter("ignore")
     found = []
-    for name in PROBLEMS:
-        found += [row for seed in range(studies) if (row := trial(name, seed)) is not None]
+    for seed in range(FIRST, FIRST + studies):
+        found += [row for name in PROBLEMS if (row := trial(name, seed)) is not None]
         write_csv(out / "forecast.csv", pd.DataFrame(found))  # so that an interruption loses little
     told = shares(pd.DataFrame(found))
     rows = [

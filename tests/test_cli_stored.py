@@ -171,6 +171,7 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     assert "initial design: 4 replications, as given" in told
     assert "what the model found: The mean rewards of the pairs have standard deviation" in told
     assert "The noise of one replication has standard deviation" in told
+    assert "forecast: PCS_E 0.95" in told
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended
 
