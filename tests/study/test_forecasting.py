@@ -95,3 +95,10 @@ def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
     assert forecasting.foreseen(study, 0.95) is None
     with pytest.raises(InputError, match="nothing is known yet"):
         study.forecast()
+
+
+def test_with_common_random_numbers_it_is_foreseen_as_if_noise_were_independent() -> None:
+    study = begun(common_random_numbers=True)
+    found = study.forecast(0.99)
+    assert found.curve["median"].iloc[0] == pytest.approx(float(study.certificate().pcs_e))
+    assert 0 < found.low <= found.high

@@ -62,3 +62,13 @@ def test_a_unit_changes_nothing_and_agreeing_replications_do_not_end_it() -> Non
     assert 0 < one == pytest.approx(other)
     constant = Tally(tally.count, tally.mean, np.zeros((2, 4)))
     assert np.isnan(compared(np.ones((2, 4)), constant).p_value)
+
+
+def test_with_shared_noise_the_least_likely_alternative_speaks_for_all() -> None:
+    rng = np.random.default_rng(3)
+    m2 = np.repeat(rng.chisquare(3, (1, 6)), 5, axis=0)  # the same in all alternatives: one sample, not five
+    tally = Tally(np.full((5, 6), 4), np.zeros((5, 6)), m2)
+    shared = compared(np.ones((5, 6)), tally, shared=True)
+    _, alone = bartlett(m2[0], np.full(6, 3.0), np.zeros(6, np.int64))
+    assert shared.p_value == pytest.approx(min(1.0, 5 * alone))
+    np.testing.assert_allclose(shared.ratio[0], m2[0] / m2[0].mean())

@@ -73,7 +73,7 @@ class ModelCheck:
 def of_study(study: "Study") -> ModelCheck:
     """Return the check of a study's model on all that it was told, hyper-parameters kept."""
     params = study._learned().params
-    return check(study.problem, study.model, study._journal.open_setting(), study._tally.apart, params)
+    return check(study.problem, study.model, study._journal.open_setting(), study._tally, params)
 
 
 def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, params: Any) -> ModelCheck:
@@ -84,7 +84,9 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     correlations of the z-scores; Σz of every region with its normal distribution, and z-scores of different
     alternatives with each other (`argbest.study.regions`). Variances within pairs are compared by Bartlett's
     test (`argbest.study.noise_check`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
+    Where alternatives share random numbers, they are off together by noise alone: nothing is then made of it.
     """
+    shared, tally = tally.common is not None, tally.apart
     belief = model.posterior(tally, setting, params)
     wanted = _spread(tally.count > 0)
     mean, var, closed = left_out(model, setting, tally, params, belief, wanted)
@@ -111,14 +113,15 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     table = np.zeros(tally.shape)
     table[k, c] = problem.sign * z
     scores = table[related.alternative, related.context]
-    noise = noise_check.compared(belief.noise, tally, together=getattr(model, "noise_sd", None) is not None)
+    known = getattr(model, "noise_sd", None) is not None
+    noise = noise_check.compared(belief.noise, tally, together=known, shared=shared)
     found = ModelCheck(
         frame[told].reset_index(drop=True),
         float(np.sqrt(np.mean(z[told] ** 2))),
-        regions.whole(scores, related),
+        regions.whole(scores, related, shared=shared),
         limit,
-        *regions.of_axes(problem, scores, related, noise, FALSE_ALARM),
-        np.nan if belief.own_cov is None else regions.alike(setting, scores, related),
+        *regions.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=shared),
+        np.nan if belief.own_cov is None or shared else regions.alike(setting, scores, related),
         noise.p_value,
     )
     said = misfit.sentences(found, problem, tally.count, FALSE_ALARM)

@@ -19,11 +19,13 @@ class Comparison(NamedTuple):
     freedom: Array  # [alternative, context]: degrees of freedom, 0 where nothing is compared
 
 
-def compared(noise: Array, tally: Tally, *, together: bool = False) -> Comparison:
+def compared(noise: Array, tally: Tally, *, together: bool = False, shared: bool = False) -> Comparison:
     """Return how the variances within pairs compare where the model's ``noise`` is the same.
 
     Pooled variances are those of the replications themselves, so what the model made of them plays no part.
     ``together`` takes the noise as known up to one factor: all pairs are compared, each in its own unit.
+    Where alternatives have ``shared`` random numbers only the pairs of each alternative are compared, and the
+    least likely alternative, times their number, speaks for all: that holds however much noise is shared.
     """
     group = np.zeros(noise.shape, np.int64)
     squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
@@ -31,6 +33,9 @@ def compared(noise: Array, tally: Tally, *, together: bool = False) -> Compariso
         squares = squares / noise
     else:
         group = np.unique(noise, return_inverse=True)[1].reshape(noise.shape)
+    if shared:
+        group = np.unique(group * len(noise) + np.arange(len(noise))[:, None], return_inverse=True)[1]
+        group = group.reshape(noise.shape)
     several = np.bincount(group.ravel(), (freedom > 0).ravel()) > 1
     varies = np.bincount(group.ravel(), squares.ravel()) > 0
     freedom = np.where((several & varies)[group], freedom, 0.0)
@@ -40,6 +45,10 @@ def compared(noise: Array, tally: Tally, *, together: bool = False) -> Compariso
         return Comparison(np.nan, ratio, freedom)
     _, kept = np.unique(group[used], return_inverse=True)
     ratio[used], p_value = bartlett(squares[used], freedom[used], kept)
+    if shared:
+        alone = [np.flatnonzero(kept == g) for g in range(kept.max() + 1)]
+        each = [bartlett(squares[used][i], freedom[used][i], np.zeros(len(i), np.int64))[1] for i in alone]
+        p_value = min(1.0, len(each) * min(each))
     return Comparison(p_value, ratio, freedom)
 
 

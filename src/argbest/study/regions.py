@@ -17,7 +17,7 @@ _NEAR = 0.5  # of the range of contexts: so far z-scores of different alternativ
 
 
 def of_axes(
-    problem: Problem, z: Array, related: Relations, noise: Comparison, level: float
+    problem: Problem, z: Array, related: Relations, noise: Comparison, level: float, *, shared: bool = False
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a frame of the alternatives and one of the contexts; ``z`` [i] are the scores of related pairs.
 
@@ -25,7 +25,8 @@ def of_axes(
     and the ``p_value`` of the less likely of both, doubled; ``noise``, the standard deviation within pairs
     over that of the pairs they are pooled with. It is ``off`` where its z-scores, and ``unequal`` where its
     noise, are less likely than the level divided by the number of regions; the latter only where the noise is
-    unequal as a whole.
+    unequal as a whole. Where alternatives have ``shared`` random numbers, those of a context are off together
+    by noise alone, and contexts are not judged.
     """
     sides = (problem.alternatives, related.alternative, 1), (problem.contexts, related.context, 0)
     several = sum(int(np.sum(np.bincount(where) > 1)) for _, where, _ in sides)
@@ -33,6 +34,8 @@ def of_axes(
     def judged(axis: Axis, where: IntArray, along: int) -> pd.DataFrame:
         frame = pd.concat([axis.frame(), _scores(z, related.correlation, where, len(axis))], axis=1)
         frame = frame.assign(**_spreads(noise, along))
+        if shared and axis is problem.contexts:
+            frame["p_value"] = frame["noise_p_value"] = np.nan
         unequal = (frame["noise_p_value"] * several < level) & bool(noise.p_value < level)
         return frame.assign(off=frame["p_value"] * several < level, unequal=unequal)
 
@@ -66,9 +69,16 @@ def _spreads(noise: Comparison, along: int) -> dict[str, Array]:
     }
 
 
-def whole(z: Array, related: Relations) -> float:
-    """Return P(Σz² of all is larger); NaN where there are none."""
-    return float(_too_large(np.ones((1, len(z))), z, related.correlation)[0])
+def whole(z: Array, related: Relations, *, shared: bool = False) -> float:
+    """Return P(Σz² of all is larger); NaN where there are none.
+
+    Where alternatives have ``shared`` random numbers their sums hang together in an unknown way: then it is
+    that of the least likely of them, times their number.
+    """
+    if not shared or not len(z):
+        return float(_too_large(np.ones((1, len(z))), z, related.correlation)[0])
+    member = (related.alternative == np.unique(related.alternative)[:, None]).astype(float)
+    return float(min(1.0, len(member) * _too_large(member, z, related.correlation).min()))
 
 
 def _too_large(member: Array, z: Array, correlation: Array) -> Array:
