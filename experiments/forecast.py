@@ -14,7 +14,7 @@ The rule, written before the first run:
   the range is beyond `AHEAD`.
 - Promise: over all problems together at least 90 %, less two standard errors of that share.
 
-What it found is in `stored/forecast.csv`.
+What it found is in `stored/forecast.csv`: all 33 forecasts are right, and 30 would be without the widening.
 """
 
 import warnings
