@@ -16,7 +16,8 @@ The rule, written before the first run:
   take without common random numbers.
 
 Changed after a first run whose claims took hyper-parameters for known (they were 0.02 to 0.05 too high, with
-and without common random numbers): claims are the study's own, at two looks in the place of three.
+and without common random numbers): claims are the study's own, at two looks in the place of three; and up
+to 600 and 2,400 samples in the place of 300 and 900, in which neither had reached 0.95.
 """
 
 from dataclasses import replace
@@ -39,7 +40,7 @@ from argbest.problems.random_draws import RandomProblem
 CORRELATIONS = (0.0, 0.5, 0.8, -0.3)
 MACROREPS, SEED = 200, 2026
 LOOKS = (0, 100)
-SAMPLES, WITHOUT, EVERY = 300, 900, 10  # of the worth: with common random numbers, and without
+SAMPLES, WITHOUT, EVERY = 600, 2_400, 10  # of the worth: with common random numbers, and without
 TARGET = 0.95
 EDGES = (0.8, 0.9, 0.95, 0.99, 1.0)
 
