@@ -12,13 +12,13 @@ SHAPE = (4, 5)
 NOISE_SD = 0.5
 
 
-def table(seed: int = 0, *, goal: str = "max") -> Problem:
+def table(seed: int = 0, *, goal: str = "max", correlation: float = 0.5) -> Problem:
     """A random truth over a line of contexts, simulated by lookup."""
     truth = np.random.default_rng(seed).normal(0.0, 1.0, SHAPE)
     alternatives = Axis.of("alternative", list("ABCD"))
     contexts = Axis.of("context", [{"x": x} for x in np.linspace(0.0, 1.0, SHAPE[1])])
     weights = [0.4, 0.1, 0.2, 0.2, 0.1]
-    simulate = NoisyTable(alternatives, contexts, truth, np.full(SHAPE, NOISE_SD))
+    simulate = NoisyTable(alternatives, contexts, truth, np.full(SHAPE, NOISE_SD), correlation)
     return Problem(
         alternatives,
         contexts,

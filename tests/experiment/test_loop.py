@@ -58,6 +58,11 @@ CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
         Contender("dvr-loss", "independent"),
         {"common_random_numbers": True, "initial": 3, "refit_every": 1},
     ),
+    "seeds parted, for noise goes against each other": (
+        "against",
+        Contender("dvr-loss", "independent"),
+        {"common_random_numbers": True, "initial": 8, "refit_every": 1},
+    ),
     "ikg": ("table", Contender("ikg"), {}),
     "ikg without noise": ("table", Contender("ikg-noise-free"), {"weights": "uniform"}),
     "c-ocba": ("table", Contender("c-ocba"), {"refit_every": 1}),
@@ -88,6 +93,7 @@ LOOSE = {"noise per pair": 1e-8}
 PROBLEMS: dict[str, Any] = {
     "branin": "branin",
     "table": small_problems.table(),
+    "against": small_problems.table(correlation=-0.3),
     "smaller": small_problems.table(goal="min"),
     "plain": small_problems.plain(),
     "plain smaller": small_problems.plain(goal="min"),

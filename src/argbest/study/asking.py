@@ -84,8 +84,9 @@ def issued(
     again: Iterable[int],
     designed: list[tuple[int, int]],
     chosen: list[tuple[int, int]],
+    parted: int | None,
 ) -> list[Event]:
-    """Return the events that give these trials to a worker."""
+    """Return the events that give these trials to a worker; ``parted``: see `Ledger.parted`."""
     now = time.time()
     events: list[Event] = [Passed(trial, worker, now) for trial in again]
     more: dict[tuple[int, int], int] = {}
@@ -95,6 +96,6 @@ def issued(
         if ledger.numbers is not None and i < len(designed):
             number = ledger.numbers[begun + i]
         more[k, c] = more.get((k, c), 0) + 1
-        seed = seeds.of(ledger.problem.shape, k, c, number, ledger.parted)
+        seed = seeds.of(ledger.problem.shape, k, c, number, parted)
         events.append(Asked(len(ledger.trials) + i, k, c, number, seed, i < len(designed), worker, now))
     return events

@@ -89,8 +89,15 @@ class Journal(Transcript):
             due = designed + [self.ledger.trials[i].pair for i in again]
             if len(due) < some:
                 decided = self._decide(due, some - len(due), only, policy, patient=room is not None)
+            parting = any(isinstance(event, Parted) for event in decided.events)
             issued = asking.issued(
-                self.ledger, self.seeds, worker, again=again, designed=designed, chosen=decided.pairs
+                self.ledger,
+                self.seeds,
+                worker,
+                again=again,
+                designed=designed,
+                chosen=decided.pairs,
+                parted=self.ledger.first_own_number() if parting else self.ledger.parted,
             )
             return decided.events + issued
 

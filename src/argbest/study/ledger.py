@@ -80,6 +80,10 @@ class Ledger:
         out = self.set_aside & (self.tally.count == 0)
         return out if out.any() else None
 
+    def first_own_number(self) -> int:
+        """Return the number from which replications of a pair share no seed with any other, if parted now."""
+        return int(streams.first_own_number(self.replications))
+
     def replicates(self) -> dict[tuple[int, int], list[float]]:
         """Return the single values told of each pair, in their order; summaries hold none."""
         values: dict[tuple[int, int], list[float]] = {}
@@ -100,7 +104,7 @@ class Ledger:
         elif isinstance(event, Designed):
             self.design, self.design_reason, self.queue = event.pairs, event.reason, list(event.pairs)
         elif isinstance(event, Parted):
-            self.parted, self.n_shared = int(streams.first_own_number(self.replications)), len(self.trials)
+            self.parted, self.n_shared = self.first_own_number(), len(self.trials)
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped
