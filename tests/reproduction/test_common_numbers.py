@@ -1,5 +1,7 @@
 """The tables of what common random numbers are worth, from hand-sized runs."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,3 +57,19 @@ def test_problems_are_draws_with_the_correlation_that_is_said(rho: float) -> Non
     drawn = common_numbers.family(rho).draw(3)
     assert drawn.shape == (4 if rho < 0 else 6, 6)
     assert for_shared_seeds(drawn.simulate).correlation == rho
+
+
+def stored(name: str) -> pd.DataFrame:
+    return pd.read_csv(Path(common_numbers.__file__).parent / "stored" / f"common_numbers_{name}.csv")
+
+
+def test_the_stored_claims_keep_the_rule() -> None:
+    levels, bins = stored("levels"), stored("bins")
+    assert set(levels["correlation"]) == set(bins["correlation"]) == set(common_numbers.CORRELATIONS)
+    assert np.all(np.abs(levels["claim"] - levels["right"]) <= 0.03)
+    assert np.all(bins["right"] >= bins["claim"] - 0.02 - 2 * bins["right_se"])
+
+
+def test_the_stored_worth_keeps_the_rule() -> None:
+    taken = stored("worth").set_index("common")["replications"]
+    assert taken[True] <= 0.4 * taken[False]
