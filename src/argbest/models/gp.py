@@ -46,7 +46,9 @@ class GPParams:
     searched: IntArray  # [..., alternative]: observations at the last full search
     status: IntArray  # [..., alternative]: how the search ended
     changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
-    correlation: Array | None = None  # [..., context]: of replications that share random numbers; None: none
+    correlation: Array | None = (
+        None  # [..., context]: of replications that share random numbers; None: stored by 0.1
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,8 @@ class GP:
         check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
         kept = None if params is None else replace(params, changed=np.zeros_like(params.changed))
-        return scattered(fresh, chosen, kept)
+        none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
+        return replace(scattered(fresh, chosen, kept), correlation=none)
 
     def posterior(
         self, tally: Tally, setting: Setting, params: GPParams, known: Any = None

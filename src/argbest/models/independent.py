@@ -28,7 +28,9 @@ class IndependentParams:
     """What is learned: the sample variances, in the squared unit of the rewards."""
 
     noise: Array  # [..., alternative, context]: variance of one observation
-    correlation: Array | None = None  # [..., context]: of replications that share random numbers; None: none
+    correlation: Array | None = (
+        None  # [..., context]: of replications that share random numbers; None: stored by 0.1
+    )
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,7 @@ class Independent:
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
         noise = sample_variance(tally, setting.excluded)
-        shared = None if tally.common is None else common_noise.estimate(tally, noise)
-        return IndependentParams(noise, shared)
+        return IndependentParams(noise, common_noise.estimate(tally, noise))
 
     def posterior(
         self,
@@ -89,11 +90,11 @@ class Independent:
         """
         n, shared = n_points(tally.count.size), params.correlation
         if shared is None or not shared.any():  # then every point is cheap
-            n, shared = max(n, min(_MOST, _NUMBERS // tally.count.size)), None
+            n, shared = max(n, min(_MOST, _NUMBERS // tally.count.size)), np.zeros(tally.shape[-1:])
         freedom = np.maximum(tally.count - 1, 1)
         chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
         noise = sample_variance(tally, setting.excluded) * freedom / chance
-        every = None if shared is None else np.broadcast_to(shared, (n, *shared.shape))
+        every = np.broadcast_to(shared, (n, *shared.shape))
         return Plausible(IndependentParams(noise, every), n, np.asarray(float(n)))
 
     def predict(
