@@ -59,9 +59,10 @@ def test_the_demo_prints_a_row_per_context_and_the_certificate(demo: tuple[Resul
     selection = pd.read_csv(out / "selection.csv").sort_values("context.x2")
     lines = result.stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if "runner-up" in line)
-    assert lines[head].split() == ["context", "x2", "selected", "runner-up", "gap", "P(best)"]
+    assert lines[head].split() == ["context", "x2", "selected", "runner-up", "gap", "P(best)", "state"]
     rows = [line.split() for line in lines[head + 2 : head + 12]]
-    assert [row[-1] for row in rows] == [f"{p:.3f}" for p in selection["p_best"]]
+    assert [row[-2] for row in rows] == [f"{p:.3f}" for p in selection["p_best"]]
+    assert [row[-1] for row in rows] == selection["state"].tolist()
     assert [row[1] for row in rows] == [f"{x:.3g}" for x in selection["selected"]]
     problem = registry.problem("branin")
     study = Study(problem, seed=3).run(215)

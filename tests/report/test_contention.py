@@ -13,7 +13,7 @@ def test_those_in_the_running_are_the_fewest_that_reach_the_level() -> None:
     study = Study(Problem(["b", "c", "a"], [3.0, 1.0, 2.0]), policy="gp-c-ocba", initial=1)
     values = np.random.default_rng(0).normal(0, 0.3, (3, 3))
     for trial in study.ask(9):
-        study.tell(trial, mean=float(values[trial.pair]), variance=1.0, n=4)
+        study.tell(trial, mean=float(values[trial.pair]), variance=1.0, n=30)
     found = contenders(study, level=0.8)
     chance = study.certificate().best_probability[:, [1, 2, 0]]  # contexts by size
     for c in range(3):
