@@ -337,15 +337,15 @@ def test_export_writes_every_table_exactly(file: Path, table: str, suffix: str, 
     expected = getattr(Study.load(file.with_suffix(".db")), table)()
     assert result.stdout == f"written: {out} ({len(expected)} rows)\n"
     if suffix == "csv":
-        gaps = {"variance": [""], "sd": [""], "mean": [""]}
-        back = pd.read_csv(out, keep_default_na=False, na_values=gaps, float_precision="round_trip")
+        back = pd.read_csv(out, dtype=str, keep_default_na=False)  # how it reads numbers is not our matter
     else:
         back = pd.DataFrame(json.loads(out.read_text()), columns=list(expected.columns))
     for name in expected.columns:
         if expected[name].dtype.kind == "f":
-            np.testing.assert_array_equal(back[name].astype(float), expected[name])
+            numbers = [float(text or "nan") for text in back[name]] if suffix == "csv" else back[name]
+            np.testing.assert_array_equal(np.asarray(numbers, float), expected[name])
         else:
-            assert back[name].tolist() == expected[name].tolist()
+            assert back[name].astype(str).tolist() == expected[name].astype(str).tolist()
 
 
 def test_export_refuses_what_it_cannot_write(file: Path, tmp_path: Path) -> None:
