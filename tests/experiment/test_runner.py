@@ -261,7 +261,7 @@ def test_chunks_depend_on_the_problem_alone_and_bound_memory(monkeypatch: pytest
 def test_the_json_form_lists_curves_by_policy() -> None:
     found = run(experiment(3, problem="branin", samples=25))
     shown = json.loads(json.dumps(found.plain(), allow_nan=False))
-    assert list(shown) == ["problem", "macroreps", "seed", "policies"]
+    assert list(shown) == ["problem", "macroreps", "seed", "targets", "policies"]
     assert (shown["problem"], shown["macroreps"], shown["seed"]) == ("branin", 3, 5)
     assert list(shown["policies"]) == POLICIES
     own = shown["policies"]["gp-c-ocba"]
@@ -277,7 +277,7 @@ def test_the_json_form_lists_curves_by_policy() -> None:
             "p_all",
             "p_all_se",
         ),
-        *("eoc", "certificate", "seconds"),
+        *("eoc", "certificate", "samples_to_pcs", "samples_to_loss", "seconds"),
     ]
     assert (own["model"], own["n_initial"]) == ("gp", 200)
     assert own["samples"] == own["samples_taken"] == [0, 10, 20, 25]

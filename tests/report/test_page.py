@@ -181,7 +181,7 @@ def test_a_page_holds_its_payload_and_asks_for_nothing_else(tmp_path: Path) -> N
     path = write_report(study, tmp_path / "report.html")
     assert path == tmp_path / "report.html"
     page = Reader(path.read_text(encoding="utf-8"))
-    assert json.loads(page.scripts[0]) == json.loads(json.dumps(payload(study)))
+    assert json.loads(page.scripts[0]) == json.loads(json.dumps(payload(study, ahead=True)))
     assert all(address.startswith("#") for address in page.addresses)
     assert page.tags.count("script") == 2
 
