@@ -1,6 +1,6 @@
 """How often `study.forecast(target=0.95)` is right: foreseen ranges of replications against what came.
 
-The rule, written before the first run (but for the number of studies, cut from 16 to 8 before the fresh ones):
+The rule, written before the first run (but the studies were cut from 16 to 8 before the fresh ones were run):
 
 - Problems: `PROBLEMS`, `STUDIES` studies of each, the default policy and model, every study with a seed of
   its own (and, of the families of draws, a problem of its own), from `FIRST` on: the seeds 0 to 4 served to
