@@ -26,10 +26,10 @@ class Prediction(NamedTuple):
     ruled_out: BoolArray | None
 
 
-def predicted(study: "Study", contexts: object) -> Prediction:
+def predicted(study: "Study", contexts: object, *, integrate: bool) -> Prediction:
     """Return what answers at any contexts rest on; see `warn_of_the_unknown`."""
     rows = study.problem.contexts.rows(contexts)
-    found = Prediction(rows, certificate_at(study, rows), ruled_out_at(study, rows))
+    found = Prediction(rows, certificate_at(study, rows, integrate=integrate), ruled_out_at(study, rows))
     warn_of_the_unknown(study, rows)
     return found
 

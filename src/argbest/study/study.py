@@ -395,20 +395,20 @@ class Study:
         error = finite("alpha", alpha, above=0, below=1)
         return guarantee.of_study(self, error, indifference_zone(delta))
 
-    def predict(self, contexts: object) -> pd.DataFrame:
-        """Return the rows of `selection` for any contexts, simulated or not.
+    def predict(self, contexts: object, *, integrate: bool = True) -> pd.DataFrame:
+        """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
 
         ``extrapolated`` marks those out of the bounds of the problem's contexts, or with a category that none
         of these has; of such a category an `ExtrapolationNotice` warns.
         """
-        found = predicting.predicted(self, contexts)
+        found = predicting.predicted(self, contexts, integrate=flag("integrate", integrate))
         frame = frames.of_selection(self.problem, *found, self.indifference())
         frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
         return frame
 
-    def predict_proba(self, contexts: object) -> pd.DataFrame:
+    def predict_proba(self, contexts: object, *, integrate: bool = True) -> pd.DataFrame:
         """Return P(each alternative is best), a row per context given and a column per alternative."""
-        found = predicting.predicted(self, contexts)
+        found = predicting.predicted(self, contexts, integrate=flag("integrate", integrate))
         return frames.of_probabilities(self.problem, found.rows, found.certificate)
 
     def _belief(self) -> Belief:
