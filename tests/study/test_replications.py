@@ -62,3 +62,14 @@ def test_values_that_all_rise_or_fall_are_noticed_until_one_does_not() -> None:
     assert found.sorted == {rising, falling}
     found.end(trial(rising, 10), (3.0,))
     assert found.sorted == {falling}
+
+
+def test_numbers_that_are_never_asked_for_are_passed_over_however_many_there_are() -> None:
+    found, pair = Replications(SHAPE), (1, 1)
+    found.end(trial(pair, 0), (1.0,))
+    found.skip(pair, range(1, 2**40))
+    found.skip((0, 1), range(0))
+    found.end(trial(pair, 2**40 + 1), (3.0,))
+    assert found.count[pair] == 1
+    found.end(trial(pair, 2**40), (2.0,))
+    assert found.count[pair] == 3

@@ -1,7 +1,5 @@
 """The values of every pair in the order of their numbers: what a guarantee may count."""
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from argbest.core.arrays import Array
@@ -25,6 +23,7 @@ class Replications:
         self.sorted: set[tuple[int, int]] = set()  # pairs whose values all rise or fall, by no chance
         self._next: dict[tuple[int, int], int] = {}  # the first number that is still open
         self._early: dict[tuple[int, int], dict[int, tuple[float, ...]]] = {}  # told, and wait for others
+        self._skipped: dict[tuple[int, int], dict[int, int]] = {}  # from a number up to another
         self._keys: dict[tuple[int, int], list[int]] = {}
         self._values: dict[tuple[int, int], list[float]] = {}
         self._trend: dict[tuple[int, int], int] = {}  # 1 if all values rise, -1 if they fall, 0 if neither
@@ -35,18 +34,20 @@ class Replications:
         self._early.setdefault(trial.pair, {})[trial.replication] = values or ()
         self._advance(trial.pair)
 
-    def skip(self, pair: tuple[int, int], numbers: Iterable[int]) -> None:
+    def skip(self, pair: tuple[int, int], numbers: range) -> None:
         """Take in that replications of these numbers will never be asked for."""
-        for number in numbers:
-            self._early.setdefault(pair, {})[number] = ()
+        if numbers:
+            self._skipped.setdefault(pair, {})[numbers.start] = numbers.stop
             self._advance(pair)
 
     def _advance(self, pair: tuple[int, int]) -> None:
         """Count all values before which nothing is open."""
-        early, number = self._early[pair], self._next.get(pair, 0)
-        while number in early:
-            self._append(pair, number, early.pop(number))
-            number += 1
+        early, skipped = self._early.get(pair, {}), self._skipped.get(pair, {})
+        number = self._next.get(pair, 0)
+        while number in early or number in skipped:
+            if number in early:
+                self._append(pair, number, early.pop(number))
+            number = skipped.pop(number, number + 1)
         self._next[pair] = number
 
     def _append(self, pair: tuple[int, int], number: int, told: tuple[float, ...]) -> None:

@@ -24,12 +24,17 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
     if isinstance(event, Asked):
         inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
-        return inside and event.seed >= 0 and event.replication >= 0
+        return inside and event.seed >= 0 and 0 <= event.replication <= _most(ledger)
     if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
         return False
     if isinstance(event, Told | Failed) and (event.trial in ledger.ended or (event.seconds or 0.0) < 0):
         return False
     return not isinstance(event, Told) or _value_is_sound(event)
+
+
+def _most(ledger: Ledger) -> int:
+    """Return the largest number that the next replication may have."""
+    return len(ledger.trials) + ledger.first_free
 
 
 def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
