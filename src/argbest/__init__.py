@@ -1,10 +1,12 @@
 """argbest: the best alternative for every context, from noisy simulations, with a certificate."""
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from argbest import lazy
+
 if TYPE_CHECKING:
+    from argbest import experiment, models, policies, problems, report, testing, theory
     from argbest.core.certificate import Certificate
     from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
     from argbest.models.additive_gp import AdditiveGP
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = version("argbest")
 
 # Imported when they are first used: a worker that simulates needs none of them, and starts ten times faster.
+_MODULES = ("experiment", "models", "policies", "problems", "report", "testing", "theory")
 _WHERE = {
     "Certificate": "core.certificate",
     "ArgbestError": "errors",
@@ -87,19 +90,24 @@ __all__ = [
     "WorstPCS",
     "__version__",
     "batched",
+    "experiment",
+    "models",
+    "policies",
+    "problems",
+    "report",
     "select",
+    "testing",
+    "theory",
     "vectorised",
 ]
 
 
+_get, __dir__ = lazy.attributes("argbest", {**_WHERE, **dict.fromkeys(_MODULES, "")})
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        import_module("argbest.models.retired").check_class(name)
-        raise AttributeError(f"module 'argbest' has no attribute {name!r}")
-    value = getattr(import_module(f"argbest.{_WHERE[name]}"), name)
-    globals()[name] = value
-    return value
+    if name not in _WHERE and name not in _MODULES and not name.startswith("_"):
+        from argbest.models import retired
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+        retired.check_class(name)
+    return _get(name)

@@ -1,9 +1,11 @@
-"""Names of everything that ships: one literal table per kind."""
+"""Names of everything that ships, one literal table per kind, and of what other packages add."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from argbest import options, plugins
 from argbest.checks import one_of
 from argbest.core.arrays import BoolArray
 from argbest.defaults import MODEL
@@ -143,9 +145,85 @@ CLASSES: dict[str, type] = {
 }
 
 
-def policy(name: str) -> PolicyEntry:
-    """Return the entry of a policy by its registry name."""
-    return POLICIES[one_of("policy", name, POLICIES)]
+_Entry = TypeVar("_Entry")
+
+
+def policies() -> dict[str, PolicyEntry]:
+    """Return all policies by name: those that ship, and those of other packages."""
+    return _all("policies", POLICIES, _policy_entry)
+
+
+def models() -> dict[str, Callable[[], Model[Any]]]:
+    """Return what makes each model, by name: those that ship, and those of other packages."""
+    return _all("models", MODELS, lambda made: made)
+
+
+def problems() -> dict[str, ProblemEntry]:
+    """Return all problems by name: those that ship, and those of other packages."""
+    return _all("problems", PROBLEMS, _problem_entry)
+
+
+def _all(
+    group: plugins.Group, ours: Mapping[str, _Entry], entry: Callable[[Any], _Entry]
+) -> dict[str, _Entry]:
+    found = dict(ours)
+    for name in plugins.found(group):
+        try:
+            found.setdefault(name, entry(plugins.load(group, name)))
+        except InputError as error:  # the others are there all the same
+            warnings.warn(str(error), stacklevel=3)
+    return found
+
+
+def _one(
+    kind: str, group: plugins.Group, name: object, ours: Mapping[str, _Entry], entry: Callable[[Any], _Entry]
+) -> _Entry:
+    known = one_of(kind, name, {**dict.fromkeys(ours), **dict.fromkeys(plugins.found(group))})
+    return ours[known] if known in ours else entry(plugins.load(group, known))
+
+
+def _policy_entry(made: Any) -> PolicyEntry:
+    return made if isinstance(made, PolicyEntry) else PolicyEntry(made, getattr(made, "usual_model", MODEL))
+
+
+def _problem_entry(made: Any) -> ProblemEntry:
+    return made if isinstance(made, ProblemEntry) else ProblemEntry(made)
+
+
+def stored_class(name: str) -> type:
+    """Return the class that a stored study means; one that never was is a KeyError."""
+    if ":" not in name:
+        return CLASSES[name]
+    for group, entry in _added(name):
+        added: type = plugins.load(group, entry)
+        return added
+    raise InputError(
+        f"this study uses {name}, which no installed package adds to argbest. Install the package that does, "
+        "or give the object itself to Study.load."
+    )
+
+
+def class_name(kind: type) -> str | None:
+    """Return the name by which a stored study knows a class, None if it does not."""
+    if CLASSES.get(kind.__name__) is kind:
+        return kind.__name__
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    return name if _added(name) else None
+
+
+def _added(value: str) -> list[tuple[plugins.Group, str]]:
+    groups: tuple[plugins.Group, ...] = ("policies", "models")
+    return [
+        (group, name)
+        for group in groups
+        for name, entry in plugins.found(group).items()
+        if entry.value == value
+    ]
+
+
+def policy(name: options.Given) -> PolicyEntry:
+    """Return the entry of a policy by its registry name; options after the name make no difference."""
+    return _one("policy", "policies", options.parsed("policy", name)[0], POLICIES, _policy_entry)
 
 
 def confirmation() -> Policy:
@@ -158,32 +236,44 @@ def separation(open_pairs: BoolArray) -> Policy:
     return Separate(open_pairs)
 
 
-def model(name: str, *, kind: str = "model") -> Model[Any]:
-    """Return a model by its registry name, with default options; ``kind`` is what errors call it."""
+def model(given: options.Given, *, kind: str = "model") -> Model[Any]:
+    """Return a model by its registry name, with the options given; ``kind`` is what errors call it."""
+    name, chosen = options.parsed(kind, given)
     retired.check(name)
-    return MODELS[one_of(kind, name, MODELS)]()
+    made: Model[Any] = options.configured(
+        kind, name, _one(kind, "models", name, MODELS, lambda made: made)(), chosen
+    )
+    return made
 
 
-def stored_model(kind: str, options: Mapping[str, Any]) -> tuple[Model[Any], str]:
+def configured_policy(given: options.Given, *, kind: str = "policy") -> Policy:
+    """Return a policy by its registry name, with the options given; ``kind`` is what errors call it."""
+    name, chosen = options.parsed(kind, given)
+    entry = _one(kind, "policies", name, POLICIES, _policy_entry)
+    made: Policy = options.configured(kind, name, entry.make(), chosen)
+    return made
+
+
+def stored_model(kind: str, stored: Mapping[str, Any]) -> tuple[Model[Any], str]:
     """Return the model of a stored class with stored options, and the name of one that is gone, or "".
 
     An unknown class is a KeyError, options that do not fit are a TypeError.
     """
-    kind, options, gone = retired.in_todays_words(kind, options)
-    return CLASSES[kind](**options), gone
+    kind, chosen, gone = retired.in_todays_words(kind, stored)
+    return stored_class(kind)(**chosen), gone
 
 
-def usual_model(given: str | Policy) -> str:
+def usual_model(given: options.Given | Policy) -> str:
     """Return the name of the model that a policy is used with unless another is named."""
-    if isinstance(given, str):
+    if isinstance(given, str | Mapping):
         return policy(given).model
     own = (entry.model for entry in POLICIES.values() if type(entry.make()) is type(given))
-    return next(own, MODEL)
+    return next(own, getattr(given, "usual_model", MODEL))
 
 
 def problem_entry(name: str) -> ProblemEntry:
     """Return the entry of a problem or a family by its registry name."""
-    return PROBLEMS[one_of("problem", name, PROBLEMS)]
+    return _one("problem", "problems", name, PROBLEMS, _problem_entry)
 
 
 def problem(name: str) -> Problem:
@@ -192,17 +282,19 @@ def problem(name: str) -> Problem:
     return made if isinstance(made, Problem) else made.draw(0)
 
 
-def choose(policy_given: str | Policy, model_given: str | Model[Any] | None) -> tuple[Policy, Model[Any]]:
+def choose(
+    policy_given: options.Given | Policy, model_given: options.Given | Model[Any] | None
+) -> tuple[Policy, Model[Any]]:
     """Return the policy and the model meant; without a model, the one the policy is usually used with."""
     usual = usual_model(policy_given)
-    if isinstance(policy_given, str):
-        policy_given = policy(policy_given).make()
+    if isinstance(policy_given, str | Mapping):
+        policy_given = configured_policy(policy_given)
     if isinstance(policy_given, type) or not hasattr(policy_given, "propose"):
         raise InputError(
             f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."
         )
     model_given = usual if model_given is None else model_given
-    chosen = model(model_given) if isinstance(model_given, str) else model_given
+    chosen = model(model_given) if isinstance(model_given, str | Mapping) else model_given
     needed = ("check", "fit", "posterior", "predict")
     if isinstance(chosen, type) or not all(hasattr(chosen, name) for name in needed):
         raise InputError(

@@ -24,7 +24,7 @@ def problems(name: str | None, as_json: bool) -> None:
     if name is None and as_json:
         raise click.UsageError("--json needs the NAME of a problem.")
     if name is None:
-        _show_problems(registry.problem(each) for each in registry.PROBLEMS)
+        _show_problems(registry.problem(each) for each in registry.problems())
     elif as_json:
         show_json(registry.problem(name).summary(), indent=2)
     else:
@@ -36,7 +36,7 @@ def policies() -> None:
     """List the policies and the models they use by default."""
     from argbest import registry
 
-    rows = [(name, entry.model, _about(entry.make())) for name, entry in registry.POLICIES.items()]
+    rows = [(name, entry.model, _about(entry.make())) for name, entry in registry.policies().items()]
     table(("policy", "model", "what it does"), rows)
 
 
@@ -45,7 +45,7 @@ def models() -> None:
     """List the models that a study or an experiment can use."""
     from argbest import registry
 
-    table(("model", "what it assumes"), [(name, _about(make())) for name, make in registry.MODELS.items()])
+    table(("model", "what it assumes"), [(name, _about(make())) for name, make in registry.models().items()])
 
 
 def _about(thing: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from argbest import registry, streams
+from argbest import options, registry, streams
 from argbest.checks import entries, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
@@ -21,7 +21,7 @@ from argbest.problems.design import Design, EveryPair, design
 from argbest.registry import Family
 
 WEIGHTS = ("problem", "uniform")
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]*")  # labels are names of files, too
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+=,-]*")  # labels are names of files, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,23 +43,26 @@ class Contender:
         label = _name(self.policy) if isinstance(self.label, str) and not self.label else self.label
         if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise InputError(
-                f"label={label!r} names no contender: it is made of letters, digits and . _ : + -, and "
+                f"label={label!r} names no contender: it is made of letters, digits and . _ : + = , -, and "
                 "begins with one of the first two. Give Contender(..., label=...)."
             )
         object.__setattr__(self, "label", label)
 
     @classmethod
     def named(cls, name: str, *, model: str | None = None, initial: object = None) -> "Contender":
-        """Return the contender called POLICY or POLICY:MODEL; ``model`` stands where none is in the name."""
+        """Return the contender called POLICY or POLICY:MODEL; ``model`` stands where none is in the name.
+
+        Options follow the name they belong to, as in ``top-two:beta=0.3:additive-gp:noise=pooled``.
+        """
         if not isinstance(name, str):
             raise InputError(
                 f"{name!r} is no contender: expected POLICY, POLICY:MODEL or a Contender. Put a policy "
                 "of your own into Contender(policy, model)."
             )
-        policy, colon, own = name.partition(":")
-        if colon and not own:
+        policy, *own = options.segments(name)
+        if own == [""]:
             raise InputError(f"{name!r} names no model after the colon. Name one, or leave out the colon.")
-        return cls(policy, own or model, initial, name)
+        return cls(policy, ":".join(own) or model, initial, name)
 
     @property
     def model_name(self) -> str:
@@ -203,13 +206,13 @@ class Experiment:
     def _weighted(self, problem: Problem) -> Problem:
         if self.weights == "problem":
             return problem
-        options = ("goal", "truth", "truth_se", "noise_sd", "name", "description")
+        same = ("goal", "truth", "truth_se", "noise_sd", "name", "description", "reward", "reward_range")
         return Problem(
             problem.alternatives,
             problem.contexts,
             problem.simulate,
             bounds=problem.bounds,
-            **{name: getattr(problem, name) for name in options},
+            **{name: getattr(problem, name) for name in same},
         )
 
 

@@ -1,1 +1,37 @@
 """Problems: alternatives, contexts, a simulator, and what is known of the truth."""
+
+from typing import TYPE_CHECKING
+
+from argbest import lazy
+
+if TYPE_CHECKING:
+    from argbest.problems.base import Problem
+    from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
+    from argbest.problems.noisy_table import NoisyTable, table_problem
+    from argbest.problems.random_draws import RandomProblem
+    from argbest.problems.space_filling import SpaceFilling
+
+__getattr__, __dir__ = lazy.attributes(
+    "argbest.problems",
+    {
+        "Problem": "base",
+        "EveryPair": "design",
+        "ExtremeContexts": "design",
+        "RandomContexts": "design",
+        "NoisyTable": "noisy_table",
+        "table_problem": "noisy_table",
+        "RandomProblem": "random_draws",
+        "SpaceFilling": "space_filling",
+    },
+)
+
+__all__ = [
+    "EveryPair",
+    "ExtremeContexts",
+    "NoisyTable",
+    "Problem",
+    "RandomContexts",
+    "RandomProblem",
+    "SpaceFilling",
+    "table_problem",
+]

@@ -1,6 +1,6 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -85,7 +85,7 @@ class Problem:
             alternatives=rows,
             contexts=columns,
             simulate=_function(simulate),
-            weights=_weights(weights, len(columns)),
+            weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
             goal=goal,
             truth=None if truth is None else _frozen(table("truth", truth, shape)),
@@ -283,7 +283,15 @@ def _frozen(array: NDArray[_Scalar]) -> NDArray[_Scalar]:
     return array
 
 
-def _weights(given: object, n_contexts: int) -> Array:
+def _weights(given: object, contexts: Axis) -> Array:
+    n_contexts = len(contexts)
+    if isinstance(given, Mapping):
+        named = {contexts.index(label): weight for label, weight in given.items()}
+        missing = [contexts.labels[c] for c in range(n_contexts) if c not in named]
+        if missing or len(named) < len(given):
+            what = f"leave out {missing[0]!r}" if missing else "name one context twice"
+            raise InputError(f"the weights {what}. Give one weight for every context, or a list in order.")
+        given = [named[c] for c in range(n_contexts)]
     weights = table("weights", np.ones(n_contexts) if given is None else given, (n_contexts,))
     if (weights < 0).any() or not 0 < weights.sum() < np.inf:
         raise InputError(

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from argbest import plugins
 from argbest.errors import InputError, StorageError
 from argbest.storage.base import Storage
 from argbest.storage.memory import MemoryStorage
@@ -16,10 +17,15 @@ def open_storage(where: str | os.PathLike[str] | Storage | None = None, *, name:
 
     None is the memory of this process, a path or a text without :// an SQLite file, a URL a database
     (postgresql://user:password@host/database), and a storage is itself. ``name`` tells several studies in
-    one database apart. Nothing is made and nobody is called before the storage is used.
+    one database apart. A URL whose scheme an installed package declares in ``argbest.storages`` is that
+    package's. Nothing is made and nobody is called before the storage is used.
     """
     if where is None:
         return MemoryStorage()
+    scheme = where.partition("://")[0] if isinstance(where, str) and "://" in where else ""
+    if scheme in plugins.found("storages"):
+        made: Storage = plugins.load("storages", scheme)(where, name=name)
+        return made
     if isinstance(where, str | os.PathLike):
         try:
             from argbest.storage.sql import SQLStorage

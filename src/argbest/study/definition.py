@@ -165,9 +165,10 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
 def of_object(thing: object) -> Plain:
     """Return a policy or a model: its class and its options, or for one that is not ours its name alone."""
     kind = type(thing)
-    if kind.__name__ not in registry.CLASSES or not is_dataclass(thing):
+    name = registry.class_name(kind) if is_dataclass(thing) else None
+    if name is None:
         return {"foreign": f"{kind.__module__}.{kind.__qualname__}"}
-    return {"class": kind.__name__, "options": plain.encode_fields(thing)}
+    return {"class": name, "options": plain.encode_fields(thing)}
 
 
 def _cost(given: object, shape: tuple[int, int]) -> Any:
@@ -187,7 +188,7 @@ def _object(what: str, stored: Plain, given: Any) -> Any:
             f"the {what} of this study, {stored['foreign']}, is not one of argbest's; give it again, "
             f"for example Study.load(storage, {what}=...)."
         )
-    return plain.decode_fields(registry.CLASSES[stored["class"]], stored["options"])
+    return plain.decode_fields(registry.stored_class(stored["class"]), stored["options"])
 
 
 def _of_axis(axis: Axis) -> Plain:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from argbest import defaults
 from argbest.models.base import Model
+from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Storage
@@ -42,8 +43,8 @@ def from_observations(
     dropna: bool = False,
     simulate: Simulate | None = None,
     title: str = "runs",
-    policy: str | Policy = defaults.POLICY,
-    model: str | Model[Any] | None = None,
+    policy: Given | Policy = defaults.POLICY,
+    model: Given | Model[Any] | None = None,
     seed: int = 0,
     refit_every: int | str = "auto",
     common_random_numbers: bool = False,

@@ -19,6 +19,7 @@ from argbest.core.certificate import Certificate
 from argbest.core.states import usual_delta
 from argbest.errors import InputError, StorageError
 from argbest.models.base import Model
+from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
@@ -54,7 +55,8 @@ from argbest.study.trial import Record, Trial, Value, record, summary
 class Study:
     """A sequential simulation study of one problem.
 
-    ``policy`` and ``model`` are registry names or objects. ``initial`` is the initial design: "auto" chooses
+    ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
+    "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
     one by the budget when the first trials are asked for (`argbest.problems.automatic`); or a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
     refreshed every ``refit_every`` observations. With ``common_random_numbers`` the n-th replication of every
@@ -69,8 +71,8 @@ class Study:
         self,
         problem: Problem,
         *,
-        policy: str | Policy = defaults.POLICY,
-        model: str | Model[Any] | None = None,
+        policy: Given | Policy = defaults.POLICY,
+        model: Given | Model[Any] | None = None,
         initial: object = "auto",
         seed: int = 0,
         refit_every: int | str = "auto",

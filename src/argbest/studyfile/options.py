@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from argbest import defaults, registry, streams
-from argbest.checks import finite, flag, indifference_zone, one_of, whole
+from argbest.checks import finite, flag, indifference_zone, whole
 from argbest.core import schedule
 from argbest.errors import InputError, unknown_name
 from argbest.problems.automatic import AUTO, for_model, is_auto
@@ -70,7 +70,7 @@ def study_options(given: object, problem: Problem) -> dict[str, Any]:
     """Return the options of `Study` that a study file gives."""
     options = {} if given is None else table("[study]", given)
     if "policy" in options:
-        one_of("[study] policy", options["policy"], registry.POLICIES)
+        registry.configured_policy(options["policy"], kind="[study] policy")
     if "model" in options:
         registry.model(options["model"], kind="[study] model")
     if "seed" in options:

@@ -1,0 +1,28 @@
+"""Names of a package that are imported when they are first used."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def attributes(
+    package: str, where: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package; ``where`` maps each name to the module that has it.
+
+    A module "" means that the name is itself a module of the package.
+    """
+
+    def get(name: str) -> Any:
+        if name not in where:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f"{package}.{where[name] or name}")
+        value = getattr(module, name) if where[name] else module
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*where, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
+
+    return get, names

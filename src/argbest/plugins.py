@@ -1,0 +1,36 @@
+"""What other installed packages add: policies, models, problems and storages, by their entry points.
+
+A package that declares, in its pyproject.toml,
+
+    [project.entry-points."argbest.policies"]
+    my-rule = "my_package:MyRule"
+
+makes ``policy="my-rule"`` work everywhere; the groups are those of `Group`.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from argbest.errors import InputError
+
+Group = Literal["policies", "models", "problems", "storages"]
+
+
+@cache
+def found(group: Group) -> dict[str, EntryPoint]:
+    """Return what installed packages declare, by name; nothing of it is imported."""
+    return {entry.name: entry for entry in sorted(entry_points(group=f"argbest.{group}"))}
+
+
+def load(group: Group, name: str) -> Any:
+    """Return what a package declares under a name that was `found`."""
+    entry = found(group)[name]
+    try:
+        return entry.load()
+    except Exception as error:
+        source = f" of the package {entry.dist.name}" if entry.dist else ""
+        raise InputError(
+            f"{name!r}{source} does not load ({entry.value}): {type(error).__name__}: {error}. "
+            "Correct or remove that package."
+        ) from error
