@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 import pages
+import public_names
 import pytest
 
 import argbest
@@ -248,3 +249,8 @@ def test_the_site_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
             r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="https?://[^"]+"', page.read_text("utf-8")
         )
         assert [tag for tag in fetched if 'rel="canonical"' not in tag] == [], page.name
+
+
+def test_the_page_of_public_names_is_current() -> None:
+    assert public_names.PAGE.read_text(encoding="utf-8") == public_names.page()
+    assert [line for line in public_names.page().splitlines() if line.endswith("|  |")] == []

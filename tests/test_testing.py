@@ -1,5 +1,8 @@
 """The conformance suites accept what ships and catch what is broken."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -7,14 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest import GP, registry, testing
+from argbest import GP, AdditiveGP, Study, registry, testing
 from argbest.core.arrays import IntArray
 from argbest.core.belief import Belief, BlockBelief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import StorageError
+from argbest.models.gp import GPParams
 from argbest.models.independent import Independent
 from argbest.policies.base import Draws, in_sequence, pick
+from argbest.storage.base import Worker
 
 # These choose by position among equals, at random or the first, and a permutation moves positions.
 SHAPES = {"ocba": (4, 1)}  # a policy for one context
@@ -31,12 +37,14 @@ CLAIMS = {
 def test_every_shipped_policy_conforms(name: str) -> None:
     claims = CLAIMS.get(name, testing.EVERY_INVARIANCE)
     shape = SHAPES.get(name, (4, 3))
-    testing.assert_valid_policy(registry.policy(name).make(), shape=shape, invariances=claims)
+    testing.assert_valid_policy(
+        registry.policy(name).make(), shape=shape, invariances=claims, heeds_pending=name != "random"
+    )
 
 
 @pytest.mark.parametrize(
     "model",
-    [GP(), GP(kernel="rbf", prior="modern"), GP(prior="none"), Independent(), GP(noise="pair")],
+    [AdditiveGP(), GP(), GP(kernel="rbf", prior="modern"), GP(prior="none"), Independent(), GP(noise="pair")],
     ids=str,
 )
 def test_every_shipped_model_conforms(model: Any) -> None:
@@ -125,6 +133,21 @@ class MixesUnitsOfCost(Broken):
         return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
+class IgnoresPending(Broken):
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        return super().propose(belief, tally, np.zeros_like(pending), setting, draws, n)
+
+
+class NeedsOwnCovariances(Broken):
+    def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
+        cov: Any = belief.own_cov
+        var = np.diagonal(cov, axis1=-2, axis2=-1)
+        score = np.where(setting.candidates(count.shape), var, -np.inf)
+        return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
+
+
 def test_a_sound_policy_of_ones_own_conforms() -> None:
     testing.assert_valid_policy(Broken())
 
@@ -141,6 +164,8 @@ def test_a_sound_policy_of_ones_own_conforms() -> None:
         (FirstRow(), "permuting alternatives and contexts does not permute"),
         (AsksForWhatIsSetAside(), "are set aside and propose gave one of them"),
         (MixesUnitsOfCost(), "the decision changes when costs are in another unit"),
+        (IgnoresPending(), "the same pair again when a thousand trials of it are under way"),
+        (NeedsOwnCovariances(), "fails where alternatives covary"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -158,7 +183,7 @@ class Overconfident:
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         self.inner.check(shape, setting)
 
-    def fit(self, tally: Tally, setting: Setting, params: Any = None) -> Any:
+    def fit(self, tally: Tally, setting: Setting, params: Any = None) -> GPParams:
         return self.inner.fit(tally, setting, params)
 
     def posterior(self, tally: Tally, setting: Setting, params: Any, known: Any = None) -> BlockBelief:
@@ -185,3 +210,75 @@ def test_the_suite_catches_a_belief_in_which_nothing_can_be_ruled_out() -> None:
 def test_the_suite_catches_a_broken_model() -> None:
     with pytest.raises(AssertionError, match="update must equal the posterior"):
         testing.assert_valid_model(Overconfident())
+
+
+class Rubbish(GP):
+    """A model that predicts as if nothing were known."""
+
+    def predict(self, tally: Tally, setting: Setting, params: Any, separation: Any) -> Any:
+        found = super().predict(tally, setting, params, separation)
+        return BlockBelief(0.0 * found.mean, found.cov, found.noise)
+
+
+class Silent(GP):
+    """A model that does not say what its parameters are."""
+
+    def fit(self, tally, setting, params=None):  # type: ignore[no-untyped-def]
+        return super().fit(tally, setting, params)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (Rubbish(), "predict at the known contexts must give the belief's mean there"),
+        (Silent(), "`fit` must be annotated"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_suite_catches_models_that_studies_trip_over_later(broken: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        testing.assert_valid_model(broken)
+
+
+class ListStorage:
+    """As plain as a storage can be: it forgets nothing and knows one lock."""
+
+    def __init__(self) -> None:
+        self.lock, self.kept, self.events = threading.RLock(), None, []  # type: ignore[var-annotated]
+        self.greeted: dict[str, Worker] = {}
+
+    def create(self, definition: Any) -> None:
+        if self.kept is not None:
+            raise StorageError("there is a study already")
+        self.kept = definition
+
+    def definition(self) -> Any:
+        return self.kept
+
+    def since(self, revision: int) -> Any:
+        return self.events[revision:]
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Any]:
+        with self.lock:
+            added: list[Any] = []
+            yield SimpleNamespace(since=lambda n: (self.events + added)[n:], append=added.extend)
+            self.events = self.events + added
+
+    def greet(self, worker: Worker) -> None:
+        self.greeted[worker.name] = worker
+
+    def workers(self) -> Any:
+        return [self.greeted[name] for name in sorted(self.greeted)]
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_plain_storage_of_ones_own_conforms_and_serves_a_study() -> None:
+    testing.assert_valid_storage(ListStorage)
+    problem = registry.problem("classical")
+    kept = ListStorage()
+    study = Study(problem, storage=kept).run(40)
+    again = Study.load(kept, simulate=problem.simulate)
+    assert again.selection().equals(study.selection())

@@ -1,8 +1,8 @@
 """The model protocol: learning is dear and rare, conditioning is cheap and exact."""
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from argbest.core.mixture import Mixture
 from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import InputError
 
 Params = TypeVar("Params")
 
@@ -141,3 +142,17 @@ def troubles(model: Model[Any], setting: Setting, params: Any) -> tuple[str, ...
     """Return what a user should know of how the model's search ended, in sentences."""
     tell = getattr(model, "troubles", None)
     return () if tell is None else tuple(tell(setting, params))
+
+
+def params_type(model: Model[Any]) -> type:
+    """Return the class of a model's parameters, from which stored ones are rebuilt: what `fit` returns."""
+    try:
+        kind = get_type_hints(type(model).fit).get("return")
+    except NameError:  # a name that only type checkers know
+        kind = None
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        raise InputError(
+            f"a stored study needs to know the parameters of {type(model).__name__}: annotate its `fit` to "
+            "return a dataclass of arrays and numbers, or use storage=None."
+        )
+    return kind

@@ -4,7 +4,7 @@ import uuid
 import warnings
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -108,20 +108,6 @@ def modern(stored: Plain, *, notify: bool) -> Plain:
         )
         warnings.warn(words, VersionNotice, stacklevel=3)
     return {**stored, "model": of_object(model), "succeeded": gone}
-
-
-def params_type(model: Model[Any]) -> type:
-    """Return the class of a model's parameters, from which stored ones are rebuilt: what `fit` returns."""
-    try:
-        kind = get_type_hints(type(model).fit).get("return")
-    except NameError:  # a name that only type checkers know
-        kind = None
-    if not isinstance(kind, type) or not is_dataclass(kind):
-        raise InputError(
-            f"a stored study needs to know the parameters of {type(model).__name__}: annotate its `fit` to "
-            "return a dataclass of arrays and numbers, or use storage=None."
-        )
-    return kind
 
 
 def of_problem(problem: Problem) -> Plain:

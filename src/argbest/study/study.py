@@ -18,7 +18,7 @@ from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import usual_delta
 from argbest.errors import InputError, StorageError
-from argbest.models.base import Model
+from argbest.models.base import Model, params_type
 from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
@@ -98,7 +98,7 @@ class Study:
             plan=plan,
         )
         if storage is not None:
-            definition.params_type(chosen_model)
+            params_type(chosen_model)
         with opened(storage, name=name) as kept:
             kept.create(stored)
             self._open(kept, stored, problem, chosen_policy, chosen_model)

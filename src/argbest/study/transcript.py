@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from argbest.core.setting import Setting
-from argbest.models.base import Model
+from argbest.models.base import Model, params_type
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage import damage, plain
@@ -149,7 +149,7 @@ class Transcript:
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
-        kind, found = definition.params_type(self.model), event.params or {}
+        kind, found = params_type(self.model), event.params or {}
         if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
             return  # of a model that is gone
         params = plain.decode_fields(kind, found)

@@ -12,6 +12,7 @@ from argbest.core.belief import BlockBelief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
 from argbest.streams import Draws, Purpose, roots
 
@@ -61,9 +62,16 @@ def situation(
 
 
 def assert_valid_policy(
-    policy: Policy, *, shape: tuple[int, int] = (4, 3), invariances: Collection[str] = EVERY_INVARIANCE
+    policy: Policy,
+    *,
+    shape: tuple[int, int] = (4, 3),
+    invariances: Collection[str] = EVERY_INVARIANCE,
+    heeds_pending: bool = True,
 ) -> None:
     """Check a policy: valid pairs, batches, pairs set aside, determinism, R runs at once, invariances.
+
+    It must heed trials under way, or parallel workers would all be sent to the same pair; one that decides
+    without looking at the data says ``heeds_pending=False``. And it must work where alternatives covary.
 
     ``invariances`` names those that the policy claims: permuting alternatives and contexts permutes its
     decisions, a constant added to all rewards or another unit changes nothing. A policy that draws at random
@@ -76,6 +84,7 @@ def assert_valid_policy(
         _check_excluded(policy, moment, np.random.default_rng(seed))
         _check_cost_unit(policy, moment, np.random.default_rng(seed))
         _check_runs(policy, moment)
+        _check_correlated(policy, moment)
         if PERMUTATION in invariances:
             _check_permutation(policy, moment)
         if SHIFT in invariances:
@@ -84,10 +93,14 @@ def assert_valid_policy(
             for unit in (1e-9, 1e9):
                 _check_same(policy, moment, _moved(moment, unit, 0.0), f"the unit of rewards is {1 / unit:g}")
     _check_ties(policy, shape)
+    if heeds_pending:
+        _check_pending(policy, shape)
 
 
 def _propose(policy: Policy, moment: Situation, n: int = 1) -> Decision:
-    for array in (moment.belief.mean, moment.belief.cov, moment.tally.count, moment.pending):
+    belief = moment.belief
+    owned = (belief.cov,) if isinstance(belief, BlockBelief) else ()
+    for array in (belief.mean, *owned, moment.tally.count, moment.pending):
         array.flags.writeable = False
     return policy.propose(moment.belief, moment.tally, moment.pending, moment.setting, moment.draws, n)
 
@@ -150,6 +163,39 @@ def _check_runs(policy: Policy, moment: Situation) -> None:
             together.context[run], alone.context
         )
         assert same, f"run {run} among others decides {_pairs(together, run)}, alone {_pairs(alone)}"
+
+
+def _check_correlated(policy: Policy, moment: Situation) -> None:
+    """Where alternatives covary a belief has no covariances of each alone: ``own_cov`` is None."""
+    model = AdditiveGP()
+    belief = model.posterior(moment.tally, moment.setting, model.fit(moment.tally, moment.setting))
+    covarying: Any = belief
+    try:
+        _check_form(policy, replace(moment, belief=covarying))
+    except AssertionError:
+        raise
+    except Exception as error:
+        raise AssertionError(
+            "propose fails where alternatives covary, as in additive-gp, and belief.own_cov is None "
+            f"({type(error).__name__}: {error}); use belief.cov_with, cov_rows or difference_var"
+        ) from error
+
+
+def _check_pending(policy: Policy, shape: tuple[int, int]) -> None:
+    """Pairs with a thousand trials under way are as good as known: somewhere the decision must change."""
+    for seed in range(6):
+        moment = situation(shape=shape, seed=seed)
+        first = _propose(policy, moment)
+        crowded = moment.pending.copy()
+        for run, (k, c) in enumerate(zip(first.alternative[:, 0], first.context[:, 0], strict=True)):
+            crowded[run, k, c] = 1000
+        found = _propose(policy, replace(moment, pending=crowded))
+        if np.any(found.alternative != first.alternative) or np.any(found.context != first.context):
+            return
+    raise AssertionError(
+        "propose gives the same pair again when a thousand trials of it are under way; heed `pending`, for "
+        "example by `in_sequence`, or say heeds_pending=False"
+    )
 
 
 def _check_permutation(policy: Policy, moment: Situation) -> None:
