@@ -60,13 +60,15 @@ def slide(page: Any, value: float) -> None:
 def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study) -> None:
     assert page.heard == []
     assert page.title() == "line"
-    assert page.locator("#answer").inner_text().startswith("Choose alternative ")
+    assert page.locator("#answer").inner_text().startswith("After 60 replications")
+    assert page.locator(".choices li").first.inner_text().startswith("x 0")
     titles = page.locator("h2").all_inner_texts()
     assert titles == [
+        "What to choose",
         "Decisions",
+        "Any context",
         "How sure is it?",
         "Where the replications went",
-        "Any context",
         "Still in the running",
         "What the model found",
         "Does the model fit?",
@@ -143,7 +145,7 @@ def test_the_slider_changes_the_recommendation_as_the_study_predicts(page: Any, 
         assert current["context"] == [pytest.approx(x, abs=1e-9)]
         frame = study.predict([{"x": current["context"][0]}], integrate=False)
         chance = study.predict_proba([{"x": x}], integrate=False)
-        assert page.locator("#predicted").inner_text() == f"alternative {frame['selected'][0]:g}"
+        assert page.locator("#predicted").inner_text() == f"a {frame['selected'][0]:g}"
         assert current["pBest"] == pytest.approx(frame["p_best"][0], abs=1e-6)
         assert current["probability"] == pytest.approx(chance.iloc[0].tolist(), abs=1e-6)
         seen.add(page.locator("#predicted").inner_text())
@@ -156,8 +158,9 @@ def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, 
     page.wait_for_function("() => argbest.current.context[0] === 7.123456789")
     frame = study.predict([{"x": 7.123456789}])
     assert page.evaluate("argbest.current.gap") == pytest.approx(frame["gap"][0], abs=1e-6)
-    box.fill("11")
+    box.fill("999")
     assert box.get_attribute("aria-invalid") == "true"
+    assert page.locator("#hint-0").inner_text() == "outside 0 to 10"
     assert page.evaluate("argbest.current.context") == [7.123456789]
 
 
@@ -277,6 +280,56 @@ def test_a_combination_that_nobody_simulated_falls_back_on_the_nearest(
     assert page.heard == []
 
 
+def test_a_click_or_an_arrow_key_on_the_map_sets_the_context_of_the_predictor(
+    page: Any, open_page: Open, tmp_path: Path
+) -> None:
+    for key, x in (("ArrowRight", 0), ("ArrowRight", 2), ("End", 10), ("ArrowLeft", 7)):
+        page.locator(".map").press(key)
+        page.wait_for_function(f"() => argbest.current.context[0] === {x}")
+        assert page.locator("#choices .readout").inner_text().startswith(f"x {x}: a ")
+    page.locator(".hit[data-c='2']").click()
+    page.wait_for_function("() => argbest.current.context[0] === 3")
+    rows = [{"rate": r, "shift": s} for r in (1.0, 2.0, 4.0) for s in ("day", "night")]
+    truth = np.array([[2.0, 0.0] * 3, [0.0, 2.0] * 3])
+    grid = told(Problem(["small", "large"], rows), truth, model="gp", policy="equal")
+    page = open_page(write_report(grid, tmp_path / "grid.html"))
+    seen = []
+    for key in ("Home", "ArrowRight", "ArrowUp"):
+        page.locator(".map").press(key)
+        seen.append(page.locator("#choices .readout").inner_text().partition(":")[0])
+    assert seen == ["rate 1, shift day", "rate 2, shift day", "rate 2, shift night"]
+    assert page.heard == []
+
+
+def test_lines_of_the_profile_chart_look_different_and_what_is_left_out_is_said(
+    open_page: Open, tmp_path: Path
+) -> None:
+    x = np.linspace(0.0, 1.0, 12)
+    truth = -np.abs(np.arange(40)[:, None] / 39 - x[None, :])
+    problem = Problem(list(range(40)), [{"x": float(v)} for v in x])
+    study = told(problem, truth, model="gp", policy="equal", spread=0.001)
+    page = open_page(write_report(study, tmp_path / "report.html"))
+    drawn = page.locator("#explore .legend li").all_inner_texts()
+    assert {str(k) for k in study.selection()["selected"]} <= set(drawn)
+    looks = page.locator("#explore .swatch").evaluate_all("(all) => all.map((each) => each.style.cssText)")
+    assert len(set(looks)) == len(drawn)
+    assert f"Left out: {40 - len(drawn)} of 40 alternatives" in page.locator("#explore").inner_text()
+
+
+def test_a_phone_keeps_the_probability_in_view_and_paper_cuts_no_table(
+    open_page: Open, tmp_path: Path
+) -> None:
+    rows = [{f"column {i}": float(i * c) for i in range(1, 7)} for c in range(3)]
+    study = told(Problem(range(40), rows), np.zeros((40, 3)), model="independent", policy="equal")
+    page = open_page(write_report(study, tmp_path / "report.html"), width=390)
+    box = page.locator("#decisions td.probability").first.bounding_box()
+    assert 0 < box["x"] < box["x"] + box["width"] <= 390
+    page.set_viewport_size({"width": 720, "height": 1000})
+    page.emulate_media(media="print")
+    wide = "(all) => all.every((each) => each.getBoundingClientRect().right <= innerWidth + 1)"
+    assert page.locator("table").evaluate_all(wide)
+
+
 def test_hostile_labels_are_only_text(open_page: Open, tmp_path: Path) -> None:
     page = open_page(write_report(hostile(), tmp_path / "report.html"))
     slide(page, 2.5)
@@ -300,7 +353,7 @@ def test_what_misleads_a_reader_is_shown_as_an_escape(open_page: Open, tmp_path:
     study.fail(study.ask(1)[0], "no\r\x9bvalue")
     page = open_page(write_report(study, tmp_path / "report.html"))
     assert page.title() == page.locator("h1").inner_text() == r"\u202eplan\x1b"
-    assert r"'=\x1b[2J" in page.locator("#answer").inner_text()
+    assert r"'=\x1b[2J" in page.locator("#choices").inner_text()
     assert set(column(page, "decisions", 2)) == {r"'=\x1b[2J"}
     assert r"no\r\x9bvalue" in page.locator("#failures").inner_text()
     assert set(saved(page, "decisions")["selected"]) == {"''=\x1b[2J"}
@@ -395,10 +448,10 @@ def test_pairs_that_are_set_aside_are_shown_with_the_failures(open_page: Open, t
         trial = study.ask(1)[0]
         study.fail(trial, "no") if trial.pair == (1, 1) else study.tell(trial, [1.0, 2.0 + trial.pair[0]])
     page = open_page(write_report(study, tmp_path / "report.html"))
-    words = "1 pair is set aside after failing again and again: b in context <b>Tue</b>."
+    words = "1 pair is set aside after failing again and again: b in <b>Tue</b>."
     assert words in page.locator("#failures").inner_text()
-    words = "b could not be simulated in context <b>Tue</b> and is not selected there."
-    assert words in page.locator("#answer").inner_text()
+    words = "b could not be simulated in <b>Tue</b> and is not selected there."
+    assert words in page.locator("#choices").inner_text()
 
 
 def test_a_page_may_be_rendered_again_from_a_newer_payload(page: Any) -> None:

@@ -53,7 +53,7 @@ def test_rows_are_sorted_by_their_columns_in_turn() -> None:
 
 def test_titles_carry_the_column_names() -> None:
     assert curves.side(Axis.of("alternative", ["A", "B"])).title == "alternative"
-    assert curves.side(Axis.of("alternative", [{"x1": 1}, {"x1": 2}])).title == "alternative x1"
+    assert curves.side(Axis.of("alternative", [{"x1": 1}, {"x1": 2}])).title == "x1"
     named = pd.DataFrame({"size": [2, 1]}, index=["big", "small"])
     side = curves.side(Axis.of("alternative", named))
     assert (side.title, side.labels) == ("alternative", ("small", "big"))

@@ -62,7 +62,7 @@ def marks(ax: Any) -> int:
 def test_the_policy_map_lies_along_the_coordinate() -> None:
     ax: Any = plot_policy_map(finished(**LINE))
     ax.figure.draw_without_rendering()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("context x2", "alternative x1")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x2", "x1")
     assert texts(ax.get_yticklabels()) == ["1.67", "3.33", "5"]
     assert marks(ax) == 3
     (strip,) = ax.child_axes

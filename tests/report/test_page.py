@@ -68,14 +68,6 @@ def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:
     assert data["goal"] == "min"
 
 
-def test_a_forecast_is_the_last_of_the_answer_where_it_is_asked_for() -> None:
-    study = line()
-    said = payload(study, ahead=True)["answer"]
-    found = study.forecast()
-    assert said[: len(said) - bool(found.samples)] == payload(study)["answer"]
-    assert not found.samples or said[-1] == f"Forecast: {found}."
-
-
 def test_the_model_check_is_the_study_s() -> None:
     study = line()
     data, found = payload(study)["check"], model_check.of_study(study)

@@ -49,6 +49,7 @@ class Axis:
     categorical: frozenset[str] = (
         frozenset()
     )  # columns declared to be names or categories, whatever they hold
+    word: str = ""  # what the simulator calls a plain label
 
     @classmethod
     def of(cls, kind: Kind, given: object) -> "Axis":
@@ -213,7 +214,7 @@ class Axis:
     def _read(cls, kind: Kind, given: object) -> "Axis":
         """Return the axis as given, its entries checked one by one but not yet against each other."""
         if isinstance(given, Axis):
-            return cls(kind, given.labels, given.columns, given.named, given.categorical)
+            return cls(kind, given.labels, given.columns, given.named, given.categorical, given.word)
         parse = of_frame if isinstance(given, pd.DataFrame) else of_sequence
         raw_labels, raw_columns = parse(kind, given)
         columns = {name: checked(values, kind, name) for name, values in raw_columns.items()}

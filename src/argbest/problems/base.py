@@ -1,7 +1,7 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
 from argbest.problems import categories
 from argbest.problems.axis import Axis, Bounds
+from argbest.problems.labels import argument_words
 
 Goal: TypeAlias = Literal["max", "min"]
 Simulate: TypeAlias = Callable[[Any, Any, int], float]
@@ -75,7 +76,12 @@ class Problem:
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
-        rows, columns = categories.declared(given, categorical)
+        rows, columns = (
+            replace(axis, word=axis.word or name)
+            for axis, name in zip(
+                categories.declared(given, categorical), argument_words(simulate), strict=True
+            )
+        )
         shape = (len(rows), len(columns))
         affordable(
             f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS

@@ -1,5 +1,6 @@
 """Labels and rows as users give them: read, checked one by one, and turned into plain values."""
 
+import inspect
 import math
 from collections.abc import Iterable, Mapping, Sized
 from typing import Any, Literal, TypeAlias
@@ -104,6 +105,18 @@ def refuse_repeats(what: str, columns: list[tuple[Label, ...]]) -> None:
         if seen.setdefault(key, i) != i:
             values = ", ".join(repr(value) for _, value in key)
             raise InputError(f"{what}: {values} at positions {seen[key]} and {i}. Keep one of them.")
+
+
+def argument_words(simulate: object) -> tuple[str, str]:
+    """Return what a plain function calls its alternative and its context; "" for single letters."""
+    if not inspect.isfunction(simulate):
+        return "", ""
+    given = [*inspect.signature(simulate).parameters, "", ""]
+    one, two = (
+        "" if len(name) < 3 or name.startswith("_") or name in ("alternative", "context", "args") else name
+        for name in given[:2]
+    )
+    return one, two
 
 
 def texts(columns: Columns) -> tuple[Label, ...]:

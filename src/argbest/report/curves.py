@@ -203,9 +203,9 @@ def _levels(name: str, values: Sequence[Label]) -> tuple[Side, IntArray]:
 
 def _title(axis: Axis) -> str:
     if axis.named or not axis.columns:
-        return axis.kind
+        return axis.word or axis.kind
     names = ", ".join(axis.columns)
-    return f"{axis.kind} {names}" if len(axis.columns) == 1 else f"{axis.kind} ({names})"
+    return names if len(axis.columns) == 1 else f"{axis.kind} ({names})"
 
 
 def _places(problem: Problem, alternatives: Side, labels: Sequence[Label | None]) -> IntArray:

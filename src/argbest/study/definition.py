@@ -184,10 +184,11 @@ def _of_axis(axis: Axis) -> Plain:
         "columns": columns,
         "named": axis.named,
         "categorical": sorted(axis.categorical),
+        "word": axis.word,
     }
 
 
 def _axis(kind: Kind, stored: Plain) -> Axis:
     columns = {name: tuple(values) for name, values in stored["columns"].items()}
     declared = frozenset(stored.get("categorical", ()))  # studies of version 0.1 know none
-    return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared)
+    return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))

@@ -30,6 +30,7 @@ SCRIPTS = (
     "js/chart.js",
     "js/sections.js",
     "js/heat.js",
+    "js/map.js",
     "js/profile.js",
     "js/explorer.js",
     "js/study.js",
@@ -46,7 +47,7 @@ def document(payload: Plain) -> str:
     code = script()
     parts = {
         "title": html.escape(harmless(payload["title"])),
-        "answer": html.escape(harmless(" ".join(payload["answer"]))),
+        "answer": html.escape(harmless(_said(payload))),
         "version": html.escape(version("argbest")),
         "policy": html.escape(content_policy(code)),
         "styles": styles(),
@@ -54,6 +55,12 @@ def document(payload: Plain) -> str:
         "script": code,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _read("template.html"))
+
+
+def _said(payload: Plain) -> str:
+    """Return the answer as text, for those who run no scripts."""
+    lines = (f"{where}{': ' if where else ''}{what}{how}." for where, what, how in payload.get("choices", ()))
+    return " ".join([*lines, *payload["answer"]])
 
 
 def destination(path: str | Path) -> Path:

@@ -14,12 +14,13 @@ from argbest.errors import InputError
 from argbest.experiment.fingerprint import text
 from argbest.problems.axis import Axis
 from argbest.report import curves
-from argbest.report.page.answers import answer, count, names, set_aside, short
+from argbest.report.page.answers import answer, set_aside
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.hyperparameters import hyperparameters
 from argbest.report.page.plain import table, value, values
+from argbest.report.sketch import sketch
+from argbest.report.wording import choices, count, names, short, word
 from argbest.study import model_check
-from argbest.study.forecasting import foreseen
 from argbest.study.prediction_kit import prediction_kit
 from argbest.study.study import Study
 
@@ -47,11 +48,16 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
     """
     selection, certificate = study.selection(), study.certificate()
     kit = prediction_kit(study)
+    if not study.problem.contexts.columns:
+        kit["coordinates"][0]["name"] = word(study.problem.contexts)
     return {
         "format": FORMAT,
         "kind": "study",
         "title": study.problem.name,
-        "answer": [*answer(study, selection, certificate), *(_ahead(study) if ahead else [])],
+        "answer": answer(study, selection, certificate, ahead=ahead),
+        "choices": [list(line) for line in choices(study)],
+        "map": sketch(study),
+        "selected": values(certificate.selected),
         "goal": study.problem.goal,
         "reward": study.problem.reward,
         "alternatives": _axis(study.problem.alternatives),
@@ -68,18 +74,13 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
     }
 
 
-def _ahead(study: Study) -> list[str]:
-    """Return a sentence on how many more replications it takes, where that can be foreseen and is not 0."""
-    found = foreseen(study, LEVEL)
-    return [] if found is None or not found.samples else [f"Forecast: {found}."]
-
-
 def _axis(axis: Axis) -> Plain:
     side = curves.side(axis)
     return {
         "title": side.title,
         "labels": [str(label) for label in axis.labels],
-        "names": list(names(axis).values()),
+        "names": names(axis),
+        "word": word(axis),
         "short": short(axis),
         "order": side.order.tolist(),
     }

@@ -116,14 +116,14 @@
 
   function show(data) {
     document.getElementById("title").textContent = harmless(data.title);
-    document.getElementById("answer").textContent = harmless(data.answer.join(" "));
+    document.getElementById("answer").textContent = harmless(argbest.head(data));
     restsOn = data.allocation.total;
     if (parts !== null) {
       parts.forEach((update) => update(data));
       return;
     }
     const { decisions, certainty, allocation, contention, model, check, how } = argbest.parts;
-    const made = [certainty(data), course(data), states(data)];
+    const made = [argbest.answer(data, () => {}), certainty(data), course(data), states(data)];
     made.push(decisions(data), allocation(data), contention(data), model(data), check(data), how(data));
     parts = made;
     arrange();

@@ -197,6 +197,7 @@
     }
 
     canvas.addEventListener("keydown", (event) => {
+      if (!plot) return;
       const last = spec.x.values.length - 1,
         now = plot.cursor.idx ?? -1;
       const to = {
@@ -219,8 +220,16 @@
         attributes: { "aria-hidden": "true" },
       });
       mark.style.setProperty("--colour", `var(--line-${line.index % COLOURS})`);
-      mark.style.setProperty("--dash", Math.floor(line.index / COLOURS) % DASHES.length ? "dashed" : "solid");
+      const dash = DASHES[Math.floor(line.index / COLOURS) % DASHES.length];
+      if (dash.length) mark.style.setProperty("--dash", stripes(dash));
       return element("li", {}, mark, line.label);
+    }
+
+    /** A line of dashes and gaps as a background. */
+    function stripes(dash) {
+      let at = 0;
+      const parts = dash.map((long, i) => `${i % 2 ? "transparent" : "var(--colour)"} ${at}px ${(at += long)}px`);
+      return `repeating-linear-gradient(to right, ${parts.join(", ")})`;
     }
 
     let width = 0;

@@ -2,7 +2,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element, number, probability, show } = argbest.text;
+  const { element, number, rounded, probability, show } = argbest.text;
   const STEPS = 1000; // of a slider
 
   argbest.explorer = function (host, data) {
@@ -41,15 +41,18 @@
         element("option", { value: "" }, "…"),
         ...data.contexts.order.map((c) => element("option", { value: c }, data.contexts.short[c])),
       );
-      list.onchange = () => {
-        if (list.value === "") return;
-        kit.coordinates.forEach((coordinate, j) => {
-          context[j] = coordinate.values[Number(list.value)];
-          fields[j].set(context[j]);
-        });
-        later();
-      };
+      list.onchange = () => list.value === "" || move(Number(list.value));
       return list;
+    }
+
+    /** Go to a simulated context. */
+    function move(c) {
+      kit.coordinates.forEach((coordinate, j) => {
+        context[j] = coordinate.values[c];
+        fields[j].set(context[j]);
+      });
+      chosen.value = c;
+      later();
     }
 
     let waiting = false;
@@ -85,12 +88,12 @@
       const ahead =
         found.runnerUp === null
           ? "the only alternative that did not fail here"
-          : `ahead of ${labels[found.runnerUp]} by ${number(found.gap)} ± ${number(found.gapSd, 2)}`;
+          : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd)} ± ${number(found.gapSd, 2)}`;
       return [
         "choose ",
         element("strong", { id: "predicted" }, labels[found.selected]),
-        `: best with probability ${probability(found.pBest)}, mean ${number(mean)} ± ${number(sd, 2)}, ` +
-          `${ahead}; expected loss ${number(found.expectedLoss)}.`,
+        `: best with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}, ` +
+          `${ahead}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}.`,
       ];
     }
 
@@ -105,8 +108,8 @@
         columns: [
           { name: data.alternatives.title },
           { name: "probability", title: "P(best)", kind: "probability" },
-          { name: "mean", kind: "number" },
-          { name: "sd", kind: "number" },
+          { name: "mean", kind: "number", unit: (row) => row[3] },
+          { name: "sd", kind: "number", unit: (row) => row[3] },
         ],
         plain: true,
         rows: order
@@ -118,6 +121,7 @@
     }
 
     update();
+    return move;
   };
 
   /** A control for one coordinate: slider and box for a number, a list for anything else. */
@@ -147,28 +151,26 @@
     };
     box.oninput = () => {
       const value = Number(box.value);
-      if (box.value === "" || !(value >= low && value <= high)) {
-        box.setAttribute("aria-invalid", "true");
-        return;
-      }
-      box.removeAttribute("aria-invalid");
+      const outside = box.value === "" || !(value >= low && value <= high);
+      valid(!outside);
+      if (outside) return;
       range.value = value;
       onchange(value);
     };
-    const node = element(
-      "div",
-      { className: "field" },
-      element("span", {}, name),
-      range,
-      box,
-      element("small", {}, `${number(low)} to ${number(high)}`),
-    );
+    const limits = `${number(low)} to ${number(high)}`,
+      hint = element("small", { id: `hint-${j}`, attributes: { "aria-live": "polite" } }, limits);
+    box.setAttribute("aria-describedby", hint.id);
+    const valid = (is) => {
+      is ? box.removeAttribute("aria-invalid") : box.setAttribute("aria-invalid", "true");
+      hint.textContent = is ? limits : `outside ${limits}`;
+    };
+    const node = element("div", { className: "field" }, element("span", {}, name), range, box, hint);
     return {
       node,
       set: (value) => {
         range.value = value;
         box.value = value;
-        box.removeAttribute("aria-invalid");
+        valid(true);
       },
     };
   }

@@ -4,10 +4,13 @@
 
   const { harmless } = argbest.text;
 
+  /** What stands above everything: of a study the first sentence, for the rest is beside its map. */
+  argbest.head = (data) => (data.choices ? data.answer[0] : data.answer.join(" "));
+
   argbest.render = function (data) {
     document.getElementById("title").textContent = harmless(data.title);
     document.title = harmless(data.title);
-    document.getElementById("answer").textContent = harmless(data.answer.join(" "));
+    document.getElementById("answer").textContent = harmless(argbest.head(data));
     argbest.chart.forget();
     document.getElementById("main").replaceChildren();
     document.getElementById("contents").replaceChildren();

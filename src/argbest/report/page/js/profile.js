@@ -3,7 +3,7 @@
   "use strict";
 
   const { element } = argbest.text;
-  const LEADING = 6; // alternatives drawn at first
+  const LOOKS = 32; // lines that look different
   const WORK = 2e8; // multiplications that a drawing may cost
   const INTERVAL = 1.96; // standard deviations: 95 %
 
@@ -55,8 +55,10 @@
         pick(along, Number(Math.min(Math.max(x, low), high).toPrecision(6)));
       },
     });
+    const left = element("p", { className: "remark" }),
+      looks = new Map(); // which colour and dash an alternative has, as long as it is drawn
     const numbers = element("details", {}, element("summary", {}, "The profiles as a table"));
-    host.append(numbers);
+    host.append(left, numbers);
     numbers.ontoggle = () => tabulate();
 
     function draw(context, found) {
@@ -109,14 +111,18 @@
       const likely = [...found.probability.keys()].sort(
         (a, b) => found.probability[b] - found.probability[a],
       );
-      const before = shown;
-      shown = before || new Set([...new Set([...order, ...likely])].slice(0, LEADING));
-      if (before) return;
+      if (shown) return;
+      const selected = new Set(data.selected.filter((k) => k >= 0));
+      shown = new Set([...new Set([...order, ...selected, ...likely.slice(0, 3)])].slice(0, LOOKS));
+      shown.forEach((k) => looks.set(k, looks.size));
       boxes.append(
         ...data.alternatives.order.map((k) => {
           const box = element("input", { type: "checkbox", checked: shown.has(k) });
           box.onchange = () => {
             box.checked ? shown.add(k) : shown.delete(k);
+            const free = [...Array(LOOKS).keys()].find((i) => ![...shown].some((one) => looks.get(one) === i));
+            if (box.checked) looks.set(k, free ?? 0);
+            else looks.delete(k);
             refresh();
           };
           return element("label", { className: "tick" }, box, " ", data.alternatives.short[k]);
@@ -135,13 +141,15 @@
         mark: context[along],
         lines: kept.map((k) => ({
           label: data.alternatives.short[k],
-          index: data.alternatives.order.indexOf(k),
+          index: looks.get(k),
           values: column(k, 0),
           low: column(k, -1),
           high: column(k, 1),
         })),
         bars: kept.flatMap((k) => averages(k, context)),
       });
+      const rest = data.alternatives.order.length - kept.length;
+      left.textContent = rest ? `Left out: ${rest} of ${data.alternatives.order.length} alternatives; tick them to draw them.` : "";
       tabulate();
     }
 
@@ -154,7 +162,7 @@
         );
         if (!here || !count[k][c]) return [];
         const half = count[k][c] > 1 ? (INTERVAL * sd[k][c]) / Math.sqrt(count[k][c]) : 0;
-        return [{ x, y: mean[k][c], half, index: data.alternatives.order.indexOf(k) }];
+        return [{ x, y: mean[k][c], half, index: looks.get(k) }];
       });
     }
 

@@ -3,7 +3,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element, number, probability, count } = argbest.text;
+  const { element, number, rounded, probability, count } = argbest.text;
   const { section, cards, facts, columnsOf, folded } = argbest.sections;
 
   const HELP = {
@@ -35,8 +35,16 @@
       shown = null;
 
     function build(next) {
-      const at = next.decisions.columns.indexOf("state"),
+      const where = (name) => next.decisions.columns.indexOf(name),
+        at = where("state"),
         { level, delta } = next.certainty;
+      const doubt = (row) => row[where("gap_sd")] || delta,
+        units = { mean: doubt, gap: doubt, gap_sd: doubt, expected_loss: (row) => Math.max(delta, doubt(row)) / 10 };
+      const titles = {
+        ...TITLES,
+        context: next.contexts.word,
+        selected: next.alternatives.word === "alternative" ? "selected" : `selected ${next.alternatives.word}`,
+      };
       const unsure = (row) => row[at] === "equal" || row[at] === "open";
       const meaning =
         `sure: P(best) is at least ${level}; equal: not sure, but within ${number(delta)} of the best ` +
@@ -46,7 +54,8 @@
         caption: "Selected alternative per context",
         columns: columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
           ...column,
-          title: TITLES[column.name] || column.name.replace(/^context\./, ""),
+          title: titles[column.name] || column.name.replace(/^context\./, ""),
+          unit: units[column.name],
           help: column.name === "state" ? meaning : HELP[column.name],
         })),
         rows: rows(next),
@@ -104,7 +113,7 @@
         `${probability(sure.p_all)} ± ${number(sure.p_all_se, 2)}`,
         "probability that no context is wrong, ± one Monte Carlo standard error",
       ],
-      ["Expected loss", number(sure.eoc), "opportunity cost of the selections, weighted over contexts"],
+      ["Expected loss", rounded(sure.eoc, sure.delta / 10), "opportunity cost of the selections, weighted over contexts"],
     ]);
   }
 
@@ -286,10 +295,10 @@
   argbest.parts = { decisions, certainty, allocation, contention, model, check, how };
   argbest.pages = argbest.pages || {};
   argbest.pages.study = function (data) {
+    let explore = null;
+    argbest.answer(data, (c) => explore(c));
     decisions(data);
-    certainty(data);
-    allocation(data);
-    argbest.explorer(
+    explore = argbest.explorer(
       section(
         "explore",
         "Any context",
@@ -300,6 +309,8 @@
       ),
       data,
     );
+    certainty(data);
+    allocation(data);
     contention(data);
     model(data);
     if (data.check) check(data);

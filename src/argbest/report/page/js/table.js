@@ -2,11 +2,12 @@
 (function (argbest) {
   "use strict";
 
-  const { element, show, count } = argbest.text;
+  const { element, rounded, show, count } = argbest.text;
   let made = 0;
 
   /**
-   * Append a table to a host. `columns` are {name, title, kind, help, fill}, `rows` arrays of values. Kinds are
+   * Append a table to a host. `columns` are {name, title, kind, help, fill, unit}, `rows` arrays of values;
+   * a number is rounded by its uncertainty `unit(row)`. Kinds are
    * text, number, probability (drawn with a bar), share and count (shaded by `fill`, 0 to 1). Options: caption,
    * file (name of the CSV), filter (whether there is a box), keep ({label, test(row)}: a box that keeps some
    * rows only), mark(row) (class of a row), plain (no tools and no sorting: for what is replaced all the time).
@@ -22,7 +23,7 @@
     const headings = columns.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
     const whole = element(
       "table",
-      { id },
+      { id, className: columns.length > 12 ? "wide" : "" },
       element("caption", {}, caption),
       element("thead", {}, element("tr", {}, ...headings)),
       body,
@@ -124,13 +125,14 @@
   }
 
   function line(row, columns, mark) {
-    const cells = row.map((value, i) => cell(value, columns[i], i === 0));
+    const cells = row.map((value, i) => cell(value, columns[i], i === 0, row));
     return element("tr", { className: mark ? mark(row) : "" }, ...cells);
   }
 
-  function cell(value, column, first) {
-    const kind = column.kind || "text";
-    const made = element(first ? "th" : "td", { className: kind }, show(value, kind));
+  function cell(value, column, first, row) {
+    const kind = column.kind || "text",
+      text = column.unit && value !== null ? rounded(value, column.unit(row)) : show(value, kind);
+    const made = element(first ? "th" : "td", { className: kind }, text);
     if (first) made.scope = "row";
     const fill = column.fill || (kind === "probability" || kind === "share" ? (p) => p : null);
     if (fill && typeof value === "number") made.style.setProperty("--p", fill(value));

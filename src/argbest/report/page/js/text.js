@@ -39,6 +39,19 @@
     return rounded.toLocaleString("en", { maximumFractionDigits: 20 });
   }
 
+  /** A number with the digits that an uncertainty of so much leaves it; what is smaller says "< 0.01". */
+  function rounded(value, unit) {
+    if (typeof value !== "number" || !(unit > 0)) return number(value);
+    const places = Math.min(Math.max(1 - Math.floor(Math.log10(unit)), 0), 20),
+      least = 10 ** -places;
+    if (Math.abs(value) >= 1e9) return number(value);
+    if (value > 0 && value < least / 2) return `< ${number(least)}`;
+    return Number(value.toFixed(places)).toLocaleString("en", {
+      minimumFractionDigits: places,
+      maximumFractionDigits: places,
+    });
+  }
+
   /** A probability with three digits; what data tell is never written as certain. */
   function probability(p) {
     if (p === null || p === undefined) return "–";
@@ -59,5 +72,5 @@
     return `${number(n)} ${noun}${n === 1 ? "" : "s"}`;
   }
 
-  argbest.text = { element, harmless, number, probability, show, count };
+  argbest.text = { element, harmless, number, rounded, probability, show, count };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -1,0 +1,250 @@
+"""The policy map as SVG: which alternative where, and how surely; any page's ink and paper suit it.
+
+Every context is an element of class "hit" with its position as ``data-c`` and its choice in words as title.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+from unicodedata import east_asian_width
+
+import numpy as np
+
+from argbest.core.arrays import Array
+from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.report import curves
+from argbest.report.curves import Grid, PolicyMap
+from argbest.report.wording import one_by_one
+from argbest.study.study import Study
+from argbest.texts import harmless
+
+WIDTH = 460
+MOST = 2000  # contexts drawn
+_SHADE, _OPEN = "#2f7fc6", "#d9601a"  # they stand out from white and from black
+_HUES = ("#2f7fc6", "#d9601a", "#2a9d6f", "#b0568b", "#b58900", "#5fb6d9", "#7a7f87", "#8a8a2e")
+_LETTER = 7.3  # pixels
+_SEEN = 0.02  # P(best) below which nothing is drawn
+_LIKELY = 0.05  # P(best) that an alternative needs somewhere to have a row
+
+
+class _Frame(NamedTuple):
+    """Where the cells lie: left and right end, and where they begin from above."""
+
+    left: float
+    right: float
+    top: float = 20.0
+
+
+def sketch(study: Study) -> str:
+    """Return the map: bands along one coordinate, cells for two, else a strip sorted by choice."""
+    policy, grid = curves.policy_map(study), curves.grid(study.problem)
+    said = one_by_one(study)
+    if grid is not None and study.problem.n_contexts <= MOST:
+        return _cells(policy, grid, said)
+    name = curves.coordinate(study.problem)
+    at = None if name is None else np.array(study.problem.contexts.coordinates[name], float)
+    return _bands(policy, at, said, sort=len(study.problem.contexts.coordinates) > 1)
+
+
+def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bool) -> str:
+    """Return a column per context and a row per alternative that may be best somewhere."""
+    shown = np.arange(len(policy.selected))
+    if sort:
+        shown = np.lexsort((-np.nan_to_num(policy.p_best), policy.selected))
+    if len(shown) > MOST:
+        shown = shown[np.linspace(0, len(shown) - 1, MOST).round().astype(int)]
+    likely = np.nan_to_num(policy.probability).max(axis=1) >= _LIKELY
+    rows = np.flatnonzero(likely | np.isin(np.arange(len(likely)), policy.selected))
+    names = [policy.alternatives.labels[k] for k in rows]
+    frame = _frame(names)
+    edges = frame.left + (frame.right - frame.left) * _edges(
+        None if at is None else np.sort(at)[shown], len(shown)
+    )
+    high = min(24.0, max(320.0 / len(rows), 3.0))
+    drawn, bottom = [], frame.top + high * len(rows)
+    for i, c in enumerate(shown.tolist()):
+        x, wide = edges[i], edges[i + 1] - edges[i]
+        for row in np.flatnonzero(policy.probability[rows, c] >= _SEEN).tolist():
+            depth = 0.06 + 0.74 * policy.probability[rows[row], c]
+            y = bottom - high * (row + 1)
+            drawn.append(_rect(x, y, wide, high, f'fill="{_SHADE}" fill-opacity="{depth:.2f}"'))
+        if policy.answered[c] and (wide >= 5 or policy.state[c] != SURE):
+            row = int(np.searchsorted(rows, policy.selected[c]))
+            size = min(5.0, 0.45 * high, max(0.4 * wide, 2.0))
+            drawn.append(_mark(policy.state[c], x + wide / 2, bottom - high * (row + 0.5), size))
+    drawn += [
+        _hit(
+            edges[i],
+            frame.top,
+            edges[i + 1] - edges[i],
+            bottom - frame.top,
+            int(policy.contexts.order[c]),
+            said,
+        )
+        for i, c in enumerate(shown.tolist())
+    ]
+    drawn += _left(
+        frame, names, bottom - high * (np.arange(len(rows)) + 0.5), high, policy.alternatives.title
+    )
+    ticks = [] if sort and len(shown) > 12 else [policy.contexts.labels[c] for c in shown]
+    bottom, below = _below(ticks, (edges[:-1] + edges[1:]) / 2, bottom)
+    title = f"{policy.contexts.title}{', sorted by choice' if sort else ''}"
+    return _svg([*drawn, *below], title, bottom, _legend(policy))
+
+
+def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
+    """Return a cell per context, coloured by its alternative; framed where it is equal or open."""
+    n_rows, n_columns = grid.context.shape
+    frame = _frame(grid.rows.labels)
+    wide, high = (frame.right - frame.left) / n_columns, min(34.0, max(360.0 / n_rows, 3.0))
+    leaders = np.unique(policy.selected[policy.answered]).tolist()
+    fits = max((_length(policy.alternatives.labels[k]) for k in leaders), default=0) < wide - 4 and high >= 13
+    drawn, hits, bottom = [], [], frame.top + high * n_rows
+    for row, column in np.argwhere(grid.context >= 0).tolist():
+        c, x, y = int(grid.context[row, column]), frame.left + wide * column, bottom - high * (row + 1)
+        hits.append(_hit(x, y, wide, high, int(policy.contexts.order[c]), said))
+        if not policy.answered[c]:
+            continue
+        hue = _hue(leaders.index(policy.selected[c]), len(leaders))
+        depth = 0.12 + 0.63 * float(policy.p_best[c]) ** 2
+        drawn.append(_rect(x, y, wide, high, f'fill="{hue}" fill-opacity="{depth:.2f}"'))
+        if policy.state[c] != SURE:
+            dash = (
+                'stroke-dasharray="4 2" stroke-width="1.6"'
+                if policy.state[c] == OPEN
+                else 'stroke-dasharray="1 2"'
+            )
+            drawn.append(_rect(x + 2, y + 2, wide - 4, high - 4, f'fill="none" stroke="currentColor" {dash}'))
+        if fits:
+            drawn.append(
+                _text(x + wide / 2, y + high / 2 + 4, policy.alternatives.labels[policy.selected[c]])
+            )
+    middles = bottom - high * (np.arange(n_rows) + 0.5)
+    drawn += [*hits, *_left(frame, grid.rows.labels, middles, high, grid.rows.title)]
+    centres = frame.left + wide * (np.arange(n_columns) + 0.5)
+    bottom, below = _below(grid.columns.labels, centres, bottom)
+    legend = _hue_legend([policy.alternatives.labels[k] for k in leaders], policy.alternatives.title)
+    marks = [m for m in _legend(policy, framed=True) if m]
+    return _svg([*drawn, *below], grid.columns.title, bottom, [*legend, *marks])
+
+
+def _frame(labels: Sequence[str]) -> _Frame:
+    return _Frame(min(14 + max(map(_length, map(_cut, labels))), 185), WIDTH - 8)
+
+
+def _edges(at: Array | None, n: int) -> Array:
+    """Return where columns begin and end, from 0 to 1: half way between neighbours."""
+    if at is None or n < 2 or at[0] == at[-1]:
+        return np.linspace(0.0, 1.0, n + 1)
+    inner = (at[:-1] + at[1:]) / 2
+    edges = np.concatenate([[2 * at[0] - inner[0]], inner, [2 * at[-1] - inner[-1]]])
+    return np.asarray((edges - edges[0]) / (edges[-1] - edges[0]))
+
+
+def _left(frame: _Frame, labels: Sequence[str], at: Any, high: float, title: str) -> list[str]:
+    step = max(1, int(np.ceil(13 / high)))
+    some = [
+        _text(frame.left - 5, y + 4, _cut(label), "end")
+        for label, y in list(zip(labels, at, strict=True))[::step]
+    ]
+    return [_text(2, 12, title, "start", 'font-weight="600"'), *some]
+
+
+def _below(labels: Sequence[str], at: Array, bottom: float) -> tuple[float, list[str]]:
+    """Return where the next line goes, and labels below the cells: those that do not overlap."""
+    texts, end = [], -9.0
+    for label, x in zip(map(_cut, labels), at.tolist(), strict=False):
+        half = _length(label) / 2
+        x = min(max(x, half), WIDTH - half)
+        if x - half > end + 4:
+            texts.append(_text(x, bottom + 14, label))
+            end = x + half
+    return bottom + (18 if texts else 4), texts
+
+
+def _legend(policy: PolicyMap, *, framed: bool = False) -> list[tuple[str, str]]:
+    """Return marks and meanings of the states that occur; a frame of a cell has the meaning of a mark."""
+    words = {
+        SURE: "" if framed else f"sure ({100 * LEVEL:.0f} % or more)",
+        EQUAL: f"equal (within {policy.delta:.2g})",
+        OPEN: "open",
+    }
+    dashes = {EQUAL: 'stroke-dasharray="1 2"', OPEN: 'stroke-dasharray="4 2" stroke-width="1.6"'}
+    found = [
+        (
+            _rect(0, -9, 12, 10, f'fill="none" stroke="currentColor" {dashes[state]}')
+            if framed
+            else _mark(state, 6, -4, 5),
+            said,
+        )
+        for state, said in words.items()
+        if said and (policy.state == state).any()
+    ]
+    return [*found, ("", "deeper: surer")]
+
+
+def _hue_legend(labels: Sequence[str], title: str) -> list[tuple[str, str]]:
+    n, step = len(labels), max(1, (len(labels) - 1) // 7)
+    some = list(range(n)) if n <= len(_HUES) else sorted({*range(0, n, step), n - 1})
+    return [
+        ("", f"{title}:"),
+        *((_rect(0, -9, 12, 10, f'fill="{_hue(i, n)}"'), _cut(labels[i])) for i in some),
+    ]
+
+
+def _hue(i: int, n: int) -> str:
+    """Return a colour of its own for each of few, else one along a circle of colours."""
+    return _HUES[i] if n <= len(_HUES) else f"hsl({210 + 300 * i / (n - 1):.0f} 55% 48%)"
+
+
+def _svg(drawn: Sequence[str], title: str, bottom: float, legend: Sequence[tuple[str, str]]) -> str:
+    x, y = 2.0, bottom + 14
+    parts = [*drawn, _text((WIDTH + 100) / 2, y, title, extra='font-weight="600"')]
+    y += 20
+    for mark, words in legend:
+        wide = (16 if mark else 0) + _length(words) + 14
+        if x + wide > WIDTH and x > 2:
+            x, y = 2.0, y + 17
+        inside = _text(16 if mark else 0, 0, words, "start")
+        parts.append(f'<g transform="translate({x:.0f} {y:.0f})">{mark}{inside}</g>')
+        x += wide
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="policy" viewBox="0 0 {WIDTH} {y + 8:.0f}"'
+    return f'{head} font-size="13" font-family="inherit" fill="currentColor">{"".join(parts)}</svg>'
+
+
+def _mark(state: str, x: float, y: float, size: float) -> str:
+    half = 0.8 * size
+    if state == SURE:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{half:.1f}"/>'
+    looks = {
+        EQUAL: 'fill="#ffffff" stroke="#1b1f24" stroke-width="1.5"',
+        OPEN: f'fill="#ffffff" stroke="{_OPEN}" stroke-width="2" transform="rotate(45 {x:.1f} {y:.1f})"',
+    }
+    return _rect(x - half, y - half, 2 * half, 2 * half, looks[state])
+
+
+def _hit(x: float, y: float, wide: float, high: float, c: int, said: Sequence[str]) -> str:
+    words = f"<title>{_escaped(said[c])}</title>"
+    return _rect(x, y, wide, high, f'class="hit" data-c="{c}" fill="transparent"', words)
+
+
+def _rect(x: float, y: float, wide: float, high: float, rest: str, inside: str = "") -> str:
+    size = f'width="{max(wide, 0.5):.1f}" height="{high:.1f}"'
+    return f'<rect x="{x:.1f}" y="{y:.1f}" {size} {rest}>{inside}</rect>'
+
+
+def _text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{_escaped(words)}</text>'
+
+
+def _cut(label: str) -> str:
+    return curves.middle_cut(label, 22)
+
+
+def _length(text: str) -> float:
+    """Return about how long a text is; letters of the Far East are twice as wide."""
+    return _LETTER * sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _escaped(text: str) -> str:
+    return escape(harmless(text))
