@@ -215,7 +215,7 @@ def test_json_in_a_page_has_no_character_that_ends_its_element() -> None:
 
 
 def test_braces_in_a_label_are_no_placeholder() -> None:
-    data = payload(line()) | {"title": "{{payload}}", "answer": ["{{script}}"]}
+    data = payload(line()) | {"title": "{{payload}}", "answer": ["{{script}}"], "choices": []}
     page = document(data)
     assert "<title>{{payload}}</title>" in page
     assert '<p id="answer">{{script}}</p>' in page
