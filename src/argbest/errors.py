@@ -31,6 +31,10 @@ class StorageError(ArgbestError, RuntimeError):
     brief = ""  # what is wrong, in a few words
 
 
+class StudyExistsError(StorageError):
+    """A new study would take the place of one that is kept there."""
+
+
 class CompilationNotice(UserWarning):
     """Something is being compiled, or the result of compiling cannot be kept."""
 

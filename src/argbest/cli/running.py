@@ -10,7 +10,7 @@ import click
 
 from argbest.cli.stored import load, of_stored_study, resume_command, show_answer, show_troubles
 from argbest.cli.terminal import echo, listed, note, say
-from argbest.errors import InputError, StorageError
+from argbest.errors import InputError, StorageError, StudyExistsError
 
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
@@ -88,9 +88,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     again = resume_command(where, described.name)
     try:
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
-    except StorageError as error:
-        if "already" not in str(error):
-            raise
+    except StudyExistsError as error:
         raise StorageError(
             f"{error} To begin anew, remove it or name another --storage; if its simulator was mended, add "
             f"--file {shlex.quote(str(file))}. To go on with it: {again}"

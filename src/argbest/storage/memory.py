@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from argbest.errors import StorageError
+from argbest.errors import StudyExistsError
 from argbest.storage.base import Event, Plain, Refit, Worker
 
 
@@ -30,7 +30,7 @@ class MemoryStorage:
         """Keep the definition of a new study."""
         with self._lock:
             if self._definition is not None:
-                raise StorageError("there is a study in this storage already; load it, or take another.")
+                raise StudyExistsError("there is a study in this storage already; load it, or take another.")
             self._definition = definition
 
     def definition(self) -> Plain | None:

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from argbest.errors import InputError, StorageError
+from argbest.errors import InputError, StorageError, StudyExistsError
 from argbest.storage.address import shown
 from argbest.storage.base import Event, Plain, Worker
 from argbest.storage.connections import READ, Connections
@@ -66,7 +66,7 @@ class SQLStorage:
             make_tables(connection)
             self._bring_up_to_date(connection)
             if connection.execute(_STUDY, {"name": self.name}).one_or_none() is not None:
-                raise StorageError(
+                raise StudyExistsError(
                     f"there is a study {self.name!r} in {self._place} already; load it, or give another name."
                 )
             row = {"name": self.name, "definition": definition, "created": time.time(), "revision": 0}
