@@ -106,7 +106,7 @@ class Direct:
         (ForgetsToDiscard, "after an exception inside"),
         (Rounds, "since\\(0\\)"),
         (Overwrites, "expected a StorageError"),
-        (LetsEverybodyIn, "only the last keeps its parameters|added by six threads"),
+        (LetsEverybodyIn, "the last keeps its parameters|added by six threads"),
         (Leaks, "only the last keeps|before `exclusive` ends"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -190,6 +191,7 @@ def _check_exclusion(storage: Storage, second: Storage) -> None:
         for _ in range(10):
             with each.exclusive() as log:
                 there = len(log.since(0))
+                time.sleep(0.001)  # long enough for the others to come in, if they are let in
                 log.append([_asked(there)])
                 log.append([_asked(there + 1)])
 
