@@ -14,39 +14,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from argbest import testing
-from argbest.core.arrays import IntArray
-from argbest.core.belief import Belief, best, gaps
+from argbest.core.belief import best, gaps
 from argbest.core.decision import Decision, of_each_context
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
 from argbest.experiment import Contender, Experiment, Results, run
-from argbest.policies.base import Draws, in_sequence, largest, pick
+from argbest.policies import Moment, OneByOne, largest
 
 
 @dataclass(frozen=True)
-class ClosestCall:
+class ClosestCall(OneByOne):
     """The less certain side of the difference that is nearest to a tie, in standard deviations."""
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return n pairs; arrays are [..., alternative, context], so many studies may be decided at once."""
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            selected = best(belief)
-            spread = belief.difference_var(selected)
-            spread[of_each_context(selected)] = 1.0  # the selected is no rival of its own
-            closeness = -gaps(belief, selected) / np.sqrt(spread)
-            closeness[of_each_context(selected)] = -np.inf
-            # A context's closest call, taken by whichever side of it is known less.
-            call = closeness.max(axis=-2, keepdims=True)
-            side = np.where(closeness == call, belief.var, -np.inf)
-            side[of_each_context(selected)] = belief.var[of_each_context(selected)]
-            doubtful = side == side.max(axis=-2, keepdims=True)
-            score = np.where(doubtful, call, -np.inf)
-            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+    def decide(self, now: Moment) -> Decision:
+        """Return a pair; arrays are [..., alternative, context], so many studies may be decided at once."""
+        belief, selected = now.belief, best(now.belief)
+        spread = belief.difference_var(selected)
+        spread[of_each_context(selected)] = 1.0  # the selected is no rival of its own
+        closeness = -gaps(belief, selected) / np.sqrt(spread)
+        closeness[of_each_context(selected)] = -np.inf
+        # A context's closest call, taken by whichever side of it is known less.
+        call = closeness.max(axis=-2, keepdims=True)
+        side = np.where(closeness == call, belief.var, -np.inf)
+        side[of_each_context(selected)] = belief.var[of_each_context(selected)]
+        doubtful = side == side.max(axis=-2, keepdims=True)
+        return now.pick(largest(np.where(doubtful, call, -np.inf), now.candidates))
 
 
 def main(arguments: list[str] | None = None) -> Results:

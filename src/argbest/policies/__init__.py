@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from argbest import lazy
 
 if TYPE_CHECKING:
-    from argbest.policies.base import Draws, Policy
+    from argbest.policies.base import Draws, Moment, OneByOne, Policy, largest
     from argbest.policies.c_ocba import COCBA
     from argbest.policies.dsco import DSCO
     from argbest.policies.dvr import DVR, DVRM, DVRLoss
@@ -37,6 +37,9 @@ __getattr__, __dir__ = lazy.attributes(
         "TSPlus": "two_stage",
         "Policy": "base",
         "Draws": "base",
+        "Moment": "base",
+        "OneByOne": "base",
+        "largest": "base",
     },
 )
 
@@ -53,8 +56,11 @@ __all__ = [
     "DVRLoss",
     "Draws",
     "Equal",
+    "Moment",
+    "OneByOne",
     "Policy",
     "Random",
     "TSPlus",
     "TopTwo",
+    "largest",
 ]

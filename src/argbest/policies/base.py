@@ -1,6 +1,7 @@
 """The policy protocol, and what all policies share: choosing among ties and deciding in batches."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -47,6 +48,55 @@ def finished(policy: Policy, tally: Tally) -> bool:
 def weighs_cost(policy: Policy) -> bool:
     """Return whether the policy prefers, other things equal, replications that cost less."""
     return bool(getattr(policy, "weighs_cost", False))
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What one decision is taken from; arrays [..., alternative, context]."""
+
+    belief: Belief
+    count: IntArray  # replications, with those under way and those of earlier decisions of the batch
+    setting: Setting
+    draws: Draws
+    lane: int  # the place in the batch
+
+    @property
+    def candidates(self) -> BoolArray:
+        """Which pairs may be simulated now."""
+        return self.setting.candidates(self.count.shape)
+
+    def pick(self, marked: BoolArray) -> Decision:
+        """Return one of the marked pairs, at random."""
+        return pick(marked, self.draws, self.lane)
+
+
+class OneByOne:
+    """A policy whose batches consist of single decisions: define `decide`, and `propose` is made of it."""
+
+    def propose(
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
+    ) -> Decision:
+        """Return n decisions, each as if trials under way and those before it had come out as expected."""
+        seen, under_way = self._seen(belief, tally, pending, setting)
+
+        def decide(belief: Belief, count: IntArray, lane: int) -> Decision:
+            return self.decide(Moment(belief, count, setting, draws, lane))
+
+        return in_sequence(decide, seen, tally.count, under_way, n)
+
+    def _seen(
+        self,
+        belief: Belief,
+        tally: Tally,  # noqa: ARG002
+        pending: IntArray,
+        setting: Setting,  # noqa: ARG002
+    ) -> tuple[Belief, IntArray]:
+        """Return the belief that decisions rest on, and the trials under way that count in it."""
+        return belief, pending
+
+    def decide(self, now: Moment) -> Decision:
+        """Return one decision [...]."""
+        raise NotImplementedError
 
 
 Decide = Callable[[Belief, IntArray, int], Decision]
@@ -98,6 +148,15 @@ def pick(candidates: BoolArray, draws: Draws, lane: int) -> Decision:
         rank = np.minimum((draws.uniform(lane) * number).astype(np.int64), number - 1)
         index = np.argmax(np.cumsum(flat, axis=-1) > rank[..., None], axis=-1)
     return Decision(index // n_contexts, index % n_contexts)
+
+
+def evenly(marked: BoolArray, count: IntArray, draws: Draws, n: int) -> Decision:
+    """Return n decisions [..., n], each a marked pair with the fewest replications so far; ties at random."""
+    count, decisions = count.copy(), []
+    for lane in range(n):
+        decisions.append(pick(fewest(count, marked), draws, lane))
+        count[cell(decisions[-1], count.shape)] += 1
+    return stacked(decisions)
 
 
 def fewest(count: IntArray, candidates: BoolArray) -> BoolArray:

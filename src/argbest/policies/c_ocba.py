@@ -1,22 +1,19 @@
 """C-OCBA: optimal computing budget allocation with contexts, every pair by itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
-from argbest.policies.base import Draws
+from argbest.policies.base import Moment
 from argbest.policies.gp_c_ocba import GPCOCBA
-from argbest.policies.sampled import sampled
+from argbest.policies.sampled import ByTally
 
 
 @dataclass(frozen=True)
-class COCBA:
+class COCBA(ByTally):
     """The pair with the smallest rate of false selection by sample statistics, or the best beside it.
 
     Gao, Du and Chen (2019): with v the sample variance and p = N/n,
@@ -29,18 +26,9 @@ class COCBA:
 
     weighs_cost: ClassVar[bool] = True
 
-    def propose(
-        self,
-        belief: Belief,  # noqa: ARG002
-        tally: Tally,
-        pending: IntArray,
-        setting: Setting,
-        draws: Draws,  # noqa: ARG002
-        n: int = 1,
-    ) -> Decision:
-        """Return the pairs of smallest Z, or the best of their contexts; trials under way count in N."""
-        by_tally, under_way = sampled(tally, pending, setting)
-        return GPCOCBA().propose(by_tally, tally, under_way, setting, _First(), n)
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair of smallest Z, or the best of its context; trials under way count in N."""
+        return GPCOCBA().decide(replace(now, draws=_First()))
 
 
 class _First:

@@ -7,10 +7,10 @@ import numpy as np
 from argbest.checks import finite
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, of_selected
-from argbest.core.decision import Decision, cell, of_each_context
+from argbest.core.decision import Decision, of_each_context
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.policies.base import Draws, fewest, pick, stacked, with_pending
+from argbest.policies.base import Draws, evenly, with_pending
 
 _ROUNDING = 1e-12  # of a sum of probabilities
 
@@ -40,12 +40,7 @@ class Confirm:
         """
         candidates = setting.candidates(tally.shape)
         belief, count = with_pending(belief, tally.count, pending)
-        marked, count = self._worth_sampling(belief, candidates), count.copy()
-        decisions = []
-        for lane in range(n):
-            decisions.append(pick(fewest(count, marked), draws, lane))
-            count[cell(decisions[-1], count.shape)] += 1
-        return stacked(decisions)
+        return evenly(self._worth_sampling(belief, candidates), count, draws, n)
 
     def _worth_sampling(self, belief: Belief, candidates: BoolArray) -> BoolArray:
         """Return the candidates that are leaders of contexts to confirm, [..., alternative, context]."""

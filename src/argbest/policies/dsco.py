@@ -7,16 +7,14 @@ import numpy as np
 
 from argbest.core import rates
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CellBelief, best
+from argbest.core.belief import CellBelief, best
 from argbest.core.decision import Decision, of_each_context
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
-from argbest.policies.base import Draws, in_sequence
-from argbest.policies.sampled import sampled
+from argbest.policies.base import Moment
+from argbest.policies.sampled import ByTally
 
 
 @dataclass(frozen=True)
-class DSCO:
+class DSCO(ByTally):
     """The pair whose next sample, means and variances as they are, leaves the largest minimum of the rates.
 
     Li, Lam, Liang and Peng (2020), with sample statistics in place of known variances:
@@ -31,26 +29,13 @@ class DSCO:
 
     weighs_cost: ClassVar[bool] = True
 
-    def propose(
-        self,
-        belief: Belief,  # noqa: ARG002
-        tally: Tally,
-        pending: IntArray,
-        setting: Setting,
-        draws: Draws,  # noqa: ARG002
-        n: int = 1,
-    ) -> Decision:
-        """Return the pairs of largest value; trials under way count in N."""
-        by_tally, under_way = sampled(tally, pending, setting)
-        candidates = setting.candidates(tally.shape)
-        step = 1 if setting.cost is None else setting.cost.min() / setting.cost
-
-        def decide(_: Belief, count: IntArray, __: int) -> Decision:
-            seen = np.maximum(count, 1)  # none but of pairs set aside, whose noise is 0
-            index = np.argmax(_score(by_tally.mean, by_tally.noise, seen, candidates, step), axis=-1)
-            return Decision(index // tally.shape[-1], index % tally.shape[-1])
-
-        return in_sequence(decide, by_tally, tally.count, under_way, n)
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair of largest value; trials under way count in N."""
+        cost, n_contexts = now.setting.cost, now.count.shape[-1]
+        step = 1 if cost is None else cost.min() / cost
+        seen = np.maximum(now.count, 1)  # none but of pairs set aside, whose noise is 0
+        index = np.argmax(_score(now.belief.mean, now.belief.noise, seen, now.candidates, step), axis=-1)
+        return Decision(index // n_contexts, index % n_contexts)
 
 
 def look_ahead(

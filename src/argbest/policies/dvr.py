@@ -14,30 +14,24 @@ from argbest.core.belief import Belief, best, gaps, next_samples
 from argbest.core.decision import Decision, of_each_context
 from argbest.core.next_replication import NextSamples
 from argbest.core.setting import Setting
-from argbest.core.tally import Tally
-from argbest.policies.base import Draws, in_sequence, largest, pick
+from argbest.policies.base import Moment, OneByOne, largest
 
 _NEGLIGIBLE = 40.0  # nats below the largest
 _AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix products are the quicker the larger
 _MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
 
 
-class _Reduction:
+class _Reduction(OneByOne):
     """Policies that remove variance from differences, each weighed by how much it matters."""
 
     weighs_cost: ClassVar[bool] = True
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the pairs with the largest weighted reduction of variance."""
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            selected = best(belief)
-            score = setting.per_cost(log_reduction(belief, selected, self._weigh(belief, selected, setting)))
-            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair with the largest weighted reduction of variance."""
+        belief, setting = now.belief, now.setting
+        selected = best(belief)
+        score = setting.per_cost(log_reduction(belief, selected, self._weigh(belief, selected, setting)))
+        return now.pick(largest(score, now.candidates))
 
     def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
         """Return the logarithm of every difference's weight, [..., alternative, context]."""

@@ -6,16 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from argbest.core import rates
-from argbest.core.arrays import IntArray
-from argbest.core.belief import Belief, best
+from argbest.core.belief import best
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
-from argbest.policies.base import Draws, in_sequence, pick
+from argbest.policies.base import Moment, OneByOne
 
 
 @dataclass(frozen=True)
-class GPCOCBA:
+class GPCOCBA(OneByOne):
     """The pair where a false selection is likeliest to survive, or the best alternative beside it.
 
     Algorithm 1 of Cakmak, Gao and Zhou; ties at random; the context weights do not enter.
@@ -31,29 +28,22 @@ class GPCOCBA:
 
     weighs_cost: ClassVar[bool] = True
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
+    def decide(self, now: Moment) -> Decision:
         """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""
-
-        def decide(belief: Belief, count: IntArray, lane: int) -> Decision:
-            selected = best(belief)
-            of_best = of_each_context(selected)
-            rate = rates.zeta(belief, selected, setting.excluded)
-            candidates = setting.candidates(rate.shape)
-            best_open = candidates[of_best]
-            rivals = candidates | best_open[..., None, :]  # a sample of either side tells them apart
-            rivals[of_best] = False
-            lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=rivals, initial=np.inf)
-            challenger = pick(rivals & (rate == lowest), draws, lane)
-            spent = setting.spent(count)
-            if setting.excluded is not None:
-                spent = np.where(setting.excluded, 0, spent)
-            psi1, psi2 = rates.psi(spent, belief.var, selected)
-            context = (*leading(challenger.context.shape), challenger.context)
-            prefer_best = ((psi1 < psi2) & best_open)[context] | ~at(candidates, challenger)
-            return Decision(
-                np.where(prefer_best, selected[context], challenger.alternative), challenger.context
-            )
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+        belief, setting = now.belief, now.setting
+        selected = best(belief)
+        of_best = of_each_context(selected)
+        rate = rates.zeta(belief, selected, setting.excluded)
+        candidates = now.candidates
+        best_open = candidates[of_best]
+        rivals = candidates | best_open[..., None, :]  # a sample of either side tells them apart
+        rivals[of_best] = False
+        lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=rivals, initial=np.inf)
+        challenger = now.pick(rivals & (rate == lowest))
+        spent = setting.spent(now.count)
+        if setting.excluded is not None:
+            spent = np.where(setting.excluded, 0, spent)
+        psi1, psi2 = rates.psi(spent, belief.var, selected)
+        context = (*leading(challenger.context.shape), challenger.context)
+        prefer_best = ((psi1 < psi2) & best_open)[context] | ~at(candidates, challenger)
+        return Decision(np.where(prefer_best, selected[context], challenger.alternative), challenger.context)

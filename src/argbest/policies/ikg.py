@@ -10,16 +10,14 @@ from argbest.core import knowledge_gradient as kg
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.policies.base import Draws, in_sequence, largest, pick
+from argbest.policies.base import Moment, OneByOne, largest
 
 _LOG_4_OVER_ROOT_2PI = np.log(4.0) - 0.5 * np.log(2.0 * np.pi)
 
 
 @dataclass(frozen=True, kw_only=True)
-class IKG:
+class IKG(OneByOne):
     """The pair whose sample is expected to raise the weighted mean of the best rewards most.
 
     IKG(k, c) = Σ_c′ w_c′ KG(k, c; c′) (Ding, Hong, Shen and Zhang 2022), exact for finitely many contexts, in
@@ -37,17 +35,13 @@ class IKG:
                 f"lookahead must be a number of replications above 0, or math.inf, got {self.lookahead!r}."
             )
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the pairs with the largest integrated knowledge gradient."""
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            candidates = setting.candidates(belief.mean.shape)
-            score = log_ikg(belief, setting.weights, candidates, lookahead=self.lookahead, cost=setting.cost)
-            return pick(largest(score, candidates), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair with the largest integrated knowledge gradient."""
+        candidates = now.candidates
+        score = log_ikg(
+            now.belief, now.setting.weights, candidates, lookahead=self.lookahead, cost=now.setting.cost
+        )
+        return now.pick(largest(score, candidates))
 
 
 def log_ikg(

@@ -5,17 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from argbest.core.arrays import IntArray
-from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
-from argbest.policies.base import Draws, in_sequence, largest, pick
+from argbest.policies.base import Moment, OneByOne, largest
 
 
 @dataclass(frozen=True)
-class LEVI:
+class LEVI(OneByOne):
     """The pair with the largest w_c EI(k, c), the term c′ = c of IKG; ties at random.
 
     EI = s h(d/s) with s = V/√(V + σ²) and d = |μ_kc − max_{j≠k} μ_jc| (local expected value of information,
@@ -25,15 +21,9 @@ class LEVI:
 
     weighs_cost: ClassVar[bool] = True
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the pairs with the largest weighted expected improvement."""
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair with the largest weighted expected improvement."""
         with np.errstate(divide="ignore"):
-            log_weights = np.log(setting.weights)
-
-        def decide(belief: Belief, _: IntArray, lane: int) -> Decision:
-            score = setting.per_cost(log_kg_here(belief) + log_weights)
-            return pick(largest(score, setting.candidates(score.shape)), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+            log_weights = np.log(now.setting.weights)
+        score = now.setting.per_cost(log_kg_here(now.belief) + log_weights)
+        return now.pick(largest(score, now.candidates))

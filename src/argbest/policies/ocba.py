@@ -5,18 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.policies.base import Draws, in_sequence
-from argbest.policies.sampled import sampled
+from argbest.policies.base import Moment
+from argbest.policies.sampled import ByTally
 
 
 @dataclass(frozen=True)
-class OCBA:
+class OCBA(ByTally):
     """The alternative that lags most behind the OCBA ratios of its sample statistics, one context only.
 
     Chen, Lin, Yücesan and Chick (2000), one replication at a time: the largest (n + 1) r_k − N_k. Ties go to
@@ -26,33 +23,20 @@ class OCBA:
 
     weighs_cost: ClassVar[bool] = True
 
-    def propose(
-        self,
-        belief: Belief,  # noqa: ARG002
-        tally: Tally,
-        pending: IntArray,
-        setting: Setting,
-        draws: Draws,  # noqa: ARG002
-        n: int = 1,
-    ) -> Decision:
-        """Return the alternatives with the largest deficits; trials under way count in N."""
-        if tally.shape[-1] != 1:
+    def decide(self, now: Moment) -> Decision:
+        """Return the alternative with the largest deficit; trials under way count in N."""
+        if now.count.shape[-1] != 1:
             raise InputError(
-                f"ocba knows a single context, the problem has {tally.shape[-1]}. "
+                f"ocba knows a single context, the problem has {now.count.shape[-1]}. "
                 "Use c-ocba, which is made for contexts."
             )
-        by_tally, under_way = sampled(tally, pending, setting)
-        candidates = setting.candidates(tally.shape)[..., 0]
-        cost = None if setting.cost is None else setting.cost[:, 0]
-        ratios = ocba_ratios(by_tally.mean[..., 0], by_tally.noise[..., 0], cost=cost, candidates=candidates)
-
-        def decide(_: Belief, count: IntArray, __: int) -> Decision:
-            number = np.where(candidates, count[..., 0], 0)
-            deficit = (number.sum(axis=-1, keepdims=True) + 1) * ratios - number
-            index = np.argmax(np.where(candidates, deficit, -np.inf), axis=-1)
-            return Decision(index, np.zeros_like(index))
-
-        return in_sequence(decide, by_tally, tally.count, under_way, n)
+        mean, noise, candidates = now.belief.mean[..., 0], now.belief.noise[..., 0], now.candidates[..., 0]
+        cost = None if now.setting.cost is None else now.setting.cost[:, 0]
+        ratios = ocba_ratios(mean, noise, cost=cost, candidates=candidates)
+        number = np.where(candidates, now.count[..., 0], 0)
+        deficit = (number.sum(axis=-1, keepdims=True) + 1) * ratios - number
+        index = np.argmax(np.where(candidates, deficit, -np.inf), axis=-1)
+        return Decision(index, np.zeros_like(index))
 
 
 def ocba_ratios(

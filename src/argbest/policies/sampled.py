@@ -3,10 +3,24 @@
 import numpy as np
 
 from argbest.core.arrays import IntArray
-from argbest.core.belief import CellBelief
+from argbest.core.belief import Belief, CellBelief
 from argbest.core.moments import sample_variance
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.policies.base import OneByOne
+
+
+class ByTally(OneByOne):
+    """Policies that decide from sample means and variances, whatever the model believes."""
+
+    def _seen(
+        self,
+        belief: Belief,  # noqa: ARG002
+        tally: Tally,
+        pending: IntArray,
+        setting: Setting,
+    ) -> tuple[Belief, IntArray]:
+        return sampled(tally, pending, setting)
 
 
 def sampled(tally: Tally, pending: IntArray, setting: Setting) -> tuple[CellBelief, IntArray]:

@@ -6,10 +6,10 @@ import numpy as np
 
 from argbest.core.arrays import BoolArray, IntArray
 from argbest.core.belief import Belief
-from argbest.core.decision import Decision, cell
+from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.policies.base import Draws, fewest, pick, stacked
+from argbest.policies.base import Draws, evenly
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,4 @@ class Separate:
         marked = candidates & self.open_pairs
         # What is missing may lie in pairs set aside; then any sample is as good as another.
         marked = np.where(marked.any(axis=(-2, -1), keepdims=True), marked, candidates)
-        count, decisions = tally.count + pending, []
-        for lane in range(n):
-            decisions.append(pick(fewest(count, marked), draws, lane))
-            count[cell(decisions[-1], count.shape)] += 1
-        return stacked(decisions)
+        return evenly(marked, tally.count + pending, draws, n)

@@ -12,15 +12,14 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, gaps
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.setting import Setting
-from argbest.core.tally import Tally
-from argbest.policies.base import Draws, in_sequence, pick
+from argbest.policies.base import Draws, Moment, OneByOne, pick
 
 _REDRAWS = 8
 _TINIEST = 2.0**-54  # half of the smallest uniform number that is not 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopTwo:
+class TopTwo(OneByOne):
     """The leader or the challenger of a context over which two draws of all rewards disagree.
 
     One joint draw from the belief gives the leader of every context. The rewards are drawn again, up to eight
@@ -41,31 +40,25 @@ class TopTwo:
     def __post_init__(self) -> None:
         finite("beta", self.beta, above=0.0, below=1.0)
 
-    def propose(
-        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
-    ) -> Decision:
-        """Return the leaders or challengers of n disputes."""
-        candidates = setting.candidates(tally.shape)
+    def decide(self, now: Moment) -> Decision:
+        """Return the leader or the challenger of a dispute."""
+        belief, setting, draws, candidates = now.belief, now.setting, now.draws, now.candidates
         weights = _counted(candidates, setting.weights)
         open_ = candidates & (weights > 0)[..., None, :]
-
-        def decide(belief: Belief, _: IntArray, position: int) -> Decision:
-            size = belief.mean.shape[-2] * belief.mean.shape[-1]
-            lane = position * (2 + (1 + _REDRAWS) * size)  # every decision of a batch has its own lanes
-            leader, challenger, disputed = _dispute(belief, open_, setting.excluded, draws, lane + 2)
-            context = _in_proportion(np.where(disputed, weights, 0.0), draws.uniform(lane + 1))
-            rival = _of(context, challenger)
-            settled = disputed.any(axis=-1)
-            if not np.all(settled):
-                closest = _closest(belief, leader, open_, setting.excluded, draws, lane + 1)
-                context = np.where(settled, context, closest.context)
-                rival = np.where(settled, rival, closest.alternative)
-            sides = Decision(_of(context, leader), context), Decision(rival, context)
-            prefer_leader = draws.uniform(lane) < self._chance(setting, *sides)
-            prefer_leader = (prefer_leader & at(open_, sides[0])) | ~at(open_, sides[1])
-            return Decision(np.where(prefer_leader, sides[0].alternative, rival), context)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
+        size = belief.mean.shape[-2] * belief.mean.shape[-1]
+        lane = now.lane * (2 + (1 + _REDRAWS) * size)  # every decision of a batch has its own lanes
+        leader, challenger, disputed = _dispute(belief, open_, setting.excluded, draws, lane + 2)
+        context = _in_proportion(np.where(disputed, weights, 0.0), draws.uniform(lane + 1))
+        rival = _of(context, challenger)
+        settled = disputed.any(axis=-1)
+        if not np.all(settled):
+            closest = _closest(belief, leader, open_, setting.excluded, draws, lane + 1)
+            context = np.where(settled, context, closest.context)
+            rival = np.where(settled, rival, closest.alternative)
+        sides = Decision(_of(context, leader), context), Decision(rival, context)
+        prefer_leader = draws.uniform(lane) < self._chance(setting, *sides)
+        prefer_leader = (prefer_leader & at(open_, sides[0])) | ~at(open_, sides[1])
+        return Decision(np.where(prefer_leader, sides[0].alternative, rival), context)
 
     def _chance(self, setting: Setting, leader: Decision, rival: Decision) -> Array | float:
         """Return the probability of sampling the leader, beta unless costs differ, [...]."""
