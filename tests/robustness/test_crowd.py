@@ -48,7 +48,7 @@ def test_thirty_two_workers_lose_and_repeat_nothing(policy: str, place: str, tmp
     log = (tmp_path / "log").read_text().splitlines()
     assert len(log) == len(set(log)) == BUDGET  # nothing was simulated in vain
     assert len(workers) == WORKERS
-    shares = [sum(a.worker == w["name"] for a in study._journal.ledger.asked) for w in workers]
+    shares = [study._journal.ledger.trials.workers().count(w["name"]) for w in workers]
     assert sum(shares) == BUDGET
     assert sum(share > 0 for share in shares) >= CELLS  # so many were simulating at the same time
 

@@ -1,6 +1,7 @@
 """The command line: parse, one library call, print; answers on standard output, notices on standard error."""
 
 from argbest.cli.analyze import analyze
+from argbest.cli.check import check
 from argbest.cli.compare import compare
 from argbest.cli.demo import demo
 from argbest.cli.exchange import ask, tell
@@ -16,6 +17,7 @@ from argbest.cli.status import status
 for command in (
     analyze,
     ask,
+    check,
     compare,
     demo,
     export,

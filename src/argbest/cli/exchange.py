@@ -93,8 +93,8 @@ def _ack(said: dict[str, Any], status: str) -> dict[str, Any]:
 
 def _told(study: "Study", trial: object) -> bool:
     """Return whether a trial has its value already: from this file, or from another worker meanwhile."""
-    status = study.refresh()._journal.ledger.status
-    return isinstance(trial, int) and 0 <= trial < len(status) and status[trial] == "told"
+    ledger = study.refresh()._journal.ledger
+    return isinstance(trial, int) and 0 <= trial < len(ledger.trials) and ledger.status(trial) == "told"
 
 
 def _summary(given: object) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def standing(study: Study, workers: Sequence[Worker]) -> Plain:
         "seconds_budget": seconds,
         "finished": _reached(study.n_observations, budget) or _reached(ledger.spent, seconds),
         "design_left": study.n_waiting,
-        "trials": {name: ledger.status.count(name) for name in ("told", "pending", "waiting", "failed")},
+        "trials": ledger.counts,
         "workers": [_worker(worker, list(ledger.held.values())) for worker in workers],
         "failures": _failures(study),
         "set_aside": _set_aside(study),
@@ -57,9 +57,9 @@ def _failures(study: Study) -> list[list[Any]]:
     ledger = study._journal.ledger
     alternatives, contexts = row_labels(study.problem.alternatives), row_labels(study.problem.contexts)
     rows = []
-    for trial in sorted(ledger.reasons, reverse=True)[:MOST_FAILURES]:
-        k, c = ledger.trials[trial].pair
-        rows.append([trial, alternatives[k], contexts[c], ledger.reasons[trial][:_LONGEST]])
+    for trial in sorted(ledger.failed, reverse=True)[:MOST_FAILURES]:
+        k, c = ledger.trials.pair(trial)
+        rows.append([trial, alternatives[k], contexts[c], ledger.failed[trial].reason[:_LONGEST]])
     return rows
 
 

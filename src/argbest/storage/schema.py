@@ -43,6 +43,11 @@ MIGRATIONS: list[tuple[str, ...]] = [
         "REFERENCES argbest_studies (id), revision BIGINT NOT NULL, "
         "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
     ),
+    (
+        "CREATE TABLE IF NOT EXISTS argbest_pages (study INTEGER NOT NULL REFERENCES argbest_studies (id), "
+        "last BIGINT NOT NULL, first BIGINT NOT NULL, fingerprint TEXT NOT NULL, content BYTEA NOT NULL, "
+        "state BYTEA, PRIMARY KEY (study, last))",
+    ),
 ]
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -188,6 +193,19 @@ workers = sa.Table(
     sa.Column("slots", _Whole, nullable=False),
     sa.Column("busy", _Number, nullable=False),
 )
+
+# What pages hold is in the events too: whoever reads a study from outside can leave them aside.
+pages = sa.Table(
+    "argbest_pages",
+    _METADATA,
+    sa.Column("study", sa.ForeignKey("argbest_studies.id"), primary_key=True),
+    sa.Column("last", _Whole, primary_key=True, autoincrement=False),
+    sa.Column("first", _Whole, nullable=False),
+    sa.Column("fingerprint", _Words, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.LargeBinary),
+)
+PAGED_SINCE = 4  # the version of the tables that brought them
 
 
 def _events(name: str, *columns: SchemaItem) -> sa.Table:

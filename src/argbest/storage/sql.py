@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,25 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from argbest.errors import InputError, StorageError, StudyExistsError
+from argbest.storage import damage
 from argbest.storage.address import shown
 from argbest.storage.base import Event, Plain, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
+from argbest.storage.pages import Page
 from argbest.storage.place import place
-from argbest.storage.schema import kinds, make_tables, migrate, storable, studies, to_json, version, workers
+from argbest.storage.schema import (
+    PAGED_SINCE,
+    kinds,
+    make_tables,
+    migrate,
+    pages,
+    storable,
+    studies,
+    to_json,
+    version,
+    workers,
+)
 
 _LONGEST = 200  # characters of a study's name
 _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
@@ -130,6 +143,51 @@ class SQLStorage:
             found = [Worker(*row) for row in connection.execute(query)]
         return sorted(found, key=lambda worker: worker.name)  # databases have orders of their own
 
+    def paged(self) -> tuple[int, str]:
+        """Return how many events the pages hold, and the fingerprint of the last: 0 and "" without any."""
+        self._need()
+        if self._way.own.version < PAGED_SINCE:
+            return 0, ""
+        with self._way.connection() as connection, self._way.explained():
+            return _paged(connection, self._study(connection)[0])
+
+    def pages(self) -> Sequence[Page]:
+        """Return the pages in their order."""
+        self._need()
+        if self._way.own.version < PAGED_SINCE:
+            return []
+        query = sa.select(*(pages.c[field.name] for field in fields(Page))).order_by(pages.c.last)
+        with self._way.connection() as connection, self._way.explained():
+            found = connection.execute(query.where(pages.c.study == self._study(connection)[0]))
+            return [Page(*row) for row in found]
+
+    def keep_page(self, page: Page) -> None:
+        """Keep a page in place of all that reach beyond its first event, and forget all other states."""
+        self._need()
+        with self._way.alone(), self._way.writing() as connection, self._way.explained():
+            study, _ = self._study(connection, _STUDY_LOCKED)
+            own = pages.c.study == study
+            connection.execute(pages.delete().where(own, pages.c.last > page.first))
+            if _paged(connection, study)[0] == page.first:
+                connection.execute(pages.update().where(own, pages.c.state.is_not(None)).values(state=None))
+                connection.execute(pages.insert(), {"study": study, **asdict(page)})
+
+    def drop_pages(self) -> None:
+        """Let go of all pages."""
+        self._need()
+        with self._way.alone(), self._way.writing() as connection, self._way.explained():
+            connection.execute(pages.delete().where(pages.c.study == self._study(connection)[0]))
+
+    def integrity(self) -> None:
+        """Raise a StorageError if SQLite finds its file damaged; servers see to that themselves."""
+        self._need()
+        if self.path is not None:
+            with self._way.connection() as connection, self._way.explained():
+                found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+            if found != "ok":
+                said = " ".join(str(found).split())[:200]
+                raise StorageError(f"{self._place} is damaged ({said}). {damage.BACKUP}")
+
     def close(self) -> None:
         """Let go of files and connections; they are opened again when needed."""
         self._way.close()
@@ -197,6 +255,12 @@ def _another(now: tuple[int, int, int] | None, before: tuple[int, int, int] | No
     if now is None or before is None:
         return now is not before
     return now[:2] != before[:2] or now[2] < before[2]
+
+
+def _paged(connection: sa.Connection, study: int) -> tuple[int, str]:
+    query = sa.select(pages.c.last, pages.c.fingerprint).where(pages.c.study == study)
+    row = connection.execute(query.order_by(pages.c.last.desc()).limit(1)).one_or_none()
+    return (0, "") if row is None else (row.last, row.fingerprint)
 
 
 def _names(connection: sa.Connection) -> list[str]:

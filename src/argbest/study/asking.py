@@ -33,7 +33,7 @@ class Seeds:
 
 def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
     """Return up to n trials that wait to be asked again, those of one context if told."""
-    fitting = (i for i in ledger.waiting if only is None or ledger.trials[i].pair[1] == only)
+    fitting = (i for i in ledger.waiting if only is None or ledger.trials.pair(i)[1] == only)
     return [i for i, _ in zip(fitting, range(n), strict=False)]
 
 
@@ -69,7 +69,7 @@ def choose(
 def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
     begin = getattr(policy, "begin", None)
-    first_stage = ledger.queue or any(ledger.asked[i].designed for i in ledger.waiting)
+    first_stage = ledger.queue or any(ledger.trials.designed(i) for i in ledger.waiting)
     if begin is None or first_stage or ledger.pending.any():
         return None
     following: Policy = begin(setting, ledger.tally)
@@ -90,7 +90,7 @@ def issued(
     now = time.time()
     events: list[Event] = [Passed(trial, worker, now) for trial in again]
     more: dict[tuple[int, int], int] = {}
-    begun = sum(event.designed for event in ledger.asked) if ledger.numbers is not None else 0
+    begun = sum(ledger.trials.columns["designed"]) if ledger.numbers is not None else 0
     for i, (k, c) in enumerate(designed + chosen):
         number = max(int(ledger.replications[k, c]), ledger.first_free) + more.get((k, c), 0)
         if ledger.numbers is not None and i < len(designed):

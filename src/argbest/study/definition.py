@@ -86,6 +86,12 @@ def restored(
     return problem, _object("policy", stored["policy"], policy), _object("model", stored["model"], model)
 
 
+def policy_from(stored: Plain) -> Policy:
+    """Return a policy of ours that was stored in the course of a study."""
+    policy: Policy = _object("policy", stored, None)
+    return policy
+
+
 def modern(stored: Plain, *, notify: bool) -> Plain:
     """Return a definition that any version has stored in today's words.
 

@@ -21,29 +21,28 @@ _NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
 _OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
 
 
-def of_trials(
-    problem: Problem, trials: Sequence[Trial], status: Sequence[str], reasons: dict[int, str]
-) -> pd.DataFrame:
+def of_trials(problem: Problem, ledger: Ledger) -> pd.DataFrame:
     """Return one row per trial asked: where, with which seed, and what became of it."""
-    frame = _pairs(problem, trials)
-    frame["status"] = list(status)
-    frame["reason"] = [reasons.get(trial.id, "") for trial in trials]
+    frame, reasons = _pairs(problem, ledger.trials), ledger.reasons
+    frame["status"] = [ledger.status(i) for i in range(len(frame))]
+    frame["reason"] = [reasons.get(i, "") for i in range(len(frame))]
     return frame
 
 
 def with_details(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     """Return the trials with who had them, when they were asked for and ended, and how long they took."""
-    ended = [ledger.ended.get(i) for i in range(len(ledger.trials))]
-    stamps = {
-        "asked": [event.time for event in ledger.asked],
-        "ended": [np.nan if event is None else event.time for event in ended],
-    }
-    frame["worker"] = [ledger.held.get(i, asked.worker) for i, asked in enumerate(ledger.asked)]
-    for name, seconds in stamps.items():
-        frame[name] = pd.to_datetime(np.array(seconds, float), unit="s", utc=True).round("ms")
-    frame["seconds"] = np.array(
-        [np.nan if e is None or e.seconds is None else e.seconds for e in ended], float
+    told, failed = ledger.records.columns, ledger.failed
+    ended, seconds = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
+    ended[told.numbers("trial")], seconds[told.numbers("trial")] = (
+        told.numbers("time"),
+        told.numbers("seconds"),
     )
+    ended[list(failed)] = [event.time for event in failed.values()]
+    seconds[list(failed)] = [np.nan if e.seconds is None else e.seconds for e in failed.values()]
+    frame["worker"] = [ledger.held.get(i, worker) for i, worker in enumerate(ledger.trials.workers())]
+    for name, stamps in (("asked", ledger.trials.columns.numbers("time")), ("ended", ended)):
+        frame[name] = pd.to_datetime(stamps, unit="s", utc=True).round("ms")
+    frame["seconds"] = seconds
     return frame
 
 

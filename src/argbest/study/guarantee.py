@@ -147,7 +147,7 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
             f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of "
             "the runs, so it says nothing of these pairs."
         )
-    if study._journal.ledger.reasons:
+    if study._journal.ledger.failed:
         notes.append(
             "Some replications failed. If failing depends on the reward, this is about the rewards of those "
             "that do not fail."

@@ -86,7 +86,7 @@ class Journal(Transcript):
                 return []
             again = asking.given_back(self.ledger, some, only)
             designed = asking.of_design(self.ledger, some - len(again), only)
-            due = designed + [self.ledger.trials[i].pair for i in again]
+            due = designed + [self.ledger.trials.pair(i) for i in again]
             if len(due) < some:
                 decided = self._decide(due, some - len(due), only, policy, patient=room is not None)
             parting = any(isinstance(event, Parted) for event in decided.events)
@@ -173,9 +173,9 @@ class Journal(Transcript):
                 f"unknown trial {trial!r}; this study has asked {len(trials)} trials. "
                 "Pass a trial that `ask` returned, or its id."
             )
-        if self.ledger.status[number] not in (PENDING, WAITING):
+        if (status := self.ledger.status(number)) not in (PENDING, WAITING):
             raise TrialError(
-                f"{trials[number]} is {self.ledger.status[number]} already; "
+                f"{trials[number]} is {status} already; "
                 "each trial is told once. Ask for a new one to add a replication."
             )
         return trials[number]
@@ -206,7 +206,7 @@ class Journal(Transcript):
         if not trials or not self.ledger.timed.any():
             return 0.0
         table = costs.learned(self.ledger.timed, self.ledger.seconds)
-        return float(sum(table[self.ledger.trials[i].pair] for i in trials))
+        return float(sum(table[self.ledger.trials.pair(i)] for i in trials))
 
     def _setting(self) -> Setting:
         """Return what the policy may know: costs, and the pairs set aside."""
@@ -247,7 +247,7 @@ class Journal(Transcript):
             )
         except InputError:
             coming = bool(due) or any(
-                self.ledger.asked[i].designed for i, who in self.ledger.held.items() if who != BY_HAND
+                self.ledger.trials.designed(i) for i, who in self.ledger.held.items() if who != BY_HAND
             )
             if not patient or not coming:
                 raise

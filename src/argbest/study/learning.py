@@ -66,7 +66,7 @@ def _taken_in(belief: Belief, entry: Record, sign: float) -> Belief:
     where = entry.trial.decision
     if entry.values is None or getattr(belief, "shocks", None) is None:
         return belief.update(where, np.asarray(sign * entry.mean), entry.n)
-    for number, value in numbered(entry):
+    for number, value in numbered(entry.trial, entry.values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
     return belief
 

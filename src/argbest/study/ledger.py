@@ -1,23 +1,30 @@
 """The ledger: what the events of a study add up to. Only `Study` keeps one, and only events change it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from argbest import streams
+from argbest.core import replications as by_number
 from argbest.core import tally as tallies
-from argbest.core.arrays import BoolArray
+from argbest.core.arrays import AnyArray, BoolArray
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
-from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Readmitted, Told
+from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Plain, Readmitted, Told
+from argbest.storage.pages import Past
 from argbest.study.replications import Replications
+from argbest.study.rows import FAILED as FAILED_END
+from argbest.study.rows import OPEN, Records, Trials
 from argbest.study.separations import Separations
-from argbest.study.trial import Record, Trial, numbered
+from argbest.study.trial import numbered
 
 PENDING, WAITING, TOLD, FAILED = "pending", "waiting", "told", "failed"
 SET_ASIDE_AFTER = (
     6  # failures in a row; a pair that fails once in five does so by chance in 1 of 15,000 cases
 )
+_TABLES = ("replications", "pending", "failures", "failed_in_all", "timed", "seconds")
+_TALLY = ("count", "mean", "m2")
+_PAIRS = ("queue", "_dropped")
 
 
 class Ledger:
@@ -40,14 +47,11 @@ class Ledger:
         self.numbers = numbers  # its replications, where these were made elsewhere
         self.first_free = 0 if numbers is None else 1 + max(numbers)  # later ones share nothing with those
         self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
-        self.trials: list[Trial] = []
-        self.asked: list[Asked] = []  # beside each trial
-        self.status: list[str] = []
+        self.trials = Trials(problem, study)
         self.held: dict[int, str] = {}  # trials under way, and who has them
-        self.reasons: dict[int, str] = {}
-        self.ended: dict[int, Told | Failed] = {}
+        self.failed: dict[int, Failed] = {}
         self.waiting: list[int] = []  # trials given back, to be asked for again
-        self.records: list[Record] = []
+        self.records = Records(self.trials)
         self.tally = tallies.empty(problem.shape, common=common)
         self.in_order = Replications(problem.shape)
         self.separations = Separations(problem, self.in_order)
@@ -67,6 +71,24 @@ class Ledger:
         return int(self.tally.count.sum())
 
     @property
+    def reasons(self) -> dict[int, str]:
+        """Why trials failed."""
+        return {trial: event.reason for trial, event in self.failed.items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many trials were told, are pending, wait to be asked for again, or failed."""
+        found = self.records, self.held, self.waiting, self.failed
+        return dict(zip((TOLD, PENDING, WAITING, FAILED), map(len, found), strict=True))
+
+    def status(self, trial: int) -> str:
+        """Return whether a trial is told, pending, waiting to be asked for again, or failed."""
+        end = self.trials.columns["end"][trial]
+        if end != OPEN:
+            return FAILED if end == FAILED_END else TOLD
+        return PENDING if trial in self.held else WAITING
+
+    @property
     def set_aside(self) -> BoolArray:
         """[alternative, context] whether a pair has failed too often to be asked for again."""
         often = self.failures >= SET_ASIDE_AFTER
@@ -75,7 +97,7 @@ class Ledger:
     @property
     def ruled_out(self) -> BoolArray | None:
         """[alternative, context] whether a pair was set aside without a single value; None where none was."""
-        if not self.reasons:  # by far the most common
+        if not self.failed:  # by far the most common
             return None
         out = self.set_aside & (self.tally.count == 0)
         return out if out.any() else None
@@ -87,8 +109,9 @@ class Ledger:
     def replicates(self) -> dict[tuple[int, int], list[float]]:
         """Return the single values told of each pair, in their order; summaries hold none."""
         values: dict[tuple[int, int], list[float]] = {}
-        for entry in self.records:
-            values.setdefault(entry.trial.pair, []).extend(entry.values or ())
+        told, flat = self.records.columns, self.records.values.tolist()
+        for trial, start, size in zip(told["trial"], told["start"], told["size"], strict=True):
+            values.setdefault(self.trials.pair(trial), []).extend(flat[start : start + max(size, 0)])
         return values
 
     def apply(self, event: Event) -> None:
@@ -119,19 +142,7 @@ class Ledger:
             )
         if event.designed:
             self.queue.remove(pair)
-        self.trials.append(
-            Trial(
-                id=event.trial,
-                alternative=self.problem.alternatives.item(event.alternative),
-                context=self.problem.contexts.item(event.context),
-                replication=event.replication,
-                seed=event.seed,
-                pair=pair,
-                study=self.study,
-            )
-        )
-        self.asked.append(event)
-        self.status.append(PENDING)
+        self.trials.add(event)
         self.held[event.trial] = event.worker
         self.in_order.skip(pair, range(int(self.replications[pair]), event.replication))
         self.replications[pair] = max(self.replications[pair], event.replication + 1)
@@ -139,51 +150,48 @@ class Ledger:
 
     def _tell(self, event: Told) -> None:
         trial = self.trials[event.trial]
-        entry = Record(trial, event.n, event.mean, event.m2, event.values)
         mean = np.asarray(self.problem.sign * event.mean)
         self.tally = tallies.add(self.tally, trial.decision, mean, n=event.n, m2=event.m2)
         shares = self.parted is None or trial.id < self.n_shared
         if self.tally.common is not None and event.values is not None and shares:
-            numbers, values = zip(*numbered(entry), strict=True)
+            numbers, values = zip(*numbered(trial, event.values), strict=True)
             signed = (self.problem.sign * value for value in values)
             self.tally = tallies.with_replications(self.tally, trial.decision, numbers, signed)
-        self.records.append(entry)
         self.in_order.end(trial, event.values, summarised=0 if event.values else event.n)
         self.failures[trial.pair] = 0
         if event.seconds is not None:
             self.timed[trial.pair] += event.n
             self.seconds[trial.pair] += event.seconds
-        self._close(event)
+        self._close(event, len(self.records))
+        self.records.add(event)
 
     def _fail(self, event: Failed) -> None:
         trial = self.trials[event.trial]
         self.in_order.end(trial, None)
-        self.reasons[trial.id] = event.reason
+        self.failed[trial.id] = event
         self.failures[trial.pair] += 1
         self.failed_in_all[trial.pair] += 1
-        self._close(event)
-        if event.again and self.asked[trial.id].designed:
+        self._close(event, FAILED_END)
+        if event.again and self.trials.designed(trial.id):
             self.queue.append(trial.pair)
         if self.set_aside[trial.pair]:
             self._dropped += [pair for pair in self.queue if pair == trial.pair]
             self.queue = [pair for pair in self.queue if pair != trial.pair]
 
     def _pass(self, event: Passed) -> None:
-        if event.trial in self.ended:  # nothing told is ever taken back
+        if self.trials.columns["end"][event.trial] != OPEN:  # nothing told is ever taken back
             return
-        pair = self.trials[event.trial].pair
+        pair = self.trials.pair(event.trial)
         self.pending[pair] -= self._let_go(event.trial)
         if event.worker:
             self.held[event.trial] = event.worker
             self.pending[pair] += 1
         else:
             self.waiting.append(event.trial)
-        self.status[event.trial] = PENDING if event.worker else WAITING
 
-    def _close(self, event: Told | Failed) -> None:
-        self.pending[self.trials[event.trial].pair] -= self._let_go(event.trial)
-        self.status[event.trial] = TOLD if isinstance(event, Told) else FAILED
-        self.ended[event.trial] = event
+    def _close(self, event: Told | Failed, end: int) -> None:
+        self.pending[self.trials.pair(event.trial)] -= self._let_go(event.trial)
+        self.trials.columns["end"][event.trial] = end
         self.spent += event.seconds or 0.0
 
     def _let_go(self, trial: int) -> bool:
@@ -191,3 +199,68 @@ class Ledger:
         if trial in self.waiting:
             self.waiting.remove(trial)
         return self.held.pop(trial, None) is not None
+
+    def state(self) -> tuple[dict[str, AnyArray], Plain]:
+        """Return what the events add up to, as arrays and plain values."""
+        arrays = {name: getattr(self, name) for name in _TABLES}
+        arrays |= {name: getattr(self.tally, name) for name in _TALLY}
+        for name in _PAIRS:
+            arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
+        ordered, words = self.in_order.state()
+        own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared, "waiting": self.waiting}
+        return arrays | ordered, words | own | {"held": list(self.held.items())}
+
+    def restore(self, past: Past, arrays: Mapping[str, AnyArray], words: Plain) -> None:
+        """Take in all events of pages at once, and what they add up to; ValueError where these disagree."""
+        for event in past.rare:
+            if isinstance(event, Designed):
+                self.design, self.design_reason = event.pairs, event.reason
+            elif isinstance(event, Failed):
+                self.failed[event.trial] = event
+        end = np.full(len(past.asked["trial"]), OPEN)
+        end[past.told["trial"]] = np.arange(len(past.told["trial"]))
+        end[list(self.failed)] = FAILED_END
+        self.trials.extend(past.asked, past.workers, end)
+        self.records.extend(past.told, past.values)
+        for name in _TABLES:
+            getattr(self, name)[...] = arrays[name]
+        for name in _PAIRS:
+            setattr(self, name, [(int(k), int(c)) for k, c in arrays[name].tolist()])
+        self.held = {int(trial): str(worker) for trial, worker in words["held"]}
+        self.waiting = [int(trial) for trial in words["waiting"]]
+        self.spent, self.parted, self.n_shared = (
+            float(words["spent"]),
+            words["parted"],
+            int(words["n_shared"]),
+        )
+        self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
+        common = None if self.tally.common is None else self._common()
+        count, mean, m2 = (arrays[name].astype(getattr(self.tally, name).dtype) for name in _TALLY)
+        self.tally = tallies.Tally(count, mean, m2, common=common)
+        self._check(past)
+
+    def _common(self) -> by_number.Replications:
+        """Return the replications that share random numbers, in the order of telling."""
+        told, asked = self.records.columns, self.trials.columns
+        size, start = np.maximum(told.numbers("size"), 0), told.numbers("start")
+        shares = np.ones(len(size), bool) if self.parted is None else told.numbers("trial") < self.n_shared
+        entry = np.repeat(np.arange(len(size)), np.where(shares, size, 0))
+        trial = told.numbers("trial")[entry]
+        at = np.flatnonzero(np.repeat(shares, size))
+        number = asked.numbers("replication")[trial] + (at - start[entry]) * by_number.PLACE
+        value = self.problem.sign * np.array(self.records.values)[at]
+        k, c = (asked.numbers(name)[trial] for name in ("alternative", "context"))
+        return by_number.Replications(k, c, number, value)
+
+    def _check(self, past: Past) -> None:
+        """Refuse what cannot be: events that are no study's, or tables that are not theirs."""
+        n, told = np.zeros(self.problem.shape, np.int64), self.records.columns
+        trial = told.numbers("trial")
+        where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
+        np.add.at(n, where, told.numbers("n"))
+        whole = sum(self.counts.values()) == len(self.trials) and len(set(self.waiting)) == len(self.waiting)
+        follow = np.array_equal(past.asked["trial"], np.arange(len(self.trials)))
+        if not (
+            whole and follow and np.array_equal(n, self.tally.count) and np.all(np.isfinite(past.values))
+        ):
+            raise ValueError("the snapshot of a ledger is not that of its events")

@@ -28,7 +28,7 @@ def overview(study: "Study") -> dict[str, Any]:
         "budget": study.plan.get("budget"),
         "seconds_spent": ledger.spent,
         "seconds_budget": study.plan.get("seconds"),
-        "trials": {name: ledger.status.count(name) for name in ("told", "pending", "waiting", "failed")},
+        "trials": ledger.counts,
         "certainty": _certainty(study) if study.n_observations else None,
         "guarantee": _guarantee(study) if study.n_observations else None,
         "model": study.model_summary().plain() if study.n_observations else None,

@@ -1,8 +1,12 @@
 """The values of every pair in the order of their numbers: what a guarantee may count."""
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 
-from argbest.core.arrays import Array
+from argbest.core.arrays import AnyArray, Array
+from argbest.storage.base import Plain
+from argbest.study.rows import Records, Trials
 from argbest.study.trial import Trial
 
 _PLACES = 2**31  # of values in one trial
@@ -72,3 +76,59 @@ class Replications:
             if keys:
                 table[k, np.searchsorted(columns, keys)] = self._values[k, context]
         return table
+
+    def state(self) -> tuple[dict[str, AnyArray], Plain]:
+        """Return what cannot be told from trials and records alone."""
+        following, trend = np.zeros_like(self.count), np.zeros_like(self.count)
+        for pair, number in self._next.items():
+            following[pair] = number
+        for pair, sign in self._trend.items():
+            trend[pair] = sign
+        gaps = [[*pair, *gap] for pair, some in self._skipped.items() for gap in some.items()]
+        arrays = {"following": following, "trend": trend, "version": self.version, "in_order": self.count}
+        return arrays, {"summarised": self.summarised, "gaps": gaps}
+
+    def restore(
+        self,
+        arrays: Mapping[str, AnyArray],
+        words: Plain,
+        trials: Trials,
+        records: Records,
+        failed: Iterable[int],
+    ) -> None:
+        """Take in all trials that ended at once; ValueError where they do not add up to the state."""
+        following = arrays["following"].astype(np.int64)
+        names = ("alternative", "context", "replication")
+        k, c, number = (trials.columns.numbers(name) for name in names)
+        told, size = records.columns.numbers("trial"), np.maximum(records.columns.numbers("size"), 0)
+        late = number >= following[k, c]  # by trial: something before it was open
+        for trial in failed:
+            if late[trial]:
+                self._early.setdefault((int(k[trial]), int(c[trial])), {})[int(number[trial])] = ()
+        for row in np.flatnonzero(late[told]).tolist():
+            entry = records[row]
+            self._early.setdefault(entry.trial.pair, {})[entry.trial.replication] = entry.values or ()
+        kept = np.flatnonzero(~late[told] & (size > 0))
+        kept = kept[np.lexsort((number[told[kept]], c[told[kept]], k[told[kept]]))]
+        sizes = size[kept]
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # within its trial
+        values = np.array(records.values)[np.repeat(records.columns.numbers("start")[kept], sizes) + place]
+        keys = np.repeat(number[told[kept]], sizes) * _PLACES + place
+        np.add.at(self.count, (k[told[kept]], c[told[kept]]), sizes)
+        if not np.array_equal(self.count, arrays["in_order"]):
+            raise ValueError("the values in order are not those of the events")
+        ends = np.cumsum(self.count).reshape(self.count.shape)
+        for row, column in np.argwhere((self.count > 0) | (following > 0)).tolist():
+            pair = row, column
+            n, end = int(self.count[pair]), int(ends[pair])
+            if n:
+                own = slice(end - n, end)
+                self._keys[pair], self._values[pair] = keys[own].tolist(), values[own].tolist()
+            if n > 1:
+                self._trend[pair] = int(arrays["trend"][pair])
+            if n >= _MANY and self._trend[pair]:
+                self.sorted.add(pair)
+            self._next[pair] = int(following[pair])
+        for *pair, start, stop in words["gaps"]:
+            self._skipped.setdefault((pair[0], pair[1]), {})[start] = stop
+        self.version[...], self.summarised = arrays["version"], int(words["summarised"])

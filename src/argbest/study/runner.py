@@ -329,7 +329,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
         )
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
-    due = study.n_waiting + sum(ledger.asked[i].designed for i in ledger.waiting)
+    due = study.n_waiting + sum(ledger.trials.designed(i) for i in ledger.waiting)
     needed = study.n_observations + due
     if limits.budget is not None and limits.budget < needed and due:
         raise InputError(

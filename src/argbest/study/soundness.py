@@ -5,6 +5,7 @@ from argbest.errors import StorageError
 from argbest.storage.base import Asked, Begun, Designed, Event, Failed, Passed, Refit, Told
 from argbest.storage.damage import BACKUP
 from argbest.study.ledger import Ledger
+from argbest.study.rows import OPEN
 
 _LATEST = 9e9  # seconds since 1970: the year 2255
 
@@ -27,7 +28,9 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return inside and event.seed >= 0 and 0 <= event.replication <= _most(ledger)
     if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
         return False
-    if isinstance(event, Told | Failed) and (event.trial in ledger.ended or (event.seconds or 0.0) < 0):
+    if isinstance(event, Told | Failed) and (
+        ledger.trials.columns["end"][event.trial] != OPEN or (event.seconds or 0.0) < 0
+    ):
         return False
     return not isinstance(event, Told) or _value_is_sound(event)
 

@@ -1,6 +1,6 @@
 """Study: the one stateful class. It asks for trials, is told their values, and answers per context."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
@@ -340,7 +340,7 @@ class Study:
         had it, when it was asked for and ended, and how many seconds it took.
         """
         ledger = self._journal.ledger
-        frame = frames.of_trials(self.problem, ledger.trials, ledger.status, ledger.reasons)
+        frame = frames.of_trials(self.problem, ledger)
         return frames.with_details(frame, ledger) if details else frame
 
     def history(self, points: int = 12) -> pd.DataFrame:
@@ -431,7 +431,7 @@ class Study:
         return self._journal.ledger.tally
 
     @property
-    def _records(self) -> list[Record]:
+    def _records(self) -> Sequence[Record]:
         return self._journal.ledger.records
 
     def _learned(self) -> Knowledge:

@@ -5,11 +5,12 @@ written, and only once they are safe does the study in memory change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from typing import Any
 
 from argbest.core.setting import Setting
+from argbest.errors import StorageError
 from argbest.models.base import Model, params_type
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
@@ -19,6 +20,7 @@ from argbest.study import definition, soundness
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
 from argbest.study.patience import Tries, at_once
+from argbest.study.snapshots import Snapshots
 
 
 class Transcript:
@@ -28,6 +30,7 @@ class Transcript:
     knowledge: Knowledge | None
     _view: Knowledge | None
     _begun: bool
+    _refit: Refit | None  # the last one that was learned from
     _revision: int  # events taken in
     _torn: bool  # an interruption came in between: what is in memory may be half of it
 
@@ -38,6 +41,7 @@ class Transcript:
         self.patience: Tries = at_once
         self.problem, self.policy, self.model = problem, policy, model
         self._stored, self._first_policy = stored, policy
+        self._snapshots = Snapshots(storage, stored["id"], problem.n_alternatives * problem.n_contexts)
         self._read_anew()
 
     def catch_up(self) -> None:
@@ -59,7 +63,7 @@ class Transcript:
 
     def open_setting(self) -> Setting:
         """Return the problem's setting, and which pairs were set aside."""
-        if not self.ledger.reasons:  # by far the most common
+        if not self.ledger.failed:  # by far the most common
             return self.problem.setting
         excluded = self.ledger.set_aside
         return replace(self.problem.setting, excluded=excluded) if excluded.any() else self.problem.setting
@@ -85,6 +89,7 @@ class Transcript:
                 if then is not None:
                     then()
                 self._add(sent)
+                self._keep()
             return sent
 
         return self.patience(attempt)
@@ -109,6 +114,16 @@ class Transcript:
     def _read_anew(self) -> None:
         """Forget all that was taken in, and take it in again."""
         self._torn = True
+        self._forget()
+        news = self._restored()
+        if news is None:
+            self._forget()
+            news = self.storage.since(0)
+        self._take_in(news)
+        self._torn = False
+        self._keep()
+
+    def _forget(self) -> None:
         self.ledger = Ledger(
             self.problem,
             definition.design(self._stored),
@@ -117,16 +132,47 @@ class Transcript:
             numbers=definition.numbers(self._stored),
         )
         self.policy, self._begun = self._first_policy, False
-        self.knowledge = self._view = None
+        self.knowledge = self._view = self._refit = None
         self._revision = 0
-        self._take_in(self.storage.since(0))
-        self._torn = False
+
+    def _restored(self) -> Sequence[Event] | None:
+        """Return the events after the last snapshot, which is taken in; None where there is none to use."""
+        snapshot = self._snapshots.read()
+        if snapshot is None:
+            return None
+        with suppress(StorageError), damage.explained("a snapshot"):
+            words = snapshot.words
+            if words["policy"] == definition.of_object(self._first_policy):
+                self.ledger.restore(snapshot.past, snapshot.arrays, words)
+                self._revision = len(snapshot.past.kind)
+                if words["begun"] is not None:
+                    self.policy, self._begun = definition.policy_from(words["begun"]), True
+                if words["refit"] is not None:
+                    self._restore(Refit(**words["refit"]))
+                return snapshot.news
+        self._snapshots.refuse()
+        return None
+
+    def _keep(self) -> None:
+        """Keep a snapshot when it is due; to have none does no harm."""
+        begun = definition.of_object(self.policy) if self._begun else None
+        if not self._snapshots.due(self._revision) or (begun is not None and "foreign" in begun):
+            return
+        with suppress(StorageError), damage.explained("a snapshot"):
+            arrays, words = self.ledger.state()
+            words |= {"policy": definition.of_object(self._first_policy), "begun": begun, "refit": None}
+            if self._refit is not None:
+                words["refit"] = {**vars(self._refit), "params": dict(self._refit.params or {})}
+            if self._snapshots.keep(self._revision, arrays, words) and self._refit is not None:
+                self._restore(self._refit)  # as whoever opens the study will: both decide alike
 
     def _add(self, events: Sequence[Event]) -> None:
         """Take in events of our own, now that they are safe."""
         torn, self._torn = self._torn, True  # until all of them are in, whatever comes in between
         for event in events:
             self.ledger.apply(event)
+            if isinstance(event, Refit) and event.params is not None:
+                self._refit = event
         self._revision += len(events)
         self._torn = torn
 
@@ -149,12 +195,12 @@ class Transcript:
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
-        kind, found = params_type(self.model), event.params or {}
+        self._refit, kind, found = event, params_type(self.model), event.params or {}
         if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
             return  # of a model that is gone
         params = plain.decode_fields(kind, found)
         belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
-        self.knowledge = Knowledge(params, belief, event.n_observations, event.n_records)
+        self.knowledge = Knowledge(params, belief, event.n_observations, len(self.ledger.records))
         self._view = None
 
 

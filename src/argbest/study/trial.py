@@ -20,18 +20,16 @@ _FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
 Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]
 
 
-@dataclass(
-    frozen=True, eq=False
-)  # two trials are never the same one; and rows are dicts, which cannot be hashed
+@dataclass(frozen=True)  # what is not compared follows from the rest; and rows are dicts, which have no hash
 class Trial:
     """One simulation to run: which alternative, in which context, with which seed."""
 
     id: int
-    alternative: Item
-    context: Item
-    replication: int  # how many trials of this pair were asked before
-    seed: int
-    pair: tuple[int, int] = field(repr=False)  # positions of alternative and context
+    alternative: Item = field(compare=False)
+    context: Item = field(compare=False)
+    replication: int = field(compare=False)  # how many trials of this pair were asked before
+    seed: int = field(compare=False)
+    pair: tuple[int, int] = field(repr=False, compare=False)  # positions of alternative and context
     study: str = field(repr=False)  # the study that asked
 
     @property
@@ -54,15 +52,19 @@ class Record:
     values: tuple[float, ...] | None  # None where only a summary was told
 
 
-def numbered(entry: Record) -> Iterator[tuple[int, float]]:
-    """Yield the single values of a record with their numbers; values of equal number share random numbers."""
-    for i, value in enumerate(entry.values or ()):
-        yield entry.trial.replication + i * PLACE, value
+def numbered(trial: Trial, values: Sequence[float] | None) -> Iterator[tuple[int, float]]:
+    """Yield the single values of a trial with their numbers; values of equal number share random numbers."""
+    for i, value in enumerate(values or ()):
+        yield trial.replication + i * PLACE, value
 
 
 def replications(records: Sequence[Record], sign: float) -> Replications:
     """Return the single values of all records by their numbers, larger being better."""
-    rows = [(*entry.trial.pair, r, sign * value) for entry in records for r, value in numbered(entry)]
+    rows = [
+        (*entry.trial.pair, r, sign * value)
+        for entry in records
+        for r, value in numbered(entry.trial, entry.values)
+    ]
     table = np.array(rows, float).reshape(len(rows), 4)
     k, c, number = table[:, :3].astype(np.int64).T
     return Replications(k, c, number, table[:, 3])

@@ -1,0 +1,124 @@
+"""Whether a stored study is sound: every event read, and the snapshot held against them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from argbest.core.arrays import AnyArray
+from argbest.errors import StorageError
+from argbest.storage import damage, pages
+from argbest.storage.base import Event, Plain, Storage
+from argbest.storage.pages import Page, Paged
+from argbest.study import definition, soundness
+from argbest.study.ledger import Ledger
+from argbest.study.snapshots import without_params
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a check of a study found; it is sound if nothing is wrong."""
+
+    events: int
+    observations: int
+    snapshot: int  # events that the snapshot holds, 0 without one
+    wrong: str  # with the events, "" if nothing is
+    stale: str  # with the snapshot, "" if nothing is: no value depends on it
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.wrong and not self.stale
+
+    def __str__(self) -> str:
+        if self.wrong:
+            return f"damaged: {self.wrong}"
+        held = f"{self.events:,} events, {self.observations:,} observations"
+        if self.stale:
+            return f"all events are sound ({held}), but the snapshot is not theirs: {self.stale}"
+        kept = f"; the snapshot of the first {self.snapshot:,} agrees with them" if self.snapshot else ""
+        return f"sound: {held}{kept}."
+
+
+def check(storage: Storage, stored: Plain) -> Check:
+    """Return whether the events of a study are sound, and whether its snapshot is what they add up to.
+
+    All events are read and followed one by one, which takes a while where they are many.
+    """
+    events: Sequence[Event] = ()
+    with damage.explained("the definition of the study"):
+        ledger, snapshot = _empty(stored), _Snapshot()
+    wrong = ""
+    try:
+        integrity = getattr(storage, "integrity", None)  # databases that know of their own damage
+        if integrity is not None:
+            integrity()
+        events = storage.since(0)
+        with damage.explained("an event"):
+            snapshot.follow(ledger, events, storage.pages() if isinstance(storage, Paged) else [])
+    except StorageError as error:
+        wrong = str(error)
+    return Check(len(events), ledger.n_observations, snapshot.reached, wrong, snapshot.wrong)
+
+
+def forget(storage: Storage) -> None:
+    """Let go of the snapshot of a study; whoever opens it next makes another."""
+    if isinstance(storage, Paged):
+        storage.drop_pages()
+
+
+def _empty(stored: Plain) -> Ledger:
+    return Ledger(
+        definition.problem_from(stored["problem"], None),
+        definition.design(stored),
+        study=stored["id"],
+        common=stored["common_random_numbers"],
+        numbers=definition.numbers(stored),
+    )
+
+
+class _Snapshot:
+    """A snapshot that is held against events."""
+
+    def __init__(self) -> None:
+        self.reached, self.wrong = 0, ""
+
+    def follow(self, ledger: Ledger, events: Sequence[Event], kept: Sequence[Page]) -> None:
+        """Take in all events, and compare on the way."""
+        arrays, words = self._open(events, kept)
+        for number, event in enumerate(events, start=1):
+            soundness.check(event, ledger)
+            ledger.apply(event)
+            if number == self.reached and not self.wrong:
+                self.wrong = _difference(ledger, arrays, words)
+
+    def _open(self, events: Sequence[Event], kept: Sequence[Page]) -> tuple[Mapping[str, AnyArray], Plain]:
+        if not kept:
+            return {}, {}
+        self.reached = kept[-1].last
+        try:
+            with damage.explained("a page"):
+                past, arrays, words = pages.read(kept)
+                found = past.events()
+        except StorageError as error:
+            self.wrong = str(error)
+            return {}, {}
+        theirs = zip(found, map(without_params, events), strict=False)
+        other = next((i for i, (one, two) in enumerate(theirs, start=1) if one != two), None)
+        if len(events) < self.reached:
+            self.wrong = f"it holds {self.reached:,} events, there are {len(events):,}."
+        elif other is not None:
+            self.wrong = f"event {other:,} is another one there."
+        return arrays, words
+
+
+def _difference(ledger: Ledger, arrays: Mapping[str, AnyArray], words: Plain) -> str:
+    """Return how a state differs from that of a ledger, "" if it does not."""
+    own, said = ledger.state()
+    told = json.loads(json.dumps(said))
+    names = [name for name in own if not np.array_equal(own[name], arrays.get(name, np.empty(0)))]
+    names += [name for name in told if told[name] != words.get(name)]
+    if words.get("study") != ledger.study:
+        names.append("study")
+    return f"they add up to another {', '.join(names)}." if names else ""
