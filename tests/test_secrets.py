@@ -82,7 +82,17 @@ def kept_in(server: Server, spelling: str) -> str:
 
 
 def test_every_command_for_stored_studies_is_tested_here() -> None:
-    assert set(STORED) == {"ask", "export", "report", "resume", "serve", "status", "tell", "worker"}
+    assert set(STORED) == {
+        "ask",
+        "check",
+        "export",
+        "report",
+        "resume",
+        "serve",
+        "status",
+        "tell",
+        "worker",
+    }
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -122,6 +132,7 @@ def test_no_command_shows_the_password_when_it_works(
     line = '{"trial": 0, "value": 1.0}\n'
     assert call("tell", where, given=line).exit_code == 0
     assert call("tell", where, given=line).exit_code == 1
+    assert call("check", where).exit_code == 0
     assert call("status", where).exit_code == 0
     assert call("status", where, "--json").exit_code == 0
     assert call("export", where).exit_code == 0

@@ -23,6 +23,7 @@ from argbest.storage.base import (
     Told,
     Worker,
 )
+from argbest.storage.pages import Page, Paged
 
 NASTY = 'Robert\'); DROP TABLE argbest_trials;-- <b>"&amp;"</b> %s :name {0} \\ \n\t naïve 试验 🎲'
 _NUMBERS = (0.1, 1 / 3, -math.pi, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e22, 2.0**53 + 2)
@@ -44,7 +45,7 @@ def assert_valid_storage(new: Opener, *, again: Callable[[Storage], Storage] | N
     other = again or (lambda storage: storage)
     for check in (_check_definition, _check_events, _check_refits, _check_discarding, _check_workers):
         _run(check, new, other)
-    for check in (_check_visibility, _check_exclusion, _check_readers):
+    for check in (_check_visibility, _check_exclusion, _check_readers, _check_pages):
         _run(check, new, other)
 
 
@@ -101,6 +102,30 @@ def _same(found: Sequence[Event], expected: Sequence[Event], what: str) -> None:
     assert list(map(repr, found)) == list(map(repr, expected)), (
         f"{what}: expected {len(expected)} events {list(expected)!r}, got {len(found)}: {list(found)!r}"
     )
+
+
+def _check_pages(storage: Storage, second: Storage) -> None:
+    """Check what a storage may do besides: keep pages, one after the other without a gap."""
+    if not isinstance(storage, Paged) or not isinstance(second, Paged):
+        return
+    nothing = b"\x00\xff\n"
+    one, two = Page(0, 3, "one", nothing, b"state"), Page(3, 9, NASTY, nothing * 2, nothing)
+    longer = Page(3, 12, "longer", b"", b"last")
+    steps: list[tuple[Page, list[Page]]] = [
+        (two, []),  # follows on nothing
+        (one, [one]),
+        (two, [replace(one, state=None), two]),
+        (longer, [replace(one, state=None), longer]),
+        (replace(one, fingerprint="anew"), [replace(one, fingerprint="anew")]),
+    ]
+    for page, expected in steps:
+        storage.keep_page(page)
+        found = list(second.pages())
+        assert found == expected, f"after {page!r} there are the pages {found!r}; expected {expected!r}"
+        reached = (expected[-1].last, expected[-1].fingerprint) if expected else (0, "")
+        assert second.paged() == reached, f"the pages reach to {second.paged()!r}; expected {reached!r}"
+    storage.drop_pages()
+    assert list(second.pages()) == [], "pages that were dropped are still there"
 
 
 def _check_definition(storage: Storage, second: Storage) -> None:
