@@ -13,6 +13,7 @@ from argbest.cli.report import report
 from argbest.cli.running import resume, run, worker
 from argbest.cli.serve import serve
 from argbest.cli.status import status
+from argbest.cli.submit import submit, task
 
 for command in (
     analyze,
@@ -30,6 +31,8 @@ for command in (
     run,
     serve,
     status,
+    submit,
+    task,
     tell,
     worker,
 ):

@@ -100,17 +100,44 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
 @click.command()
 @of_stored_study
 @_simulator
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Have the tasks that share FOLDER simulate (see `argbest submit`); a file is worked on as a copy.",
+)
 @click.option("--readmit", is_flag=True, help="Try the pairs again that were set aside for their failures.")
 @_limits
 def resume(
-    storage: str, name: str, python: str | None, file: Path | None, readmit: bool, quiet: bool, **given: Any
+    storage: str,
+    name: str,
+    python: str | None,
+    file: Path | None,
+    folder: Path | None,
+    readmit: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Go on with the study in STORAGE; trials that were running when it ended are simulated again."""
-    study = load(storage, name, python, file)
-    _need_a_program(study.problem)
-    if readmit:
-        study.readmit()
-    _simulate(study, _planned(study, given), storage, resume_command(storage, name, python), quiet=quiet)
+    again = resume_command(storage, name, python)
+
+    def go_on(study: "Study", options: Options) -> None:
+        _need_a_program(study.problem)
+        if readmit:
+            study.readmit()
+        _simulate(study, options, storage, again, quiet=quiet)
+
+    if folder is None:
+        study = load(storage, name, python, file)
+        go_on(study, _planned(study, given))
+        return
+    from argbest.array.coordinator import tasks_in
+    from argbest.array.copy import taken
+
+    with taken(storage) as copy:
+        study = load(str(copy.path), name, python, file)
+        with tasks_in(folder, study, copy, _planned(study, given)) as options:
+            go_on(study, options)
+        study.close()
 
 
 @click.command()

@@ -9,15 +9,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from argbest.errors import StorageError
-from argbest.storage.base import Storage, Worker
+from argbest.storage.base import Worker
 from argbest.study.lifeline import Lifeline, ended
 from argbest.study.patience import Patience
 
 BEAT = 5.0  # seconds between signs of life
 _FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
 SILENCE = 60.0  # seconds without one after which a worker counts as dead
+
+
+class Register(Protocol):
+    """Where signs of life are kept, a storage for example."""
+
+    def greet(self, worker: Worker) -> None:
+        """Keep what a worker says of itself, in place of what it said before."""
 
 
 def _name() -> str:
@@ -40,7 +48,7 @@ class Presence:
         return Worker(self.name, host, os.getpid(), self.started, time.time(), self.slots, self.busy)
 
     @contextmanager
-    def shown(self, storage: Storage, patience: Patience) -> Iterator[None]:
+    def shown(self, storage: Register, patience: Patience) -> Iterator[None]:
         """Give a sign of life now, every BEAT seconds, and at the end."""
         lifeline, over = Lifeline(self.name), threading.Event()
 
@@ -71,7 +79,8 @@ class Presence:
 class Watch:
     """Who has given no sign of life for too long, by the watcher's own clock: others' clocks may differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, silence: float = SILENCE) -> None:
+        self._silence = silence
         self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
 
     def dead(self, worker: Worker, *, deaf: float = -math.inf) -> bool:
@@ -86,7 +95,7 @@ class Watch:
         if seen != worker.seen:
             seen, since = worker.seen, now
         self._last[worker.name] = seen, max(since, deaf)
-        return now - max(since, deaf) >= SILENCE
+        return now - max(since, deaf) >= self._silence
 
 
 def alive(worker: Worker, now: float | None = None) -> bool:

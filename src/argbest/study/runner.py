@@ -179,7 +179,7 @@ class _Run:
                 f"all {self.slots} slots of the executor hang in simulations that are out of time; what was "
                 "told is kept. Restart its workers, then run again."
             )
-        while len(self.in_flight) + len(self.lost) < self.slots:
+        while len(self.in_flight) + len(self.lost) < self._slots():
             trials = self.study._journal.ask(
                 self.means.batch, worker=self.presence.name, room=self._room, policy=self._stage
             )
@@ -193,6 +193,10 @@ class _Run:
                 raise
             self.in_flight[future] = trials, time.monotonic()
             future.add_done_callback(self.finished.put)
+
+    def _slots(self) -> int:
+        """Return how many may simulate now: an executor whose workers come and go says who is present."""
+        return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
@@ -212,6 +216,8 @@ class _Run:
                 late = self._late()
                 if late is not None:
                     return late
+                if hasattr(self.executor, "present"):  # there may be more of them now
+                    self._fill()
 
     def _late(self) -> "Future[list[Outcome]] | None":
         if self.means.timeout is None or self.means.executor is None:

@@ -1,0 +1,1 @@
+"""Studies on clusters without a database server: one coordinator and many tasks share only a folder."""

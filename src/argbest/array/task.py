@@ -1,0 +1,111 @@
+"""The task's side: simulate what the coordinator writes into the folder, until it says that all is done."""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from argbest.array.folder import FINISHED, Folder, Means
+from argbest.errors import InputError
+from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds, reason
+from argbest.simulators.pool import SimulationPool
+from argbest.simulators.program import Program
+from argbest.simulators.stored import simulator_from
+from argbest.study.executors import Here
+from argbest.study.patience import Patience
+from argbest.study.presence import Presence
+
+POLL = 0.2  # seconds between looks into the folder
+PATIENCE = 600.0  # seconds without a coordinator
+_LATE = 60.0  # seconds after which an end that came before this task is taken for the end
+
+
+def serve(path: Path, *, patience: float = PATIENCE, late: float = _LATE) -> int:
+    """Return how many jobs were done, once the coordinator is finished or has been silent for too long."""
+    folder, presence, done = Folder(path), Presence(), set[str]()
+    folder.make()
+    (path / "jobs" / presence.name).mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        stack.enter_context(_present(folder, presence))
+        simulation = stack.enter_context(_Simulation())
+        hope = _Hope(folder, patience, late)
+        while hope.lasts():
+            for name, means, jobs in folder.given(presence.name):
+                if name not in done:
+                    folder.deliver(presence.name, name, *simulation.run(means, jobs))
+                    done.add(name)
+            time.sleep(POLL)
+    return len(done)
+
+
+class _Hope:
+    """Whether a coordinator may have more to do: one that ended before we came may be followed by another."""
+
+    def __init__(self, folder: Folder, patience: float, late: float) -> None:
+        self._folder, self._patience, self._late = folder, patience, late
+        self._first = self._last = folder.coordinator()
+        self._since = time.monotonic()
+
+    def lasts(self) -> bool:
+        """Return whether to wait on."""
+        said, now = self._folder.coordinator(), time.monotonic()
+        if said is not None and said != self._last:
+            self._last, self._since = said, now
+        if self._last is not None and self._last["state"] == FINISHED:
+            return self._last == self._first and now - self._since < self._late
+        return now - self._since < self._patience
+
+
+class _Simulation:
+    """The simulator that jobs name, kept from job to job while it is the same."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._means: tuple[Means, int] | None = None
+
+    def __enter__(self) -> "_Simulation":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def run(self, means: Means, jobs: dict[str, Any]) -> tuple[dict[str, Outcome], str]:
+        """Return the outcomes of replications by key, or an error that another task would meet, too."""
+        began = time.monotonic()
+        try:
+            self._prepare(means, len(jobs))
+            made = self._executor.submit(evaluate, self._simulate, [*jobs.values()]).result()
+        except InputError as error:
+            return {}, str(error)
+        except Exception as error:  # the process of a Python function died or was out of time
+            took = (time.monotonic() - began) / len(jobs)
+            made = [Outcome(None, reason(error), took)] * len(jobs)
+        return dict(zip(jobs, made, strict=True)), ""
+
+    def _prepare(self, means: Means, batch: int) -> None:
+        if (means, batch) == self._means:
+            return
+        self._stack.close()
+        simulate = simulator_from(means.simulator)
+        self._simulate = for_shared_seeds(simulate) if means.shared_seeds else simulate
+        limit = None if means.timeout is None else means.timeout * batch
+        # A Python function gets a process of its own: it may crash or block, and this task lives on.
+        self._executor = Here() if isinstance(simulate, Program) else SimulationPool(1, timeout=limit)
+        self._stack.enter_context(self._executor)
+        self._means = (means, batch)
+
+
+@contextmanager
+def _present(folder: Folder, presence: Presence) -> Iterator[None]:
+    """Give signs of life, and take leave however this ends, short of being killed."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what batch systems send before they kill
+    try:
+        with presence.shown(folder, Patience()):
+            yield
+    finally:
+        folder.leave(presence.name)

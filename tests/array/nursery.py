@@ -1,0 +1,69 @@
+"""A coordinator and its tasks as forks of one process, killed at random: python nursery.py '{...}'.
+
+It prints how they ended, once the last coordinator has come to an end by itself.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from argbest.array import executor, task
+from argbest.array.coordinator import tasks_in
+from argbest.array.copy import taken
+from argbest.array.folder import Folder
+from argbest.array.task import serve
+from argbest.study.study import Study
+
+
+def forked(work: Callable[[], Any]) -> int:
+    """Return the process that does the work."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        work()
+        os._exit(0)
+    except BaseException as error:
+        print(repr(error), file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def coordinate(home: str, folder: Path, budget: int) -> None:
+    with taken(home) as copy:
+        study = Study.load(copy.path)
+        with tasks_in(folder, study, copy, {"budget": budget}) as options:
+            study.run(**options)
+        study.close()
+
+
+def main(home: str, folder: str, marks: str, budget: int, tasks: int, kills: int, coordinators: int) -> None:
+    executor.POLL = task.POLL = 0.05
+    chance, place = random.Random(1), Path(folder)  # noqa: S311
+    lead = forked(lambda: coordinate(home, place, budget))
+    crowd = [forked(lambda: serve(place, patience=60.0)) for _ in range(tasks)]
+    doomed = {(i + 1) * kills // (coordinators + 1) for i in range(coordinators)}
+    for i in range(kills):
+        while len(os.listdir(marks)) < (i + 1) * budget // (kills + 2):  # in the midst of the work
+            time.sleep(0.01)
+        victim = chance.randrange(tasks)
+        os.kill(crowd[victim], signal.SIGKILL)
+        os.waitpid(crowd[victim], 0)
+        crowd[victim] = forked(lambda: serve(place, patience=60.0))
+        if i in doomed:
+            os.kill(lead, signal.SIGKILL)
+            os.waitpid(lead, 0)
+            lead = forked(lambda: coordinate(home, place, budget))
+    ended = os.waitstatus_to_exitcode(os.waitpid(lead, 0)[1])
+    said = Folder(place).coordinator() or {}
+    codes = [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in crowd]
+    print(json.dumps({"coordinator": ended, "state": said.get("state"), "tasks": sorted(set(codes))}))
+
+
+if __name__ == "__main__":
+    main(**json.loads(sys.argv[1]))

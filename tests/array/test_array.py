@@ -1,0 +1,213 @@
+"""The array: the same study as on a laptop, scripts, and what goes wrong in words."""
+
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from argbest import InputError, Problem, SimulationError, StorageError, Study
+from argbest.array.coordinator import tasks_in
+from argbest.array.copy import WorkingCopy, taken
+from argbest.array.executor import FATAL, FolderExecutor
+from argbest.array.folder import Folder, Means
+from argbest.array.task import serve
+from argbest.cli import main
+from argbest.simulators.calling import evaluate
+from argbest.simulators.function import Function
+from argbest.simulators.program import Program
+from argbest.study.presence import Presence
+
+FILE = """
+goal = "min"
+alternatives = [2, 3, 4]
+contexts = [10, 20]
+[simulator]
+command = ["sh", "-c", "echo $1.$(($2 + $3 % 7))", "simulate", "{alternative}", "{context}", "{seed}"]
+[study]
+policy = "equal"
+model = "independent"
+[run]
+budget = 14
+"""
+PROGRAM = Program(["sh", "-c", "echo $1.$((1000 + $2 % 1000))", "simulate", "{alternative}", "{seed}"])
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("argbest.array.executor.POLL", 0.02)
+    monkeypatch.setattr("argbest.array.task.POLL", 0.02)
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+@contextmanager
+def a_task(folder: Path, **options: Any) -> Iterator[None]:
+    thread = threading.Thread(target=serve, args=(folder,), kwargs={"late": 30.0, **options})
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def as_an_array(home: Path, budget: int, **options: Any) -> None:
+    folder = home.with_suffix(".array")
+    with taken(str(home)) as copy, a_task(folder, **options):
+        study = Study.load(copy.path)
+        with tasks_in(folder, study, copy, {"budget": budget}) as means:
+            study.run(**means)
+        study.close()
+
+
+def a_study(home: Path | None, simulate: Any = PROGRAM) -> Study:
+    return Study(Problem([1, 2, 3], [10, 20], simulate), policy="c-ocba", seed=3, initial=2, storage=home)
+
+
+def test_laptop_and_array_take_turns_and_give_the_study_of_one_serial_run(tmp_path: Path) -> None:
+    home = tmp_path / "study.db"
+    a_study(home).run(15).close()
+    as_an_array(home, 20)
+    Study.load(home).run(25).close()
+    as_an_array(home, 30)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["study.array", "study.db"]
+    found, whole = Study.load(home).observations(), a_study(None).run(30).observations()
+    columns = ["trial", "alternative", "context", "replication", "seed", "value"]
+    assert found[columns].to_dict("list") == whole[columns].to_dict("list")
+
+
+def test_an_array_begins_a_study_and_the_command_line_goes_on_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(FILE)
+    said = call("submit", str(file), "--plain", "--tasks", "1")
+    assert said.exit_code == 0, said.output
+    assert "0 observations so far" in said.stdout
+    with a_task(tmp_path / "study.array"):
+        home = str(tmp_path / "study.db")
+        result = call("resume", home, "--file", str(file), "--folder", str(tmp_path / "study.array"))
+    assert result.exit_code == 0, result.output
+    assert Study.load(home).n_observations == 14
+    assert "14 observations so far" in call("submit", str(file), "--slurm", "--tasks", "5").stdout
+    assert call("resume", home, "--budget", "16", "--quiet").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "said"), [("slurm", "#SBATCH --array=0-100"), ("pbs", "#PBS -J 0-100"), ("plain", "number=$")]
+)
+def test_the_scripts_are_for_their_systems_and_sound_to_bash(tmp_path: Path, system: str, said: str) -> None:
+    (tmp_path / "my study.toml").write_text(FILE)
+    result = call("submit", str(tmp_path / "my study.toml"), f"--{system}", "--tasks", "100")
+    script = tmp_path / "my study.array" / f"{system}.sh"
+    assert said in script.read_text()
+    assert str(script) in result.stdout
+    checked = subprocess.run(["/bin/bash", "-n", str(script)], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert (
+        "argbest resume 'my study.db' --file 'my study.toml' --folder 'my study.array'" in script.read_text()
+    )
+
+
+def test_a_study_on_a_server_or_without_a_budget_is_not_submitted(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(FILE)
+    refused = call("submit", str(file), "--tasks", "2", "--storage", "postgresql://host/database")
+    assert "run `argbest worker` in every task" in refused.stderr
+    file.write_text(FILE.replace("budget = 14", ""))
+    assert (
+        "needs a [simulator] and, under [run], a budget" in call("submit", str(file), "--tasks", "2").stderr
+    )
+
+
+def test_a_simulator_that_no_task_can_import_ends_the_run(tmp_path: Path) -> None:
+    home = tmp_path / "study.db"
+    a_study(home, Function("nowhere_to_be_found:simulate", str(tmp_path))).close()
+    with pytest.raises(InputError, match="no module 'nowhere_to_be_found'.*said by the task"):
+        as_an_array(home, 20, patience=1.0)
+
+
+def test_a_file_changed_by_somebody_else_is_left_alone_and_the_copy_rescued(tmp_path: Path) -> None:
+    home = tmp_path / "study.db"
+    a_study(home).run(12).close()
+    (tmp_path / "elsewhere").mkdir()
+    copy = WorkingCopy(home, tmp_path / "elsewhere")
+    Study.load(copy.path).run(20).close()
+    copy.publish()
+    Study.load(copy.path).run(21).close()
+    Study.load(home).run(22).close()
+    with pytest.raises(StorageError, match="was changed by somebody else.*study-rescued.db"):
+        copy.publish()
+    assert Study.load(tmp_path / "study-rescued.db").n_observations == 21
+    assert Study.load(home).n_observations == 22
+
+
+def test_what_stands_beside_the_file_of_a_killed_run_is_taken_along(tmp_path: Path) -> None:
+    home = tmp_path / "study.db"
+    study = a_study(home).run(12)
+    assert (tmp_path / "study.db-wal").stat().st_size  # not in the file itself yet
+    for end in ("", "-wal"):
+        (tmp_path / f"left.db{end}").write_bytes((tmp_path / f"study.db{end}").read_bytes())
+    study.close()
+    with taken(str(tmp_path / "left.db")) as copy:
+        assert Study.load(copy.path).n_observations == 12
+    assert Study.load(tmp_path / "left.db").n_observations == 12
+
+
+def test_a_file_in_use_or_absent_is_not_taken(tmp_path: Path) -> None:
+    home = tmp_path / "study.db"
+    with pytest.raises(StorageError, match="cannot be taken over"), taken(str(home)):
+        raise AssertionError
+    a_study(home).close()
+    other = sqlite3.connect(home, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageError, match="database is locked"), taken(str(home)):
+        raise AssertionError
+    other.close()
+
+
+MEANS = Means({"program": PROGRAM.plain()}, shared_seeds=False, timeout=None)
+
+
+def test_a_replication_that_ends_every_task_fails(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    with FolderExecutor(tmp_path, "study", MEANS) as executor:
+        future = executor.submit(evaluate, PROGRAM, [(1, 10, 5)])
+        for _ in range(FATAL):
+            name = Presence().name
+            (tmp_path / "jobs" / name).mkdir(parents=True)
+            folder.greet(Presence(name=name).greeting())
+            while not list(folder.given(name)):
+                pass
+            (tmp_path / "tasks" / f"{name}.json").unlink()  # as good as dead
+        [outcome] = future.result(timeout=10)
+    assert outcome.reason == "5 tasks ended while they simulated it"
+
+
+def test_a_second_coordinator_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    with FolderExecutor(tmp_path, "study", MEANS) as executor, a_task(tmp_path):
+        with pytest.raises(InputError, match="another coordinator.*uses the folder"):
+            FolderExecutor(tmp_path, "study", MEANS)
+        [outcome] = executor.submit(evaluate, PROGRAM, [(2, 10, 5)]).result(timeout=10)
+        executor.shutdown()
+    assert outcome.value == 2.1005
+
+
+def test_a_folder_that_goes_away_ends_the_run_and_no_replication_fails(tmp_path: Path) -> None:
+    def publish() -> Any:
+        raise OSError("the drive is gone")
+
+    (tmp_path / "jobs" / "a").mkdir(parents=True)
+    with FolderExecutor(tmp_path, "study", MEANS, publish) as executor:
+        study = a_study(None)
+        Folder(tmp_path).greet(Presence(name="a").greeting())
+        with pytest.raises(SimulationError, match="the drive is gone.*kept for the next run"):
+            study.run(20, executor=executor, workers=1)
+        executor._publish = tuple
+    assert not (study.trials()["status"] == "failed").any()
