@@ -15,7 +15,7 @@ from argbest import InputError, Problem, SimulationError, StorageError, Study
 from argbest.array.coordinator import tasks_in
 from argbest.array.copy import WorkingCopy, taken
 from argbest.array.executor import FATAL, FolderExecutor
-from argbest.array.folder import Folder, Means
+from argbest.array.folder import FINISHED, Folder, Means
 from argbest.array.task import serve
 from argbest.cli import main
 from argbest.simulators.calling import evaluate
@@ -49,8 +49,8 @@ def call(*arguments: str) -> Result:
 
 
 @contextmanager
-def a_task(folder: Path, **options: Any) -> Iterator[None]:
-    thread = threading.Thread(target=serve, args=(folder,), kwargs={"late": 30.0, **options})
+def a_task(folder: Path) -> Iterator[None]:
+    thread = threading.Thread(target=serve, args=(folder,), kwargs={"late": 30.0})
     thread.start()
     try:
         yield
@@ -59,13 +59,18 @@ def a_task(folder: Path, **options: Any) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-def as_an_array(home: Path, budget: int, **options: Any) -> None:
+def as_an_array(home: Path, budget: int) -> None:
     folder = home.with_suffix(".array")
-    with taken(str(home)) as copy, a_task(folder, **options):
+    with taken(str(home)) as copy, a_task(folder):
         study = Study.load(copy.path)
-        with tasks_in(folder, study, copy, {"budget": budget}) as means:
-            study.run(**means)
-        study.close()
+        try:
+            with tasks_in(folder, study, copy, {"budget": budget}) as means:
+                study.run(**means)
+        finally:
+            study.close()
+            Folder(folder).announce(
+                Presence().name, 0, FINISHED
+            )  # whatever went wrong, the task shall not wait
 
 
 def a_study(home: Path | None, simulate: Any = PROGRAM) -> Study:
@@ -130,7 +135,7 @@ def test_a_simulator_that_no_task_can_import_ends_the_run(tmp_path: Path) -> Non
     home = tmp_path / "study.db"
     a_study(home, Function("nowhere_to_be_found:simulate", str(tmp_path))).close()
     with pytest.raises(InputError, match="no module 'nowhere_to_be_found'.*said by the task"):
-        as_an_array(home, 20, patience=1.0)
+        as_an_array(home, 20)
 
 
 def test_a_file_changed_by_somebody_else_is_left_alone_and_the_copy_rescued(tmp_path: Path) -> None:

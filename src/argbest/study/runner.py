@@ -103,7 +103,7 @@ class _Run:
         while not self._enough():
             self._fill()
             if self.in_flight:
-                self._collect(self._first_finished())
+                self._collect(self._first_finished(filling=True))
             elif self._nobody_else():
                 break
             else:
@@ -207,7 +207,7 @@ class _Run:
         asked = ledger.n_observations + len(ledger.held)
         return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
 
-    def _first_finished(self) -> "Future[list[Outcome]]":
+    def _first_finished(self, *, filling: bool = False) -> "Future[list[Outcome]]":
         """Return a future that has ended, or one that is out of time."""
         while True:
             try:
@@ -216,7 +216,7 @@ class _Run:
                 late = self._late()
                 if late is not None:
                     return late
-                if hasattr(self.executor, "present"):  # there may be more of them now
+                if filling and hasattr(self.executor, "present"):  # there may be more of them now
                     self._fill()
 
     def _late(self) -> "Future[list[Outcome]] | None":
