@@ -89,7 +89,8 @@ CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
     "an empty list of pairs": ("table", Contender("equal", initial=[]), {}),
 }
 # Sums in another order may end a search elsewhere within its tolerance.
-LOOSE = {"noise per pair": 1e-8}
+# Padded and plain matrices round differently, and a search ends where its steps fall below 1e-8.
+LOOSE = {"noise per pair": 1e-8, "additive, joint part": 1e-8}
 PROBLEMS: dict[str, Any] = {
     "branin": "branin",
     "table": small_problems.table(),
