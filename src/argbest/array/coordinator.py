@@ -45,11 +45,11 @@ class _Kept:
     def publish(self) -> list[Job]:
         """Return the replications that have ended since the last call, all of them kept now."""
         ledger = self._study._journal.ledger
-        n = len(ledger.status)
+        n = len(ledger.trials)
         self._open += range(self._seen, n)
         self._seen = n
-        ended = [i for i in self._open if ledger.status[i] in (TOLD, FAILED)]
-        self._open = [i for i in self._open if ledger.status[i] not in (TOLD, FAILED)]
+        ended = [i for i in self._open if ledger.status(i) in (TOLD, FAILED)]
+        self._open = sorted({*self._open} - {*ended})
         self._copy.publish()
         trials = (ledger.trials[i] for i in ended)
         return [(trial.alternative, trial.context, trial.seed) for trial in trials]
