@@ -21,7 +21,7 @@ CASES = {
     "study-file": 300,
     "table": 200,
     "lines": 60,
-    "command": 150,
+    "command": 90,
     "dear-command": 30,
 }
 

@@ -30,7 +30,8 @@ def exact_ties() -> Problem:
 @pytest.mark.parametrize(
     ("make", "seed"),
     [(branin, seed) for seed in range(8)]
-    + [(make, seed) for make in (with_a_duplicate, exact_ties) for seed in (0, 1)],
+    + [(with_a_duplicate, 0), (with_a_duplicate, 1), (exact_ties, 0)]
+    + [pytest.param(exact_ties, 1, marks=pytest.mark.slow)],
 )
 def test_no_context_takes_half_of_the_budget_while_another_loses_more(
     make: Callable[[], Problem], seed: int

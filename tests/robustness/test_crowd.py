@@ -37,7 +37,9 @@ def loaded(place: str) -> Iterator[Study]:
     storage.close()
 
 
-@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
 @pytest.mark.parametrize("policy", ["gp-c-ocba", pytest.param("equal", marks=pytest.mark.slow)])
 def test_thirty_two_workers_lose_and_repeat_nothing(policy: str, place: str, tmp_path: Path) -> None:
     found = mortal("crowd", place, tmp_path, WORKERS, BUDGET, policy)
