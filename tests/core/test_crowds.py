@@ -39,20 +39,20 @@ def study(k: int, c: int, observed: int, spread: float = 1.0) -> tuple[Setting, 
     return where, tally, dense(prior, Data(tally, np.full((k, c), 0.5), np.array(0.0)))
 
 
-def test_the_largest_lead_of_independent_rivals_is_that_of_random_draws() -> None:
+def test_thelargest_lead_of_independent_rivals_is_that_of_random_draws() -> None:
     rng = np.random.default_rng(4)
     gap, tau = rng.random((200, 3)) * 2.0, 0.1 + rng.random((200, 3))
     rivals = rng.random((200, 3)) < 0.7
     draws = np.where(rivals, tau * rng.standard_normal((20_000, 200, 3)) - gap, 0.0).max(axis=1)
     lead = np.maximum(draws, 0.0)
-    found = correlated._largest_lead(gap, tau, rivals)
+    found = correlated.largest_lead(gap, tau, rivals)
     assert np.all(np.abs(found - lead.mean(axis=0)) < 5 * lead.std(axis=0) / np.sqrt(len(lead)))
-    assert np.all(correlated._largest_lead(gap, tau, np.zeros_like(rivals)) == 0.0)
+    assert np.all(correlated.largest_lead(gap, tau, np.zeros_like(rivals)) == 0.0)
 
 
 def test_one_rival_leads_by_its_pairwise_loss() -> None:
     gap, tau = np.array([[0.3, -1.0, 4.0]]), np.array([[1.0, 0.5, 2.0]])
-    found = correlated._largest_lead(gap, tau, np.ones((1, 3), bool))
+    found = correlated.largest_lead(gap, tau, np.ones((1, 3), bool))
     np.testing.assert_allclose(found, correlated._pairwise_loss(gap, tau)[0], rtol=1e-6)
 
 

@@ -36,7 +36,8 @@ class Study:
         return replace(made, noise=noise, correlation=self.runs.correlation)
 
     def belief(self) -> AdditiveBelief:
-        return AdditiveGP().posterior(self.runs.tally, self.one.setting, self.params)
+        belief: AdditiveBelief = AdditiveGP().posterior(self.runs.tally, self.one.setting, self.params)
+        return belief
 
     def by_definition(self, points: Array | None = None) -> tuple[Array, Array]:
         """Mean and covariance of all cells given every observation with its joint noise."""

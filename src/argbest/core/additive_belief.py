@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import square_root
-from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, weight_of
+from argbest.core.belief import square_root, weight_of
+from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import Foundation, apart
 from argbest.core.kernels import NUGGET

@@ -7,12 +7,28 @@ import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief, Data, Stack
 from argbest.core.additive_prior import AdditivePrior
+from argbest.core.arrays import Array
 from argbest.core.dense_belief import dense, dense_at
+from argbest.core.focused_belief import FocusedBelief, Seen, at_observed, at_points, focused, seen_of
 from argbest.core.foundations import SideBySide
-from argbest.core.representation import structured
+from argbest.core.representation import structured, too_large
 from argbest.core.structured_belief import by_features, by_features_at
 
 _Index = tuple[int, ...]
+
+
+def conditioned(prior: AdditivePrior, data: Data, known: object = None) -> AdditiveBelief | FocusedBelief:
+    """Return the belief at the contexts, of very large tables one about the foremost alternatives.
+
+    Several such studies side by side follow the alternatives that ``known`` follows.
+    """
+    if too_large(data.tally.count, names=prior.alternatives is None):
+        if not data.tally.shape[:-2]:
+            return focused(prior, _seen(data), data.noise)
+        if isinstance(known, FocusedBelief):
+            studies = [_seen(data.study(study)) for study in np.ndindex(data.tally.shape[:-2])]
+            return at_points(prior, studies, data.noise, known)
+    return condition(prior, data)
 
 
 def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
@@ -25,6 +41,20 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
         for study, fits in suits.items()
     }
     return each[()] if () in each else replace(_beside(prior, each), shocks=data.shocks)
+
+
+def missed(prior: AdditivePrior, data: Data) -> Array:
+    """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed."""
+    tally = data.tally
+    if not too_large(tally.count, names=prior.alternatives is None):
+        belief = condition(prior, data)
+        return np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
+    out = np.zeros(tally.shape)
+    for study in np.ndindex(tally.shape[:-2]):
+        own = _seen(data.study(study))
+        mean, var = at_observed(prior.study(study), own)
+        out[study][own.alternative, own.context] = (own.value + own.shift - mean) ** 2 + var
+    return out
 
 
 def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:
@@ -47,6 +77,10 @@ def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveB
     n_points = cross.trend.shape[-1]
     alone = {(x, *study): one.study((x,)) for x in range(n_points) for study, one in each.items()}
     return _beside(prior.alone(n_points), alone)
+
+
+def _seen(data: Data) -> Seen:
+    return seen_of(data.tally.count, data.tally.mean, data.noise, float(data.shift))
 
 
 def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:

@@ -48,12 +48,19 @@ class AdditivePrior:
         names = ("alternative_lengthscale", "trend", "nearness", "offset", "joint", "own")
         return replace(self, **{name: getattr(self, name)[index] for name in names})
 
-    def relation(self, alternative: IntArray, n_alternatives: int) -> Array:
-        """Return κ_A of the listed alternatives [..., m] with all, [..., m, alternative]."""
+    def among(self, alternatives: IntArray) -> "AdditivePrior":
+        """Return the prior of some alternatives."""
+        where = self.alternatives
+        return replace(self, alternatives=None if where is None else where.some(alternatives))
+
+    def relation(self, alternative: IntArray, n_alternatives: int, to: IntArray | None = None) -> Array:
+        """Return κ_A of the listed alternatives [..., m] with all, or with some, [..., m, alternative]."""
         if self.alternatives is None:
-            same: Array = (alternative[..., None] == np.arange(n_alternatives)).astype(float)
+            others = np.arange(n_alternatives) if to is None else to
+            same: Array = (alternative[..., None] == others).astype(float)
             return same
-        squares = self.alternatives.separation(self.alternatives.points[alternative])
+        others_at = self.alternatives if to is None else self.alternatives.some(to)
+        squares = others_at.separation(self.alternatives.points[alternative])
         lengths = np.moveaxis(self.alternative_lengthscale, -1, 0)[..., None, None]
         correlation, _ = kernels.KERNELS[self.kernel]
         related: Array = correlation(np.sum(squares / lengths**2, axis=0))
@@ -68,6 +75,24 @@ class AdditivePrior:
         out = trend[..., None, :] + related[..., None] * shared[..., None, :]
         where = (*leading(alternative.shape), alternative)
         out[where] += self.own[..., None, None] * near
+        return np.asarray(out)
+
+    def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:
+        """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""
+        related = self.relation(alternative, 0, to)
+        near = self.nearness[context]
+        out = related[..., None] * (self.offset + self.joint * near)[:, None, :]
+        out += self.trend[context][:, None, :]
+        cell, place = np.nonzero(alternative[:, None] == to)
+        out[cell, place] += self.own * near[cell]
+        return np.asarray(out)
+
+    def between(self, one: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> Array:
+        """Return the covariances of two lists of cells of one study, alternatives and contexts, [m, n]."""
+        where = np.ix_(one[1], other[1])
+        related = self.relation(one[0], 0, other[0])
+        out = related * (self.offset + self.joint * self.nearness[where]) + self.trend[where]
+        out += np.where(one[0][:, None] == other[0], self.own * self.nearness[where], 0.0)
         return np.asarray(out)
 
     def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:

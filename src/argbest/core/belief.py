@@ -1,13 +1,15 @@
 """Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.blocks import Blocks, Changed
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.next_replication import NextSamples
 
@@ -94,6 +96,16 @@ def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Bel
     return belief.update(decision, at(belief.mean, decision), n)
 
 
+def expecting(belief: Belief, pending: IntArray) -> Belief:
+    """Return the belief as if the trials under way [..., alternative, context] had come out as expected."""
+    lead = pending.shape[:-2]
+    if not lead and isinstance(belief, BlockBelief):
+        return belief.expecting(pending) if pending.any() else belief
+    for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
+        belief = anticipate(belief, Decision(np.full(lead, k), np.full(lead, c)), pending[..., k, c])
+    return belief
+
+
 def take_in(belief: Belief, decision: Decision, value: AnyArray, number: AnyArray) -> Belief:
     """Return the belief after one replication, whose number matters where alternatives share noise."""
     if getattr(belief, "shocks", None) is None:
@@ -149,11 +161,23 @@ class _IndependentAlternatives(OneCellAtATime):
 
 @dataclass(frozen=True)
 class BlockBelief(_IndependentAlternatives):
-    """Independent alternatives, each with its own covariance over the contexts."""
+    """Independent alternatives, each with its own covariance over the contexts.
+
+    A belief of one study that follows from another by updates keeps what these changed beside what they left
+    alone. Nothing that anybody holds is ever written to; ``cov`` is put together when it is asked for.
+    """
 
     mean: Array  # [..., alternative, context]
     cov: Array  # [..., alternative, context, context]
     noise: Array  # [..., alternative, context]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Array:
+            if name != "cov" or "_blocks" not in self.__dict__:
+                raise AttributeError(f"a BlockBelief has no {name!r}.")
+            self.__dict__["cov"] = self._blocks.together()
+            return self.__dict__["cov"]
 
     @cached_property
     def var(self) -> Array:
@@ -174,22 +198,94 @@ class BlockBelief(_IndependentAlternatives):
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
         """Return the rank-one update v(y − μ_c)/s, vvᵀ/s with v = S[:, c], s = S_cc + σ²/n; O(C²)."""
+        if self.mean.ndim > 2:
+            return self.absorb(decision, value, n, self.mean.copy(), self.cov.copy())
+        k, c = int(decision.alternative), int(decision.context)
+        own = self._own(k)
+        column, mean, var = own[c], self.mean.copy(), self.var.copy()
+        weight = weight_of(np.asarray(n, float), var[k, c], self.noise[k, c])
+        mean[k] += column * ((np.asarray(value, float) - mean[k, c]) * weight)
+        own = own - (column * weight)[:, None] * column  # in this order no overflow
+        var[k] = np.maximum(np.diagonal(own), 0.0)
+        return self._with(mean, var, {k: (own, ())})
+
+    def absorb(
+        self,
+        decision: Decision,
+        value: AnyArray,
+        n: AnyArray | int = 1,
+        mean: Array | None = None,
+        cov: Array | None = None,
+    ) -> "BlockBelief":
+        """Return what `update` does, written to the arrays given: this belief's own, which are lost then."""
+        mean, cov = self.mean if mean is None else mean, self.cov if cov is None else cov
         index, column = self._block(decision), self._column(decision)
-        n = np.asarray(n, float)
-        total = n * at(self.var, decision) + at(self.noise, decision)
-        # n = 0 teaches nothing, nor does a cell known exactly (no variance, no noise).
-        weight = np.divide(n, total, out=np.zeros_like(total), where=total > 0)[..., None]
+        weight = weight_of(np.asarray(n, float), at(self.var, decision), at(self.noise, decision))[..., None]
         surprise = (np.asarray(value, float) - at(self.mean, decision))[..., None]
-        mean, cov = self.mean.copy(), self.cov.copy()
         mean[index] += column * (surprise * weight)
-        cov[index] -= (column * weight)[..., :, None] * column[..., None, :]  # in this order no overflow
+        cov[index] -= (column * weight)[..., :, None] * column[..., None, :]
         return BlockBelief(mean, cov, self.noise)
+
+    def expecting(self, pending: IntArray) -> "BlockBelief":
+        """Return the belief as if the trials under way in one study had come out as expected.
+
+        As `update` cell by cell, but only the rows of those cells are worked out: the first cells of all
+        alternatives together, then the second ones of those that have more, and so on.
+        """
+        touched, turn = np.unique(np.nonzero(pending)[0], return_counts=True)
+        contexts = np.full((len(touched), turn.max()), -1)
+        contexts[np.arange(turn.max()) < turn[:, None]] = np.nonzero(pending)[1]
+        owns = [self._own(k) for k in touched.tolist()]
+        diagonal = np.stack([np.diagonal(own) for own in owns])
+        steps: list[tuple[IntArray, Array, Array]] = []
+        for i in range(contexts.shape[1]):
+            some = np.flatnonzero(turn > i)
+            k, c = touched[some], contexts[some, i]
+            column = np.stack([owns[g][at_] for g, at_ in zip(some.tolist(), c.tolist(), strict=True)])
+            for before, scaled, earlier in steps:
+                rows = np.searchsorted(before, some)
+                column -= scaled[rows, c][:, None] * earlier[rows]
+            var = np.maximum(diagonal[some, c], 0.0)
+            weight = weight_of(pending[k, c].astype(float), var, self.noise[k, c])
+            steps.append((some, column * weight[:, None], column))
+            diagonal[some] -= steps[-1][1] * column
+        var = self.var.copy()
+        var[touched] = np.maximum(diagonal, 0.0)
+        less: list[list[tuple[Array, Array]]] = [[] for _ in owns]
+        for some, scaled, column in steps:
+            for place, g in enumerate(some.tolist()):
+                less[g].append((scaled[place], column[place]))
+        changed = zip(touched.tolist(), zip(owns, less, strict=True), strict=True)
+        return self._with(self.mean, var, dict(changed))
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""
         root = square_root(self.cov)
         deviation: Array = np.einsum("...ij,s...j->s...i", root, normals)
         return self.mean + deviation
+
+    def replaced(self, alternatives: IntArray, fresh: "BlockBelief") -> "BlockBelief":
+        """Return this belief of one study with those of the listed alternatives in the place of its own."""
+        mean, var, noise = self.mean.copy(), self.var.copy(), self.noise.copy()
+        mean[alternatives], var[alternatives], noise[alternatives] = fresh.mean, fresh.var, fresh.noise
+        own = ((block, ()) for block in fresh.cov)
+        return self._with(mean, var, dict(zip(alternatives.tolist(), own, strict=True)), noise)
+
+    def _with(
+        self, mean: Array, var: Array, changed: Mapping[int, Changed], noise: Array | None = None
+    ) -> "BlockBelief":
+        """Return the belief of one study with some of its blocks changed."""
+        later = object.__new__(BlockBelief)
+        blocks = self.__dict__.get("_blocks") or Blocks(self.cov)
+        noise = self.noise if noise is None else noise
+        later.__dict__.update(mean=mean, noise=noise, var=var, _blocks=blocks.with_(changed))
+        return later
+
+    def _own(self, k: int) -> Array:
+        """Return the block of an alternative of one study."""
+        blocks: Blocks | None = self.__dict__.get("_blocks")
+        own: Array = self.cov[k] if blocks is None else blocks.of(k)
+        return own
 
     def _block(self, decision: Decision) -> tuple[IntArray, ...]:
         """Return the index of the decided alternative, one per leading index."""
@@ -198,6 +294,8 @@ class BlockBelief(_IndependentAlternatives):
     def _column(self, decision: Decision) -> Array:
         """Return the covariance of the decided alternative's cells with the decided one, [..., context]."""
         # The blocks are symmetric: a row does for a column, and needs no slice between the indices.
+        if self.mean.ndim == 2 and np.ndim(decision.alternative) == 0:
+            return self._own(int(decision.alternative))[decision.context]
         row: Array = self.cov[(*self._block(decision), decision.context)]
         return row
 
@@ -225,9 +323,7 @@ class CellBelief(_IndependentAlternatives):
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "CellBelief":
         """Return the precision-weighted mean and variance of the decided cell, all else unchanged."""
         where = cell(decision, self.mean.shape)
-        n = np.asarray(n, float)
-        total = n * self.var[where] + self.noise[where]
-        weight = np.divide(n, total, out=np.zeros_like(total), where=total > 0)
+        weight = weight_of(np.asarray(n, float), self.var[where], self.noise[where])
         mean, var = self.mean.copy(), self.var.copy()
         mean[where] += self.var[where] * weight * (np.asarray(value, float) - self.mean[where])
         var[where] -= self.var[where] * weight * self.var[where]
@@ -236,6 +332,12 @@ class CellBelief(_IndependentAlternatives):
     def draw(self, normals: Array) -> Array:
         """Return μ + √V z for every cell."""
         return self.mean + np.sqrt(self.var) * normals
+
+
+def weight_of(n: Array, var: Array, noise: Array) -> Array:
+    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
+    total = np.asarray(n * var + noise)
+    return np.divide(n, total, out=np.zeros_like(total), where=total > 0)
 
 
 def square_root(cov: Array) -> Array:

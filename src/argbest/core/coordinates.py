@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,10 @@ class Coordinates:
     def dimension(self) -> int:
         """The number of coordinates."""
         return int(self.points.shape[1])
+
+    def some(self, entries: IntArray) -> "Coordinates":
+        """Return where some of the entries lie."""
+        return Coordinates(self.points[entries], self.categorical)
 
     def separation(self, entries: Array) -> Array:
         """Return squared distances [coordinate, ..., entry] from the points of ``entries`` [..., coordinate].

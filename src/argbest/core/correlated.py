@@ -72,7 +72,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         were independent of each other and of the rest: on the side of caution, for differences to the same
         alternative go together (Slepian's inequality).
         """
-        ratio = _ratio(self._gaps(selected) + delta, self._difference_std(selected))
+        ratio = ratio_of(self._gaps(selected) + delta, self._difference_std(selected))
         rivals = ratio < _REACH
         foremost = _foremost(rivals, -ratio)
         average = self._mean_of_regret(selected, delta, foremost)
@@ -87,13 +87,13 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         independent; nor can it be more than if all were.
         """
         gap, tau = self._gaps(selected), self._difference_std(selected)
-        pair, ratio = _pairwise_loss(gap, tau), _ratio(gap, tau)
+        pair, ratio = _pairwise_loss(gap, tau), ratio_of(gap, tau)
         rivals = (ratio < _REACH) & (pair > 0)
         foremost = _foremost(rivals, pair)
         average = self._mean_of_regret(selected, None, foremost)
         rest = rivals & ~foremost
         if rest.any():
-            average = np.minimum(average + _largest_lead(gap, tau, rest), _largest_lead(gap, tau, rivals))
+            average = np.minimum(average + largest_lead(gap, tau, rest), largest_lead(gap, tau, rivals))
         estimate = np.maximum(average, pair.max(axis=-2))
         return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
 
@@ -152,7 +152,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         return parts if len(parts) == 1 else parts[study % len(parts)]
 
 
-def _ratio(gap: Array, tau: Array) -> Array:
+def ratio_of(gap: Array, tau: Array) -> Array:
     """Return gap/τ, infinite where τ = 0."""
     return np.asarray(np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0))
 
@@ -163,7 +163,7 @@ def _pairwise_loss(gap: Array, tau: Array) -> Array:
     return np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
 
 
-def _largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
+def largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
     """Return E[max_k (f_k − f_b)⁺] over rivals as if independent, [..., context].
 
     It is ∫₀^∞ 1 − Π_k Φ((x + gap_k)/τ_k) dx, by Gauss and Legendre's rule up to where all are left behind.
@@ -172,7 +172,7 @@ def _largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
     reach = np.max(_REACH * tau - gap, axis=-2, where=rivals, initial=0.0)
     for node, weight in zip(*np.polynomial.legendre.leggauss(_NODES), strict=True):
         x = 0.5 * (node + 1.0) * reach
-        below = np.sum(log_ndtr(_ratio(gap + x[..., None, :], tau)), axis=-2, where=rivals)
+        below = np.sum(log_ndtr(ratio_of(gap + x[..., None, :], tau)), axis=-2, where=rivals)
         total -= 0.5 * weight * reach * np.expm1(below)
     return total
 
@@ -185,12 +185,6 @@ def _foremost(rivals: BoolArray, score: Array) -> BoolArray:
     kept = np.zeros(rivals.shape, bool)
     np.put_along_axis(kept, order, True, axis=-2)
     return kept & rivals
-
-
-def weight_of(n: Array, var: Array, noise: Array) -> Array:
-    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
-    total = np.asarray(n * var + noise)
-    return np.divide(n, total, out=np.zeros_like(total), where=total > 0)
 
 
 def sobol_points(k: int) -> Array:

@@ -7,6 +7,9 @@ from argbest.core.landmarks import FEWER, MOST, MOST_TREND
 
 # Operations per evaluation of an evidence with its gradient.
 _DENSE = 1500.0**3  # beyond this dense algebra takes too long, and structure may be approximate
+_CELLS = 2**15  # of the alternatives that are followed in all contexts
+_FEWEST, _MOST = 32, 1024  # of those alternatives
+_OWN = 10**8  # numbers in the covariances of every alternative with itself, 0.8 GB
 _CALLS = 2e7  # what the calls of structured algebra take, however small its matrices
 
 
@@ -28,7 +31,25 @@ def structure_shows_the_way(count: IntArray, *, names: bool) -> bool:
 
 def affords_common_noise(count: IntArray) -> bool:
     """Return whether dense algebra, which alone knows noise that alternatives share, is quick enough."""
-    return _dense_cost(count) <= _DENSE
+    return _dense_cost(count) <= _DENSE and not too_large(count)
+
+
+def followed(shape: tuple[int, ...]) -> int:
+    """Return how many alternatives of a large table [..., alternative, context] are followed exactly."""
+    return int(np.clip(_CELLS // shape[-1], _FEWEST, _MOST))
+
+
+def too_large(count: IntArray, *, names: bool = False) -> bool:
+    """Return whether a table [..., alternative, context] has too many cells to follow all of them.
+
+    Where many are observed, structure follows all, unless its covariances of every alternative are too many.
+    """
+    if count.shape[-2] <= 2 * followed(count.shape):
+        return False
+    if count.shape[-2] * count.shape[-1] ** 2 > _OWN:
+        return True
+    each = count.reshape(-1, *count.shape[-2:])
+    return not any(structured(one, names=names) for one in each)
 
 
 def _structure_is_cheaper(count: IntArray, most: int) -> bool:

@@ -1,7 +1,7 @@
 """What can be selected: an alternative that never gave a value where it kept failing is not."""
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,5 +26,6 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     high = np.max(belief.mean, axis=-2, keepdims=True, where=~out, initial=-np.inf)
     width = high - low + np.sqrt(belief.var.max(axis=-2, keepdims=True))
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
-    lowered: Any = replace(belief, mean=np.where(out, low - _FAR * width, belief.mean))  # type: ignore[type-var]
-    return lowered  # type: ignore[no-any-return]
+    mean, known = np.where(out, low - _FAR * width, belief.mean), cast(Any, belief)
+    lowered: _Belief = known.with_mean(mean) if hasattr(known, "with_mean") else replace(known, mean=mean)
+    return lowered

@@ -1,10 +1,10 @@
 """Setting: what models and policies may know of the problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, BoolArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.coordinates import Coordinates
 from argbest.errors import InputError
 
@@ -32,6 +32,15 @@ class Setting:
                 "Ask for other contexts, or mend the simulator and take pairs back."
             )
         return marked
+
+    def among(self, alternatives: IntArray) -> "Setting":
+        """Return the setting of some alternatives."""
+        return replace(
+            self,
+            cost=None if self.cost is None else self.cost[alternatives],
+            excluded=None if self.excluded is None else self.excluded[alternatives],
+            alternatives=None if self.alternatives is None else self.alternatives.some(alternatives),
+        )
 
     def spent(self, count: AnyArray) -> AnyArray:
         """Return what so many replications of every pair cost, [..., alternative, context]."""

@@ -42,6 +42,10 @@ class Tally:
         common = None if self.common is None else self.common[index]
         return Tally(self.count[index], self.mean[index], self.m2[index], common=common)
 
+    def copy(self) -> "Tally":
+        """Return one that shares no table with this one."""
+        return Tally(self.count.copy(), self.mean.copy(), self.m2.copy(), common=self.common)
+
     @property
     def apart(self) -> "Tally":
         """The same observations, as if no two alternatives shared random numbers."""
@@ -99,7 +103,7 @@ def merge(a: Tally, b: Tally) -> Tally:
     count = a.count + b.count
     share = b.count / np.maximum(count, 1)
     step = b.mean - a.mean  # an empty side has mean 0 and share 0 or 1, so the other's mean stays exact
-    return Tally(count, a.mean + step * share, a.m2 + b.m2 + step**2 * (a.count * share))
+    return Tally(count, a.mean + step * share, a.m2 + b.m2 + step * step * (a.count * share))
 
 
 def add(
@@ -124,6 +128,13 @@ def add(
     if kept is not None and number is not None:
         kept = kept.add(decision, number, mean)
     return Tally(count, average, squares, common=kept)
+
+
+def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: float = 0.0) -> None:
+    """Add n more observations of one cell to the tables of one study, which nobody else may hold."""
+    before = Tally(tally.count[pair], tally.mean[pair], tally.m2[pair])
+    merged = merge(before, Tally(np.int64(n), np.float64(mean), np.float64(m2)))  # type: ignore[arg-type]
+    tally.count[pair], tally.mean[pair], tally.m2[pair] = merged.count, merged.mean, merged.m2
 
 
 def with_replications(

@@ -179,12 +179,12 @@ class AdditiveGP:
         tally: Tally,
         setting: Setting,
         params: AdditiveGPParams,
-        known: AdditiveBelief | None = None,  # noqa: ARG002
-    ) -> AdditiveBelief:
-        """Return the exact posterior at the contexts."""
+        known: Any = None,
+    ) -> Any:  # an AdditiveBelief, or a FocusedBelief
+        """Return the exact posterior at the contexts; of very many alternatives, about the foremost."""
         prior = self._prior(setting, params, setting.separation)
         data = Data(tally, params.noise, params.shift, params.correlation)
-        return additive_conditioning.condition(prior, data)
+        return additive_conditioning.conditioned(prior, data, known)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, generator: np.random.Generator
@@ -224,8 +224,9 @@ class AdditiveGP:
 
     def _missed(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> Array:
         """Return E(Ȳ − f)² of every pair, 0 where nothing was observed."""
-        belief = self.posterior(tally, setting, params)
-        return np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
+        prior = self._prior(setting, params, setting.separation)
+        data = Data(tally, params.noise, params.shift, params.correlation)
+        return additive_conditioning.missed(prior, data)
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""

@@ -76,12 +76,16 @@ def integrated(
     generator: np.random.Generator,
     *,
     ruled_out: BoolArray | None = None,
+    known: Belief | None = None,
 ) -> "Integrated | None":
-    """Return what certificates of one study average over, or None where the model knows of nothing else."""
+    """Return what certificates of one study average over, or None where the model knows of nothing else.
+
+    ``known`` is the belief under the parameters themselves.
+    """
     plausible: Callable[..., Plausible[Any]] | None = getattr(model, "plausible", None)
     if plausible is None:
         return None
-    return Integrated(model, tally, setting, plausible(tally, setting, params, generator), ruled_out)
+    return Integrated(model, tally, setting, plausible(tally, setting, params, generator), ruled_out, known)
 
 
 class Integrated(NamedTuple):
@@ -92,13 +96,14 @@ class Integrated(NamedTuple):
     setting: Setting
     points: Plausible[Any]
     ruled_out: BoolArray | None  # [alternative, context]
+    known: Belief | None = None  # under the parameters found
 
     def here(self) -> Mixture:
         """Return the mixture at the contexts of the study."""
 
         def condition(some: slice) -> Belief:
             params = entries(self.points.params, some)
-            belief = self.model.posterior(self._repeated(some), self.setting, params)
+            belief = self.model.posterior(self._repeated(some), self.setting, params, self.known)
             return among_the_rest(belief, self.ruled_out)
 
         return self._mixture(condition, self.tally.count.size, 0)

@@ -122,7 +122,10 @@ class GP:
             self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
         )
         mean, cov = conditioning.posterior(prior, constant, noise, own)
-        return scattered(BlockBelief(mean, cov, noise), chosen, known)
+        fresh = BlockBelief(mean, cov, noise)
+        if known is None or chosen.ndim > 1 or chosen.all():
+            return scattered(fresh, chosen, known)
+        return known.replaced(np.flatnonzero(chosen), fresh)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: GPParams, generator: np.random.Generator

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, anticipate
+from argbest.core.belief import Belief, anticipate, expecting
 from argbest.core.decision import Decision, cell
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -27,6 +27,8 @@ class Policy(Protocol):
     ``begin(setting, tally)`` that returns the policy to go on with. One that knows when it has all it wants
     also has a method ``finished(tally)``, and a run then ends. One that takes ``setting.cost`` into
     account says so by a class attribute ``weighs_cost = True``; the others take all replications for alike.
+    One with ``follows_the_foremost = True`` is shown only the alternatives that may be the best where there
+    are very many, numbered among themselves.
     """
 
     def propose(
@@ -121,13 +123,7 @@ def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArr
 
 def with_pending(belief: Belief, count: IntArray, pending: IntArray) -> tuple[Belief, IntArray]:
     """Return belief and counts as if the pending trials had come out as expected."""
-    if pending.any():
-        lead = count.shape[:-2]
-        for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
-            where = Decision(np.full(lead, k), np.full(lead, c))
-            belief = anticipate(belief, where, pending[..., k, c])
-        count = count + pending
-    return belief, count
+    return (expecting(belief, pending), count + pending) if pending.any() else (belief, count)
 
 
 def stacked(decisions: list[Decision]) -> Decision:

@@ -25,6 +25,7 @@ class _Reduction(OneByOne):
     """Policies that remove variance from differences, each weighed by how much it matters."""
 
     weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted reduction of variance."""

@@ -27,6 +27,7 @@ class GPCOCBA(OneByOne):
     """
 
     weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""

@@ -27,6 +27,7 @@ class IKG(OneByOne):
     """
 
     weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
     lookahead: float = 1.0
 
     def __post_init__(self) -> None:

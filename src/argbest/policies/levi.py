@@ -20,6 +20,7 @@ class LEVI(OneByOne):
     """
 
     weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted expected improvement."""

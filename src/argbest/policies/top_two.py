@@ -36,6 +36,7 @@ class TopTwo(OneByOne):
 
     beta: float = 0.5
     weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         finite("beta", self.beta, above=0.0, below=1.0)

@@ -44,7 +44,7 @@ class Answers:
     def integrated(self) -> Integrated | None:
         """The hyper-parameters that probabilities average over."""
         known = self.tally, self.setting, self.knowledge.params
-        return integrated_by_seed(self.model, *known, self.seed, self.ruled_out)
+        return integrated_by_seed(self.model, *known, self.seed, self.ruled_out, self.knowledge.belief)
 
     @cached_property
     def mixture(self) -> Mixture | None:
@@ -76,10 +76,11 @@ def integrated_by_seed(
     params: Any,
     seed: int,
     ruled_out: BoolArray | None = None,
+    belief: Belief | None = None,
 ) -> Integrated | None:
     """Return what probabilities of one study average over: the same for the same data and seed."""
     generator = streams.generator(seed, streams.Purpose.INTEGRATION)
-    return integrated(model, tally, setting, params, generator, ruled_out=ruled_out)
+    return integrated(model, tally, setting, params, generator, ruled_out=ruled_out, known=belief)
 
 
 def of_study(study: "Study") -> Answers:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from argbest import streams
+from argbest.core.focused_belief import FocusedBelief
 from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
 from argbest.policies.base import Policy
@@ -62,8 +63,13 @@ def choose(
         setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
     draws = streams.Draws(seeds.root, streams.Purpose.POLICY, step=len(ledger.trials))
     belief = among_the_rest(knowledge.belief, ledger.ruled_out)
-    decision = policy.propose(belief, ledger.tally, pending, setting, draws, n)
-    return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+    if not isinstance(belief, FocusedBelief) or not getattr(policy, "follows_the_foremost", False):
+        decision = policy.propose(belief, ledger.live, pending, setting, draws, n)
+        return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
+    front = belief.foremost  # of very many alternatives the others are out of the question
+    own = setting.among(front)
+    decision = policy.propose(belief.inner, ledger.live.apart[front], pending[front], own, draws, n)
+    return list(zip(front[decision.alternative].tolist(), decision.context.tolist(), strict=True))
 
 
 def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:

@@ -188,7 +188,7 @@ class Journal(Transcript):
                 self.model,
                 self.open_setting(),
                 self.knowledge,
-                self.ledger.tally,
+                self.ledger.live,
                 records,
                 refit_every=self.refit_every,
                 sign=self.problem.sign,
@@ -261,8 +261,8 @@ class Journal(Transcript):
         n_records = len(self.ledger.records)
         if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
             events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
-            shared = self.ledger.parted is None and self.ledger.tally.common is not None
-            if shared and goes_against(self.ledger.tally, knowledge.belief.noise):
+            shared = self.ledger.parted is None and self.ledger.live.common is not None
+            if shared and goes_against(self.ledger.live, knowledge.belief.noise):
                 events.append(Parted(time.time()))
         following = None if self._begun else asking.begun(self.policy, self.ledger, self.open_setting())
         if following is not None:

@@ -52,7 +52,8 @@ class Ledger:
         self.failed: dict[int, Failed] = {}
         self.waiting: list[int] = []  # trials given back, to be asked for again
         self.records = Records(self.trials)
-        self.tally = tallies.empty(problem.shape, common=common)
+        self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
+        self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
         self.separations = Separations(problem, self.in_order)
         self.parted: int | None = None  # first number with seeds of its own, where they were shared before
@@ -68,7 +69,13 @@ class Ledger:
     @property
     def n_observations(self) -> int:
         """Replications told so far."""
-        return int(self.tally.count.sum())
+        return int(self.live.count.sum())
+
+    @property
+    def tally(self) -> tallies.Tally:
+        """The tally as it is now, whatever comes later."""
+        self._shown = True
+        return self.live
 
     @property
     def reasons(self) -> dict[int, str]:
@@ -92,14 +99,14 @@ class Ledger:
     def set_aside(self) -> BoolArray:
         """[alternative, context] whether a pair has failed too often to be asked for again."""
         often = self.failures >= SET_ASIDE_AFTER
-        return np.asarray(often & (self.failed_in_all > self.tally.count))
+        return np.asarray(often & (self.failed_in_all > self.live.count))
 
     @property
     def ruled_out(self) -> BoolArray | None:
         """[alternative, context] whether a pair was set aside without a single value; None where none was."""
         if not self.failed:  # by far the most common
             return None
-        out = self.set_aside & (self.tally.count == 0)
+        out = self.set_aside & (self.live.count == 0)
         return out if out.any() else None
 
     def first_own_number(self) -> int:
@@ -150,13 +157,14 @@ class Ledger:
 
     def _tell(self, event: Told) -> None:
         trial = self.trials[event.trial]
-        mean = np.asarray(self.problem.sign * event.mean)
-        self.tally = tallies.add(self.tally, trial.decision, mean, n=event.n, m2=event.m2)
+        if self._shown:
+            self.live, self._shown = self.live.copy(), False
+        tallies.put(self.live, trial.pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
         shares = self.parted is None or trial.id < self.n_shared
-        if self.tally.common is not None and event.values is not None and shares:
+        if self.live.common is not None and event.values is not None and shares:
             numbers, values = zip(*numbered(trial, event.values), strict=True)
             signed = (self.problem.sign * value for value in values)
-            self.tally = tallies.with_replications(self.tally, trial.decision, numbers, signed)
+            self.live = tallies.with_replications(self.live, trial.decision, numbers, signed)
         self.in_order.end(trial, event.values, summarised=0 if event.values else event.n)
         self.failures[trial.pair] = 0
         if event.seconds is not None:

@@ -76,4 +76,4 @@ def ruled_out_at(study: "Study", rows: Axis) -> BoolArray | None:
 def elsewhere(study: "Study") -> BoolArray:
     """Return [alternative] whether it has no value anywhere, and pairs that were set aside."""
     ledger = study._journal.ledger
-    return np.asarray(ledger.set_aside.any(axis=1) & (ledger.tally.count.sum(axis=1) == 0))
+    return np.asarray(ledger.set_aside.any(axis=1) & (ledger.live.count.sum(axis=1) == 0))

@@ -146,7 +146,9 @@ class _Run:
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, limits = self.study, self.limits
-        if self._room(study._journal.ledger, mine=False) < 1 or finished(study.policy, study._tally):
+        if self._room(study._journal.ledger, mine=False) < 1 or finished(
+            study.policy, study._journal.ledger.live
+        ):
             return True
         n = study.n_observations
         due = (

@@ -1,0 +1,373 @@
+"""The additive GP on very large tables: exact for the foremost alternatives, the rest summarised.
+
+Of the others the mean is exact, and the variance is what some of the observed cells leave of it: an upper
+bound. Both are as of the last conditioning. No row of covariances is ever made for all cells.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
+from scipy.special import log_ndtr, ndtr
+
+from argbest.core.additive_belief import ROOM, AdditiveBelief, Stack
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import of_selected
+from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, largest_lead, ratio_of
+from argbest.core.decision import Decision
+from argbest.core.foundations import ByFormula
+from argbest.core.kernels import NUGGET
+from argbest.core.representation import followed
+
+_MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB
+_BLOCK = 2**21  # numbers in one temporary array, 16 MB
+_WORK, _LEAST = 5e9, 32  # operations for the variances of the rest, and cells that these take in any case
+_NEAR = 6.0  # standard deviations: who is farther behind does not count
+
+
+class Seen(NamedTuple):
+    """What was observed in one study: the cells, their means less the shift, and the variances of these."""
+
+    alternative: IntArray  # [cell]
+    context: IntArray
+    value: Array
+    noise: Array
+    shift: float
+
+    def add(self, k: int, c: int, value: float, noise: float) -> "Seen":
+        """Return all that was observed, and one more value."""
+        where = np.append(self.alternative, k), np.append(self.context, c)
+        return Seen(
+            *where, np.append(self.value, value - self.shift), np.append(self.noise, noise), self.shift
+        )
+
+    def some(self, order: IntArray) -> "Seen":
+        """Return what was observed at some of the cells."""
+        where = self.alternative[order], self.context[order]
+        return Seen(*where, self.value[order], self.noise[order], self.shift)
+
+
+def seen_of(count: IntArray, mean: Array, noise: Array, shift: float) -> Seen:
+    """Return what one study has observed from its tables [alternative, context]."""
+    k, c = np.nonzero(count)
+    return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift)
+
+
+class _Solved(NamedTuple):
+    """The data under one prior; L is the Cholesky factor of I + D½ K_oo D½ (`argbest.core.dense_belief`)."""
+
+    root: Array
+    bracket: Array
+    factor: Array
+    ones: Array  # e = L⁻¹ D½ 1
+    values: Array  # u = L⁻¹ D½ Y
+    constant: float
+
+    def half(self, rows: Array) -> Array:
+        """Return L⁻¹ D½ R of rows R [cell, ...]."""
+        flat = self.root[:, None] * rows.reshape(len(rows), -1)
+        solved: Array = solve_triangular(self.factor, flat, lower=True, check_finite=False, overwrite_b=True)
+        return solved
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is known of all cells [alternative, context]: exact means, variances not too small."""
+
+    mean: Array
+    var: Array
+    noise: Array
+    foremost: IntArray  # the alternatives that are followed, in order
+
+    @cached_property
+    def others(self) -> BoolArray:
+        """Whether an alternative is not followed, [alternative]."""
+        out = np.ones(len(self.mean), bool)
+        out[self.foremost] = False
+        return out
+
+    @cached_property
+    def best_of_others(self) -> Array:
+        """The largest mean among these, [context]."""
+        return np.asarray(self.mean.max(axis=0, where=self.others[:, None], initial=-np.inf))
+
+    @lru_cache(maxsize=8)  # noqa: B019
+    def ahead(self, selected: tuple[int, ...], delta: float) -> tuple[Array, Array, Array]:
+        """Return P(no other is more than delta above the selected), E[largest lead], Σ P(each), [context].
+
+        As if alternatives were independent; who is far behind does not count.
+        """
+        leader = of_selected(self.mean, np.array(selected)), of_selected(self.var, np.array(selected))
+        below, lead, each = np.zeros(len(selected)), np.zeros(len(selected)), np.zeros(len(selected))
+        for c in range(len(selected)):
+            gap = leader[0][c] - self.mean[self.others, c]
+            tau = np.sqrt(leader[1][c] + self.var[self.others, c])
+            near = ratio_of(gap, tau) < _NEAR
+            gap, tau = gap[near], tau[near]
+            ratio = ratio_of(gap + delta, tau)
+            below[c], each[c] = log_ndtr(ratio).sum(), ndtr(-ratio).sum()
+            lead[c] = largest_lead(gap[:, None], tau[:, None], np.ones((len(gap), 1), bool))[0]
+        return np.exp(below), lead, each
+
+
+@dataclass(frozen=True, eq=False)
+class FocusedBelief(CorrelatedAlternatives):
+    """A belief about the foremost alternatives, and a summary of all others, taken for independent of them.
+
+    The largest mean of every context is always among the foremost.
+    """
+
+    inner: AdditiveBelief  # [..., foremost, context]
+    summary: Summary
+    prior: AdditivePrior
+    seen: Seen | None  # None for several studies
+    n_draws: int = SOBOL_POINTS
+
+    @cached_property
+    def mean(self) -> Array:  # type: ignore[override]
+        """Posterior mean of the reward."""
+        return self._spread(self.summary.mean, self.inner.mean)
+
+    @cached_property
+    def var(self) -> Array:
+        """Posterior variance, or an upper bound of it."""
+        return self._spread(self.summary.var, self.inner.var)
+
+    @property
+    def noise(self) -> Array:
+        """Variance of one observation."""
+        return self._spread(self.summary.noise, self.inner.noise)
+
+    @property
+    def foremost(self) -> IntArray:
+        """The alternatives that are followed, in order."""
+        return self.summary.foremost
+
+    def with_mean(self, mean: Array) -> "FocusedBelief":
+        """Return the belief with other means [..., alternative, context]."""
+        whole = self.including(np.argmax(mean, axis=-2))
+        own = replace(whole.inner, mean=mean[..., whole.foremost, :])
+        table = mean.reshape(-1, *mean.shape[-2:])[0]
+        return replace(whole, inner=own, summary=replace(whole.summary, mean=table))
+
+    def including(self, alternatives: IntArray) -> "FocusedBelief":
+        """Return the belief with these alternatives among the foremost."""
+        if self._place(alternatives)[1].all():
+            return self
+        if self.seen is None:
+            raise ValueError("an alternative is selected that is not among the foremost of these beliefs.")
+        return focused(self.prior, self.seen, self.summary.noise, np.unique(alternatives))
+
+    def cov_with(self, decision: Decision) -> Array:
+        """Return the covariance of every cell with the decided one; 0 for those not followed."""
+        return self.cov_rows(decision.alternative[..., None], decision.context[..., None])[..., 0, :, :]
+
+    def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [..., m] with all, 0 for those not followed."""
+        whole = self.including(alternative)
+        rows = whole.inner.cov_rows(whole._place(alternative)[0], context)
+        return whole._spread(np.zeros(whole.summary.mean.shape), rows)
+
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return Var(f_b(c) − f_k(c)): exact among the foremost, V_b + V_k with the rest."""
+        whole = self.including(reference)
+        total = whole.var + of_selected(whole.var, reference)[..., None, :]
+        total[..., whole.foremost, :] = whole.inner.difference_var(whole._place(reference)[0])
+        return total
+
+    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "FocusedBelief":
+        """Return the belief after n more replications of the decided cell.
+
+        Where that is not followed, or somebody else comes to lead, the foremost are chosen anew.
+        """
+        if self.seen is None:
+            raise ValueError("only the belief of one study is updated where tables are this large.")
+        k, c, number = int(decision.alternative), int(decision.context), float(n)
+        if number == 0.0:
+            return self
+        later = self.seen.add(k, c, float(value), self.summary.noise[k, c] / number)
+        place, known = self._place(decision.alternative)
+        if known:
+            inner = self.inner.update(Decision(place, decision.context), value, n)
+            if np.all(inner.mean.max(axis=0) >= self.summary.best_of_others):
+                return replace(self, inner=inner, seen=later)
+        return focused(self.prior, later, self.summary.noise)
+
+    def best_probability(self) -> Array:
+        """Return P(each is best) among the foremost; the rest count as never the best."""
+        return self._spread(np.zeros(self.summary.mean.shape), self._inner.best_probability())
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(selected within delta of the best); the rest as if independent: on the side of caution."""
+        whole = self.including(selected)
+        found = whole._inner.good_probability(whole._place(selected)[0], delta)
+        return np.asarray(found * whole._ahead(selected, delta)[0])
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[best − selected]; the largest lead of the rest is added as if these were independent."""
+        whole = self.including(selected)
+        found = whole._inner.expected_loss(whole._place(selected)[0])
+        return np.asarray(found + whole._ahead(selected, 0.0)[1])
+
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return Bonferroni's bound, the one that holds however alternatives covary."""
+        whole = self.including(selected)
+        found = whole._inner.lower_bound(whole._place(selected)[0], delta)
+        return np.maximum(0.0, found - whole._ahead(selected, delta)[2])
+
+    def draw(self, normals: Array) -> Array:
+        """Return joint draws of the foremost; the rest stay at their means."""
+        draws = np.broadcast_to(self.mean, normals.shape).copy()
+        draws[..., self.foremost, :] = self.inner.draw(normals[..., self.foremost, :])
+        return draws
+
+    @property
+    def _inner(self) -> AdditiveBelief:
+        return replace(self.inner, n_draws=self.n_draws)
+
+    def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
+        raise NotImplementedError("probabilities are those of the foremost.")
+
+    def _ahead(self, selected: IntArray, delta: float) -> tuple[Array, Array, Array]:
+        """Return what the rest may add; several studies share it, as they share the selection."""
+        first = selected.reshape(-1, selected.shape[-1])[0]
+        return self.summary.ahead(tuple(first.tolist()), delta)
+
+    def _spread(self, table: Array, own: Array) -> Array:
+        """Return the table [..., alternative, context] with the foremost's own in their places."""
+        whole = np.broadcast_to(table, (*own.shape[:-2], *table.shape)).copy()
+        whole[..., self.foremost, :] = own
+        return whole
+
+    def _place(self, alternative: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return where alternatives stand among the foremost, and whether they do."""
+        place = np.minimum(np.searchsorted(self.foremost, alternative), len(self.foremost) - 1)
+        return place, np.asarray(self.foremost[place] == alternative)
+
+
+def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | None = None) -> FocusedBelief:
+    """Return the belief of one study; ``also`` are alternatives to follow in any case."""
+    solved = _solved(prior, seen)
+    mean, var = _mean(prior, seen, solved, noise.shape), _variance(prior, seen, solved, noise.shape)
+    front = _foremost(mean, var, _affordable(len(seen.value), noise.shape), also)
+    inner = _exact(prior, seen, solved, noise, front)
+    return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen)
+
+
+def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: FocusedBelief) -> FocusedBelief:
+    """Return beliefs about what ``known`` follows under several priors, side by side, with its summary.
+
+    ``noise`` is [..., alternative, context].
+    """
+    lead, front = prior.own.shape, known.foremost
+    each = [
+        _exact(prior.study(study), data, _solved(prior.study(study), data), noise[study], front)
+        for study, data in zip(np.ndindex(lead), seen, strict=True)
+    ]
+    mean, var, own = (np.stack([getattr(one, name) for one in each]) for name in ("mean", "var", "noise"))
+    level, rows = np.stack([one.foundation.level for one in each]), np.stack([one.rows for one in each])  # type: ignore[attr-defined]
+    tables = (each.reshape(*lead, *each.shape[1:]) for each in (mean, var, own, level, rows))
+    mean, var, own, level, rows = tables
+    foundation = ByFormula(prior.among(front), level)
+    inner = AdditiveBelief(mean, var, own, foundation, Stack(rows), rows.shape[-3])
+    return FocusedBelief(inner, known.summary, prior, None)
+
+
+def at_observed(prior: AdditivePrior, seen: Seen) -> tuple[Array, Array]:
+    """Return mean and variance of one study at the observed cells, [cell]."""
+    solved = _solved(prior, seen)
+    half = solved.half(_among(prior, seen))
+    level = (1.0 - half.T @ solved.ones) / np.sqrt(solved.ones @ solved.ones)
+    mean = seen.shift + solved.constant + half.T @ (solved.values - solved.constant * solved.ones)
+    return mean, np.maximum(prior.variance - np.sum(half**2, axis=0) + level**2, 0.0)
+
+
+def _affordable(n_observed: int, shape: tuple[int, ...]) -> int:
+    """Return how many alternatives can be followed in memory."""
+    return max(1, min(followed(shape), _MEMORY // ((n_observed + ROOM) * shape[-1])))
+
+
+def _among(prior: AdditivePrior, seen: Seen) -> Array:
+    """Return the prior covariances of the observed cells, [cell, cell]."""
+    return prior.between((seen.alternative, seen.context), (seen.alternative, seen.context))
+
+
+def _solved(prior: AdditivePrior, seen: Seen) -> _Solved:
+    root = 1.0 / np.sqrt(np.maximum(seen.noise, NUGGET * len(seen.noise) * float(prior.variance)))
+    bracket = root[:, None] * _among(prior, seen) * root
+    bracket.flat[:: len(root) + 1] += 1.0
+    factor = cholesky(bracket, lower=True, check_finite=False)
+    both: Array = solve_triangular(factor, np.column_stack([root, root * seen.value]), lower=True)
+    ones, values = both[:, 0], both[:, 1]
+    return _Solved(root, bracket, factor, ones, values, float(ones @ values / (ones @ ones)))
+
+
+def _mean(prior: AdditivePrior, seen: Seen, solved: _Solved, shape: tuple[int, ...]) -> Array:
+    """Return m + K_*o S⁻¹ (Y − m): sums over observed cells, by products of tables of either side."""
+    right = solved.values - solved.constant * solved.ones
+    weight = solved.root * solve_triangular(solved.factor, right, lower=True, trans="T")
+    trend, near = prior.trend[seen.context], prior.nearness[seen.context]
+    mean = np.tile(seen.shift + solved.constant + weight @ trend, (shape[-2], 1))
+    shared = weight[:, None] * (prior.offset + prior.joint * near)
+    for some in _blocks(shape[-2], len(weight)):
+        mean[some] += prior.relation(seen.alternative, shape[-2], some).T @ shared
+    np.add.at(mean, seen.alternative, prior.own * weight[:, None] * near)
+    return mean
+
+
+def _variance(prior: AdditivePrior, seen: Seen, solved: _Solved, shape: tuple[int, ...]) -> Array:
+    """Return what some observed cells leave of the prior variance, at least what all would.
+
+    They are those by which the others are told best: the first pivots of the Cholesky factor.
+    """
+    n_cells = shape[-2] * shape[-1]
+    n = min(len(seen.value), max(_LEAST, int(np.sqrt(_WORK / n_cells))))
+    order = dpstrf(solved.bracket, lower=1)[1][:n] - 1
+    some = seen.some(order)
+    fewer, var = _solved(prior, some), np.empty(shape)
+    for block in _blocks(shape[-2], n * shape[-1]):
+        half = fewer.half(prior.rows_to(some.alternative, some.context, block))
+        level = (1.0 - fewer.ones @ half) / np.sqrt(fewer.ones @ fewer.ones)
+        left = prior.variance - np.einsum("oc,oc->c", half, half) + level**2
+        var[block] = left.reshape(len(block), shape[-1])
+    return np.maximum(var, 0.0)
+
+
+def _blocks(n: int, size: int) -> Iterator[IntArray]:
+    """Yield the alternatives in portions of which each takes ``size`` numbers."""
+    step = max(1, _BLOCK // size)
+    return (np.arange(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _foremost(mean: Array, var: Array, n: int, also: IntArray | None) -> IntArray:
+    """Return the leader of every context, and who is fewest standard deviations behind in some context."""
+    leaders = np.argmax(mean, axis=0)
+    gap = mean.max(axis=0) - mean
+    behind = np.min(ratio_of(gap, np.sqrt(var + of_selected(var, leaders))), axis=1)
+    behind[leaders] = -np.inf
+    if also is not None:
+        behind[also] = -np.inf
+    n = max(n, int(np.isneginf(behind).sum()))
+    return np.sort(np.argsort(behind, kind="stable")[:n])
+
+
+def _exact(
+    prior: AdditivePrior, seen: Seen, solved: _Solved, noise: Array, front: IntArray
+) -> AdditiveBelief:
+    """Return the belief about some alternatives, given all data."""
+    table = len(front), noise.shape[-1]
+    half = solved.half(prior.rows_to(seen.alternative, seen.context, front)).reshape(-1, *table)
+    below = solved.ones @ solved.ones
+    right = solved.values - solved.constant * solved.ones
+    mean = seen.shift + solved.constant + np.tensordot(right, half, 1)
+    level = (1.0 - np.tensordot(solved.ones, half, 1)) / np.sqrt(below)
+    var = np.maximum(prior.variance - np.einsum("okc,okc->kc", half, half) + level**2, 0.0)
+    rows = np.empty((len(half) + ROOM + len(half) // 8, *table))
+    rows[: len(half)] = half
+    foundation = ByFormula(prior.among(front), level)
+    return AdditiveBelief(mean, var, noise[front], foundation, Stack(rows, len(half)), len(half))
