@@ -16,7 +16,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import square_root, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.foundations import Foundation, apart
+from argbest.core.foundations import ByFormula, Foundation, apart
 from argbest.core.kernels import NUGGET
 from argbest.core.next_replication import NextSamples, Shocks, shocks
 from argbest.core.tally import Tally
@@ -197,11 +197,14 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariance of the listed cells [m] of one study, [m, m]."""
-        part = np.empty((len(alternative), len(alternative)))
-        step = max(1, _ELEMENTS // self.mean.size)
-        for start in range(0, len(alternative), step):
-            some = slice(start, start + step)
-            part[some] = self.foundation.rows(alternative[some], context[some])[:, alternative, context]
+        if isinstance(self.foundation, ByFormula):
+            part = self.foundation.among(alternative, context)
+        else:
+            part = np.empty((len(alternative), len(alternative)))
+            step = max(1, _ELEMENTS // self.mean.size)
+            for start in range(0, len(alternative), step):
+                some = slice(start, start + step)
+                part[some] = self.foundation.rows(alternative[some], context[some])[:, alternative, context]
         taken = self.rows[:, alternative, context]
         part -= taken.T @ taken
         return part

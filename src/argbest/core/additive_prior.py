@@ -1,6 +1,8 @@
 """The prior covariance of the additive GP, by formula: only the rows that are asked for are worked out."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +10,8 @@ from argbest.core import kernels
 from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
 from argbest.core.decision import leading
+
+_TABLE = 512  # alternatives of whose relations a table is kept, 2 MB
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,35 @@ class AdditivePrior:
             others = np.arange(n_alternatives) if to is None else to
             same: Array = (alternative[..., None] == others).astype(float)
             return same
-        others_at = self.alternatives if to is None else self.alternatives.some(to)
-        squares = others_at.separation(self.alternatives.points[alternative])
-        lengths = np.moveaxis(self.alternative_lengthscale, -1, 0)[..., None, None]
+        if self.alternative_lengthscale.ndim > 1:
+            others_at = self.alternatives if to is None else self.alternatives.some(to)
+            squares = others_at.separation(self.alternatives.points[alternative])
+            lengths = np.moveaxis(self.alternative_lengthscale, -1, 0)[..., None, None]
+            return self._correlation(np.sum(squares / lengths**2, axis=0))
+        if to is None and n_alternatives <= _TABLE:
+            return np.asarray(self._relations[alternative])
+        return self._related(alternative, np.arange(n_alternatives) if to is None else to)
+
+    @cached_property
+    def _relations(self) -> Array:
+        """κ_A of a few alternatives of one study with each other."""
+        every = np.arange(len(self.alternatives or ()))
+        return self._related(every, every)
+
+    def _related(self, one: IntArray, other: IntArray) -> Array:
+        """Return κ_A of alternatives of one study, [..., m, n], column by column: no larger array is made."""
+        where: Any = self.alternatives
+        total = np.zeros((*one.shape, len(other)))
+        for x, length, kind in zip(
+            where.points.T, self.alternative_lengthscale, where.categorical, strict=True
+        ):
+            step = np.subtract.outer(x[one], x[other])
+            total += np.where(step != 0.0, length**-2, 0.0) if kind else np.square(step / length, out=step)
+        return self._correlation(total)
+
+    def _correlation(self, squares: Array) -> Array:
         correlation, _ = kernels.KERNELS[self.kernel]
-        related: Array = correlation(np.sum(squares / lengths**2, axis=0))
-        return related
+        return np.asarray(correlation(squares))
 
     def rows(self, alternative: IntArray, context: IntArray, n_alternatives: int) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context′]."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from argbest.core.arrays import Array
 
 Changed = tuple[Array, Sequence[tuple[Array, Array]]]  # a block S less vwᵀ of every (v, w), in this order
@@ -19,9 +17,10 @@ class Blocks:
 
     def of(self, k: int) -> Array:
         """Return one block."""
+        own: Array
         own, less = self.changed.get(k, (self.table[k], ()))
         for scaled, column in less:
-            own = np.asarray(own - scaled[:, None] * column)
+            own = own - scaled[:, None] * column
         return own
 
     def with_(self, changed: Mapping[int, Changed]) -> "Blocks":

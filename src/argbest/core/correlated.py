@@ -19,6 +19,7 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _CROWD = (
     512  # alternatives of a context whose covariances are worked out; of more, the likeliest to be the best
 )
+_SMALL_CROWD = 256  # of each of many beliefs
 _NODES = 48  # of the integral over the largest of many leads
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
@@ -52,11 +53,11 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """
         n_rows, k = self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
         share, everybody = np.zeros((n_rows, k)), np.ones(self.mean.shape, bool)
-        if k > _CROWD:
+        if k > self._crowd:
             selected = np.argmax(self.mean, axis=-2)
             promise = _pairwise_loss(self._gaps(selected), self._difference_std(selected))
             promise[of_each_context(selected)] = np.inf
-            everybody = _foremost(everybody, promise)
+            everybody = _foremost(everybody, promise, self._crowd)
         for rows, columns, draws in self._draws(np.moveaxis(everybody, -2, -1).reshape(n_rows, k)):
             winners = draws == draws.max(axis=-1, keepdims=True)
             own = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
@@ -74,7 +75,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """
         ratio = ratio_of(self._gaps(selected) + delta, self._difference_std(selected))
         rivals = ratio < _REACH
-        foremost = _foremost(rivals, -ratio)
+        foremost = _foremost(rivals, -ratio, self._crowd)
         average = self._mean_of_regret(selected, delta, foremost)
         average *= np.exp(np.sum(log_ndtr(ratio), axis=-2, where=rivals & ~foremost))
         bounded = np.maximum(average, self.lower_bound(selected, delta))
@@ -89,7 +90,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         gap, tau = self._gaps(selected), self._difference_std(selected)
         pair, ratio = _pairwise_loss(gap, tau), ratio_of(gap, tau)
         rivals = (ratio < _REACH) & (pair > 0)
-        foremost = _foremost(rivals, pair)
+        foremost = _foremost(rivals, pair, self._crowd)
         average = self._mean_of_regret(selected, None, foremost)
         rest = rivals & ~foremost
         if rest.any():
@@ -102,6 +103,11 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         return certainty.bonferroni_bound(
             self._gaps(selected) + delta, self._difference_std(selected), selected
         )
+
+    @property
+    def _crowd(self) -> int:
+        """How many alternatives of a context are looked at together: fewer by few points."""
+        return _CROWD if self.n_draws == SOBOL_POINTS else _SMALL_CROWD
 
     def _gaps(self, selected: IntArray) -> Array:
         """Return how far each alternative's mean lies below the selected one's."""
@@ -177,11 +183,11 @@ def largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
     return total
 
 
-def _foremost(rivals: BoolArray, score: Array) -> BoolArray:
-    """Return the rivals [..., alternative, context]; of more than _CROWD in a context the best scorers."""
-    if rivals.shape[-2] <= _CROWD:
+def _foremost(rivals: BoolArray, score: Array, crowd: int) -> BoolArray:
+    """Return the rivals [..., alternative, context]; of a larger crowd in a context the best scorers."""
+    if rivals.shape[-2] <= crowd:
         return rivals
-    order = np.argsort(np.where(rivals, -score, np.inf), axis=-2, kind="stable")[..., :_CROWD, :]
+    order = np.argsort(np.where(rivals, -score, np.inf), axis=-2, kind="stable")[..., :crowd, :]
     kept = np.zeros(rivals.shape, bool)
     np.put_along_axis(kept, order, True, axis=-2)
     return kept & rivals

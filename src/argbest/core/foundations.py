@@ -41,6 +41,12 @@ class ByFormula:
         out += own[..., None, None] * self.level[..., None, :, :]
         return out
 
+    def among(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [m] of one study with each other, [m, m]."""
+        own = self.level[alternative, context]
+        cells = alternative, context
+        return self.prior.between(cells, cells) + own[:, None] * own
+
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
         total = self.prior.difference_var(reference, self.level.shape[-2])

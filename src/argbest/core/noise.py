@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaincinv, gammaln
 
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.integration import latin
 from argbest.core.tally import Tally
 
@@ -15,6 +15,7 @@ _LEAST = 1e-3  # replications that agree so far may still differ: rare events lo
 _SWEEPS = 2
 _ROUNDS = 2  # of drawing all factors in turn
 _STEPS = 8
+_MANY = 1024  # alternatives
 
 
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
@@ -30,6 +31,8 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     about what all pairs together say, N degrees: the variational posterior of σ² given a belief about f. That
     halves what chance does to the variances of two replications.
     """
+    if (few := _without_the_unobserved(tally, missed)) is not None:
+        return relative_noise(few.tally, missed=few.missed, per_alternative=per_alternative)[few.row]
     squares, freedom = _scatter(tally, missed)
     by_alternative = np.ones(tally.shape)
     for _ in range(_SWEEPS):
@@ -59,6 +62,11 @@ def plausible_noise(
     first (`drawn`). The squares over the variances sum up to what they do over the estimates: the level
     common to all is another parameter's business.
     """
+    if (few := _without_the_unobserved(tally, missed)) is not None:
+        own = few.missed
+        return plausible_noise(few.tally, n, generator, missed=own, per_alternative=per_alternative)[
+            :, few.row
+        ]
     squares, freedom = _scatter(tally, missed)
     own, by_alternative = np.ones((n, *tally.shape)), np.ones((n, tally.shape[0], 1))
     for _ in range(_ROUNDS):
@@ -72,6 +80,24 @@ def plausible_noise(
     level, usual = ((squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
     table *= np.divide(level, usual, out=np.ones_like(level), where=usual > 0)
     return np.asarray(np.maximum(table, _LEAST))
+
+
+class _Few(NamedTuple):
+    """A table without all but one of the alternatives of which nothing is known: they are all alike."""
+
+    tally: Tally
+    missed: Array | None
+    row: IntArray  # where each alternative is found, [alternative]
+
+
+def _without_the_unobserved(tally: Tally, missed: Array | None) -> _Few | None:
+    """Return the shorter table of one study; None where it would not be much shorter."""
+    observed: BoolArray = np.any(tally.count > 0, axis=-1)
+    if tally.count.ndim > 2 or len(observed) < _MANY or 2 * observed.sum() > len(observed):
+        return None
+    kept = np.append(np.flatnonzero(observed), np.argmin(observed))
+    row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
+    return _Few(tally.apart[kept], None if missed is None else missed[kept], row)
 
 
 def _scatter(tally: Tally, missed: Array | None) -> tuple[Array, Array]:

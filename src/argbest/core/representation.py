@@ -8,7 +8,7 @@ from argbest.core.landmarks import FEWER, MOST, MOST_TREND
 # Operations per evaluation of an evidence with its gradient.
 _DENSE = 1500.0**3  # beyond this dense algebra takes too long, and structure may be approximate
 _CELLS = 2**15  # of the alternatives that are followed in all contexts
-_FEWEST, _MOST = 32, 1024  # of those alternatives
+_FEWEST, _MOST = 32, 512  # of those alternatives
 _OWN = 10**8  # numbers in the covariances of every alternative with itself, 0.8 GB
 _CALLS = 2e7  # what the calls of structured algebra take, however small its matrices
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 PARTS = ("trend", "offset", "joint", "own")
 NOISES = ("pair", "pooled")
 FIRST_STEPS = 25  # of every start; only the best goes on
+_NUMBERS, _FEWEST_POINTS = 2**24, 8  # in the noise tables of all points that a certificate averages over
 _ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
 
 # Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
@@ -202,7 +203,7 @@ class AdditiveGP:
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         data = scaling.standardise(tally, scale)
         evaluate = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
-        n = n_points(int((tally.count > 0).sum()))
+        n = min(n_points(int((tally.count > 0).sum())), max(_FEWEST_POINTS, _NUMBERS // tally.count.size))
         points = sample(evaluate, params.theta, prior.rules, n, generator)
         tables = plausible_tables(self, table, tally, n, generator, missed=missed)
         several = repeated(params, n)

@@ -49,18 +49,18 @@ class SerialInventory:
         return np.asarray((cost + _SHORTAGE * owed).mean(axis=-1))
 
 
-def serial_inventory() -> Problem:
+def serial_inventory(levels: tuple[range, range, range] = _LEVELS) -> Problem:
     """Return the problem: 3,136 combinations of three base-stock levels, one context, in cost per week.
 
     With D_j the Poisson demand in the lead time of stage j and B_4 = 0, B_j = max(B_{j+1} + D_j - s_j, 0) is
     owed by stage j and max(s_j - B_{j+1} - D_j, 0) on its stock; the D_j are independent. Truth and noise
     are sums over all demands.
     """
-    grid = np.array(list(product(*_LEVELS)))
+    grid = np.array(list(product(*levels)))
     alternatives = Axis.of(
         "alternative", [{"shop": int(a), "depot": int(b), "plant": int(c)} for a, b, c in grid]
     )
-    mean, square = _moments()
+    mean, square = _moments(levels)
     problem = Problem(
         alternatives,
         Axis.of("context", [{"demand": _RATE}]),
@@ -82,7 +82,7 @@ def _chances(stage: int) -> Array:
     return np.asarray(pdtr(np.arange(_MOST), _RATE * _LEAD[stage]))
 
 
-def _moments() -> tuple[Array, Array]:
+def _moments(levels: tuple[range, range, range]) -> tuple[Array, Array]:
     """Return mean and mean square of the cost in a week, [alternative].
 
     Stage by stage the chance of what is owed is carried on, and beside it the cost so far and its square,
@@ -93,10 +93,12 @@ def _moments() -> tuple[Array, Array]:
     for stage in (2, 1, 0):
         chance = np.diff(_chances(stage), prepend=0.0)
         demanded = np.apply_along_axis(np.convolve, -1, carried, chance)
-        carried = np.stack([_stocked(demanded, s, _HOLDING[stage]) for s in _LEVELS[stage]])
-    owed = np.asarray(_SHORTAGE * np.arange(carried.shape[-1]))
-    _, first, second = np.moveaxis(_dearer(carried, owed), -2, 0)
-    return first.sum(axis=-1).ravel(), second.sum(axis=-1).ravel()
+        after = (_stocked(demanded, s, _HOLDING[stage]) for s in levels[stage])
+        if stage:
+            carried = np.stack(list(after))
+    owed = np.asarray(_SHORTAGE * np.arange(demanded.shape[-1]))
+    _, first, second = np.moveaxis(np.stack([_dearer(each, owed).sum(axis=-1) for each in after]), -1, 0)
+    return first.ravel(), second.ravel()
 
 
 def _stocked(demanded: Array, level: int, holding: float) -> Array:
