@@ -112,10 +112,11 @@ def main(arguments: list[str] | None = None) -> None:
                 seconds.append(time.process_time() - started)
                 losses.append(loss(problem, chosen))
             near = sum(each <= 1.0 for each in losses)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             print(
                 f"  {rule:18} {replications:10,} replications: within 1 % in {near} of {given.seeds}, "
                 f"median {np.median(losses):.2f} %, worst {max(losses):.2f} %, at most "
-                f"{np.max(seconds):.0f} CPU s, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB so far",
+                f"{np.max(seconds):.0f} CPU s, {memory} MB so far",
                 flush=True,
             )
 

@@ -5,10 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 
-from argbest.core import priors
+from argbest.core import kernels, priors
 from argbest.core.additive import Inputs
+from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.coordinates import Coordinates
+from argbest.core.dense_belief import dense
 from argbest.core.priors import Hyperprior
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -165,3 +168,18 @@ def log_prior(rules: Array, theta: Array) -> float:
 def random_theta(rng: np.random.Generator, prior: Hyperprior) -> Array:
     theta: Array = prior.starts[rng.integers(len(prior.starts))] + rng.normal(0, 0.7, len(prior.rules))
     return np.clip(theta, prior.rules[:, 3], prior.rules[:, 4])
+
+
+def crowd(k: int, c: int, observed: int, spread: float = 1.0) -> tuple[Setting, Tally, AdditiveBelief]:
+    """Alternatives scattered over a square, of whose cells a few were observed twice."""
+    rng, one = np.random.default_rng(0), np.array(1.0)
+    z, x = rng.random((k, 2)), np.linspace(0, 1, c)[:, None]
+    located = Coordinates(z, np.zeros(2, bool))
+    where = Setting(np.full(c, 1 / c), squares(x), np.ones(c, bool), alternatives=located)
+    near = kernels.covariance("matern52", where.separation, np.array([0.5]), one)
+    prior = AdditivePrior("matern52", located, np.full(2, 0.3), near, near, 0.1 * one, one, 0.05 * one)
+    count = np.zeros((k, c), np.int64)
+    count.flat[rng.choice(k * c, observed, replace=False)] = 2
+    mean = np.where(count > 0, spread * np.sin(3 * z[:, :1]) + 0.5 * rng.normal(size=(k, c)), 0.0)
+    tally = Tally(count, mean, count.astype(float))
+    return where, tally, dense(prior, Data(tally, np.full((k, c), 0.5), np.array(0.0)))

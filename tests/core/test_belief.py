@@ -161,3 +161,53 @@ def test_independent_cells_are_a_block_belief_without_covariance() -> None:
         )
         np.testing.assert_allclose(after.mean, expected.mean, rtol=1e-12)
         np.testing.assert_allclose(after.var, expected.var, rtol=1e-12)
+
+
+def test_trials_under_way_count_as_if_told_one_by_one() -> None:
+    rng = np.random.default_rng(7)
+    belief, pending = blocks(rng, 4, 5), rng.poisson(0.7, (4, 5))
+    expected = belief
+    for k, c in np.argwhere(pending):
+        where = Decision(np.array(k), np.array(c))
+        expected = expected.update(where, expected.mean[k, c], pending[k, c])
+    found = belief.expecting(pending)
+    for name in ("mean", "var", "cov"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_beliefs_are_values() -> None:
+    rng = np.random.default_rng(7)
+    belief = blocks(rng, 4, 5)
+    held = [belief]
+    for _ in range(12):
+        where = Decision(np.array(rng.integers(4)), np.array(rng.integers(5)))
+        held += [
+            held[-1].update(where, np.array(rng.normal())),
+            held[-1].expecting(np.eye(4, 5, dtype=np.int64)),
+        ]
+    tables = [[getattr(one, name) for name in ("mean", "var", "cov", "noise")] for one in held]
+    before = [[table.copy() for table in each] for each in tables]
+    branch = held[3]
+    for k in range(4):
+        branch = branch.update(Decision(np.array(k), np.array(k)), np.array(5.0), 3)
+    branch.cov[...] = 0.0  # even this shows nowhere else
+    for old, now in zip(before, tables, strict=True):
+        for table, same in zip(old, now, strict=True):
+            np.testing.assert_array_equal(table, same)
+
+
+def test_updates_of_one_study_are_those_of_studies_side_by_side() -> None:
+    rng = np.random.default_rng(7)
+    one = blocks(rng, 3, 4)
+    many = BlockBelief(one.mean[None], one.cov[None], one.noise[None])
+    for _ in range(6):
+        k, c, value = rng.integers(3), rng.integers(4), rng.normal()
+        one = one.update(Decision(np.array(k), np.array(c)), np.array(value), 2)
+        many = many.update(Decision(np.array([k]), np.array([c])), np.array([value]), 2)
+    np.testing.assert_array_equal(one.cov, many.cov[0])
+    np.testing.assert_array_equal(one.mean, many.mean[0])
+
+
+def blocks(rng: np.random.Generator, k: int, c: int) -> BlockBelief:
+    root = rng.normal(size=(k, c, c))
+    return BlockBelief(rng.normal(size=(k, c)), root @ np.swapaxes(root, 1, 2), rng.uniform(0.1, 1, (k, c)))

@@ -5,16 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from additive_cases import squares
+from additive_cases import crowd as study
 
-from argbest.core import correlated, kernels
-from argbest.core.additive_belief import AdditiveBelief, Data
-from argbest.core.additive_prior import AdditivePrior
+from argbest.core import correlated
 from argbest.core.belief import best
-from argbest.core.coordinates import Coordinates
-from argbest.core.dense_belief import dense
-from argbest.core.setting import Setting
-from argbest.core.tally import Tally
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR
 from argbest.policies.equal import Equal
@@ -22,21 +16,6 @@ from argbest.policies.ikg import IKG
 from argbest.policies.levi import LEVI
 from argbest.policies.top_two import TopTwo
 from argbest.streams import Draws, Purpose
-
-
-def study(k: int, c: int, observed: int, spread: float = 1.0) -> tuple[Setting, Tally, AdditiveBelief]:
-    """Alternatives scattered over a square, of whose cells a few were observed twice."""
-    rng, one = np.random.default_rng(0), np.array(1.0)
-    z, x = rng.random((k, 2)), np.linspace(0, 1, c)[:, None]
-    located = Coordinates(z, np.zeros(2, bool))
-    where = Setting(np.full(c, 1 / c), squares(x), np.ones(c, bool), alternatives=located)
-    near = kernels.covariance("matern52", where.separation, np.array([0.5]), one)
-    prior = AdditivePrior("matern52", located, np.full(2, 0.3), near, near, 0.1 * one, one, 0.05 * one)
-    count = np.zeros((k, c), np.int64)
-    count.flat[rng.choice(k * c, observed, replace=False)] = 2
-    mean = np.where(count > 0, spread * np.sin(3 * z[:, :1]) + 0.5 * rng.normal(size=(k, c)), 0.0)
-    tally = Tally(count, mean, count.astype(float))
-    return where, tally, dense(prior, Data(tally, np.full((k, c), 0.5), np.array(0.0)))
 
 
 def test_thelargest_lead_of_independent_rivals_is_that_of_random_draws() -> None:

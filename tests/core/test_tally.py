@@ -115,3 +115,20 @@ def test_the_opposite_sign_keeps_the_spread() -> None:
     flipped = tallies.negated(tally)
     assert flipped.mean[0, 0] == -2.0
     assert flipped.m2[0, 0] == 2.0
+
+
+def test_putting_into_a_tally_equals_adding_to_it() -> None:
+    rng = np.random.default_rng(7)
+    live, value = tallies.empty((2, 3)), tallies.empty((2, 3))
+    for _ in range(20):
+        pair, mean, n, m2 = (
+            (int(rng.integers(2)), int(rng.integers(3))),
+            rng.normal(),
+            rng.integers(1, 4),
+            0.3,
+        )
+        where = Decision(np.array(pair[0]), np.array(pair[1]))
+        value = tallies.add(value, where, np.array(mean), n=n, m2=m2)
+        tallies.put(live, pair, mean, n=n, m2=m2)
+    for name in ("count", "mean", "m2"):
+        np.testing.assert_array_equal(getattr(live, name), getattr(value, name))

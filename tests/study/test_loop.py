@@ -21,7 +21,7 @@ from study.conftest import (
     where,
 )
 
-from argbest import RandomContexts, Study, Trial
+from argbest import Problem, RandomContexts, Study, Trial
 from argbest.core.arrays import IntArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
@@ -250,3 +250,14 @@ def test_a_policy_with_a_second_stage_begins_once_when_the_initial_design_is_in(
         early.tell(trial, 1.0 + trial.id)
     early.ask()
     assert early.policy == Begins(at=14)
+
+
+def test_a_tally_that_was_handed_out_stays_as_it_was() -> None:
+    study = Study(Problem(["a", "b"], [1, 2]), initial=1)
+    trials = study.ask(4)
+    study.tell(trials[0], 1.0)
+    held = study.tally
+    for trial in trials[1:]:
+        study.tell(trial, 2.0)
+    assert held.count.sum() == 1
+    assert study.tally.count.sum() == study.n_observations == 4

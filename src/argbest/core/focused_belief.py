@@ -100,7 +100,8 @@ class Summary:
     def ahead(self, selected: tuple[int, ...], delta: float) -> tuple[Array, Array, Array]:
         """Return P(no other is more than delta above the selected), E[largest lead], Σ P(each), [context].
 
-        As if alternatives were independent; who is far behind does not count.
+        The first two as if alternatives were independent, the last however they covary. Who is far behind does
+        not count.
         """
         leader = of_selected(self.mean, np.array(selected)), of_selected(self.var, np.array(selected))
         below, lead, each = np.zeros(len(selected)), np.zeros(len(selected)), np.zeros(len(selected))
@@ -109,8 +110,9 @@ class Summary:
             tau = np.sqrt(leader[1][c] + self.var[self.others, c])
             near = ratio_of(gap, tau) < _NEAR
             gap, tau = gap[near], tau[near]
-            ratio = ratio_of(gap + delta, tau)
-            below[c], each[c] = log_ndtr(ratio).sum(), ndtr(-ratio).sum()
+            below[c] = log_ndtr(ratio_of(gap + delta, tau)).sum()
+            widest = np.sqrt(leader[1][c]) + np.sqrt(self.var[self.others, c])
+            each[c] = ndtr(-ratio_of(leader[0][c] - self.mean[self.others, c] + delta, widest)).sum()
             lead[c] = largest_lead(gap[:, None], tau[:, None], np.ones((len(gap), 1), bool))[0]
         return np.exp(below), lead, each
 
