@@ -121,12 +121,8 @@ def test_putting_into_a_tally_equals_adding_to_it() -> None:
     rng = np.random.default_rng(7)
     live, value = tallies.empty((2, 3)), tallies.empty((2, 3))
     for _ in range(20):
-        pair, mean, n, m2 = (
-            (int(rng.integers(2)), int(rng.integers(3))),
-            rng.normal(),
-            rng.integers(1, 4),
-            0.3,
-        )
+        pair, n = (int(rng.integers(2)), int(rng.integers(3))), int(rng.integers(1, 4))
+        mean, m2 = rng.normal(), 0.3
         where = Decision(np.array(pair[0]), np.array(pair[1]))
         value = tallies.add(value, where, np.array(mean), n=n, m2=m2)
         tallies.put(live, pair, mean, n=n, m2=m2)

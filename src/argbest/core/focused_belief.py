@@ -100,8 +100,7 @@ class Summary:
     def ahead(self, selected: tuple[int, ...], delta: float) -> tuple[Array, Array, Array]:
         """Return P(no other is more than delta above the selected), E[largest lead], Σ P(each), [context].
 
-        The first two as if alternatives were independent, the last however they covary. Who is far behind does
-        not count.
+        The first two as if alternatives were independent, without those far behind; the last in any case.
         """
         leader = of_selected(self.mean, np.array(selected)), of_selected(self.var, np.array(selected))
         below, lead, each = np.zeros(len(selected)), np.zeros(len(selected)), np.zeros(len(selected))

@@ -44,7 +44,7 @@ def too_large(count: IntArray, *, names: bool = False) -> bool:
 
     Where many are observed, structure follows all, unless its covariances of every alternative are too many.
     """
-    if count.shape[-2] <= 2 * followed(count.shape):
+    if count.shape[-2] <= 2 * followed(count.shape) or not np.all(count.any(axis=(-2, -1))):
         return False
     if count.shape[-2] * count.shape[-1] ** 2 > _OWN:
         return True

@@ -8,6 +8,7 @@ import numpy as np
 
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
+from argbest.core.focused_belief import FocusedBelief
 from argbest.core.mixture import Mixture
 from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
@@ -80,12 +81,15 @@ def integrated(
 ) -> "Integrated | None":
     """Return what certificates of one study average over, or None where the model knows of nothing else.
 
-    ``known`` is the belief under the parameters themselves.
+    ``known`` is the belief under the parameters themselves: of very many alternatives all follow the same.
     """
     plausible: Callable[..., Plausible[Any]] | None = getattr(model, "plausible", None)
     if plausible is None:
         return None
-    return Integrated(model, tally, setting, plausible(tally, setting, params, generator), ruled_out, known)
+    points, focus = plausible(tally, setting, params, generator), None
+    if isinstance(known, FocusedBelief):
+        focus = known
+    return Integrated(model, tally, setting, points, ruled_out, focus)
 
 
 class Integrated(NamedTuple):
@@ -96,14 +100,14 @@ class Integrated(NamedTuple):
     setting: Setting
     points: Plausible[Any]
     ruled_out: BoolArray | None  # [alternative, context]
-    known: Belief | None = None  # under the parameters found
+    focus: FocusedBelief | None = None  # under the parameters found, of very many alternatives
 
     def here(self) -> Mixture:
         """Return the mixture at the contexts of the study."""
 
         def condition(some: slice) -> Belief:
             params = entries(self.points.params, some)
-            belief = self.model.posterior(self._repeated(some), self.setting, params, self.known)
+            belief = self.model.posterior(self._repeated(some), self.setting, params, self.focus)
             return among_the_rest(belief, self.ruled_out)
 
         return self._mixture(condition, self.tally.count.size, 0)
