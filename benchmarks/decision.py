@@ -142,7 +142,7 @@ def server(source: Path) -> Iterator["subprocess.Popen[str]"]:
     environment = {**os.environ, "PYTHONPATH": str(source)}
     command = [sys.executable, "-W", "ignore", __file__, "--serve"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, env=environment, **pipes) as process:  # noqa: S603: ourselves
+    with subprocess.Popen(command, text=True, env=environment, **pipes) as process:  # noqa: S603
         yield process
         process.terminate()
 
@@ -159,7 +159,7 @@ def against(commit: str, rounds: int, names: list[str]) -> None:
     """Print the times of that version and of this one, in turns, and whether decisions are the same."""
     root = Path(__file__).resolve().parent.parent
     command = ["git", "archive", commit, "src"]
-    packed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout  # noqa: S603: of git
+    packed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout  # noqa: S603
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         with tarfile.open(fileobj=BytesIO(packed)) as archive:

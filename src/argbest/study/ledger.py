@@ -242,9 +242,9 @@ class Ledger:
             int(words["n_shared"]),
         )
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        common = None if self.tally.common is None else self._common()
-        count, mean, m2 = (arrays[name].astype(getattr(self.tally, name).dtype) for name in _TALLY)
-        self.tally = tallies.Tally(count, mean, m2, common=common)
+        common = None if self.live.common is None else self._common()
+        count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
+        self.live = tallies.Tally(count, mean, m2, common=common)
         self._check(past)
 
     def _common(self) -> by_number.Replications:
@@ -268,7 +268,5 @@ class Ledger:
         np.add.at(n, where, told.numbers("n"))
         whole = sum(self.counts.values()) == len(self.trials) and len(set(self.waiting)) == len(self.waiting)
         follow = np.array_equal(past.asked["trial"], np.arange(len(self.trials)))
-        if not (
-            whole and follow and np.array_equal(n, self.tally.count) and np.all(np.isfinite(past.values))
-        ):
+        if not (whole and follow and np.array_equal(n, self.live.count) and np.all(np.isfinite(past.values))):
             raise ValueError("the snapshot of a ledger is not that of its events")
