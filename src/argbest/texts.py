@@ -1,6 +1,7 @@
 """Texts of strangers, such as labels and what simulators say, shown and kept without harm; and numbers."""
 
 import re
+from html import escape
 
 LONGEST = 2**14  # bytes kept of what is said about a failure
 _CUT = "\n[... {} bytes are cut here ...]\n"
@@ -29,3 +30,14 @@ def number(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits, but no digit before the point lost below a million."""
     whole = len(str(round(abs(value)))) if 1 <= abs(value) < 1e6 else 0
     return f"{value:.{max(digits, whole)}g}"
+
+
+class Sentences:
+    """What says itself in sentences by `str`: with a short `repr`, and as HTML in notebooks."""
+
+    def __repr__(self) -> str:
+        first = str(self).partition("\n")[0]
+        return f"<{type(self).__name__}: {first if len(first) <= 100 else first[:99] + '…'}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(harmless(line))}</p>" for line in str(self).splitlines())

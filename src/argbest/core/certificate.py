@@ -9,10 +9,11 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Certainty, best, of_selected
 from argbest.core.mixture import Mixture
 from argbest.core.states import LEVEL, states
+from argbest.texts import Sentences
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Sentences):
     """Posterior probabilities and losses of choosing the largest mean in every context.
 
     With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. The belief
@@ -126,6 +127,17 @@ class Certificate:
             f"P(all contexts) {_show(self.p_all)} ± {_show(self.p_all_se)}, "
             f"expected opportunity cost {_show(self.eoc, '.4g')}{self._missing}{self._shared}"
         )
+
+    def _repr_html_(self) -> str:
+        right = "right" if not self.delta else f"within {self.delta:g} of the best"
+        rows = {
+            f"A choice is {right}, on average over contexts": _show(self.pcs_e),
+            "in the worst context": _show(self.pcs_m),
+            "all choices at once": f"{_show(self.p_all)} ± {_show(self.p_all_se)}",
+            "Expected loss": _show(self.eoc, ".2g"),
+        }
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table><caption>Certificate: probabilities, given the model</caption>{cells}</table>"
 
     @property
     def common_noise(self) -> float:

@@ -103,6 +103,10 @@ class Problem:
             reward_range=None if reward_range is None else interval("reward_range", reward_range),
         )
 
+    def __repr__(self) -> str:
+        size = "{} alternatives x {} contexts".format(*self.shape)
+        return f"<Problem {self.name!r}: {size}, {self.goal} {self.reward}>"
+
     @property
     def n_alternatives(self) -> int:
         """The number K of alternatives."""

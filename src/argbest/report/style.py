@@ -3,6 +3,7 @@
 Nothing global of matplotlib is touched, and it is imported only when something is drawn.
 """
 
+import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -112,7 +113,16 @@ def canvas(width: float, height: float) -> "Figure":
         from matplotlib.figure import Figure
     except ImportError as missing:
         raise ArgbestError("pictures need matplotlib: pip install 'argbest[plot]'") from missing
-    return Figure(figsize=(width, height), layout="constrained")
+
+    class Picture(Figure):
+        """A figure that notebooks show by themselves, whatever backend there is."""
+
+        def _repr_png_(self) -> bytes:
+            drawn = io.BytesIO()
+            self.savefig(drawn, format="png", dpi=110)
+            return drawn.getvalue()
+
+    return Picture(figsize=(width, height), layout="constrained")
 
 
 def finish(made: Sheet) -> "Axes":

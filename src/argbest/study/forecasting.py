@@ -24,6 +24,7 @@ from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at
 from argbest.core.selectable import among_the_rest
 from argbest.errors import InputError
+from argbest.texts import Sentences
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -40,8 +41,8 @@ _NORMALS = 256  # so many that beliefs that differ in their hyper-parameters hav
 _SURE = 1e-9  # no claim is nearer to 0 or 1 than this
 
 
-@dataclass(frozen=True, eq=False)
-class Forecast:
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast(Sentences):
     """How many more replications until a certificate reaches a target; `str` says it in words.
 
     Infinite numbers stand for more than the ``horizon``.

@@ -10,6 +10,7 @@ import pandas as pd
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import best
 from argbest.study.replications import Replications
+from argbest.texts import Sentences
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -18,8 +19,8 @@ ALPHA = 0.05  # the usual probability of error
 _ENOUGH = 20  # values of each alternative from which there is a bound, if differences vary
 
 
-@dataclass(frozen=True, eq=False)
-class Guarantee:
+@dataclass(frozen=True, eq=False, repr=False)
+class Guarantee(Sentences):
     """What holds with confidence 1 − alpha without any model.
 
     ``delta`` is how far from the best a selection may be. ``frame`` has one row per context. ``lower`` is a

@@ -15,6 +15,7 @@ from argbest.models.base import Model, troubles
 from argbest.problems.base import Problem
 from argbest.study import misfit, noise_check, regions
 from argbest.study.left_out import left_out, relations
+from argbest.texts import Sentences
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -25,8 +26,8 @@ _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand f
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class ModelCheck:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelCheck(Sentences):
     """How well pairs are predicted by the others, and whether noise levels are as the model takes them.
 
     A model that holds is doubted with probability 0.05 at most: 0.01 each for a pair beyond the limit, for

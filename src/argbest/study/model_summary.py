@@ -13,7 +13,7 @@ from argbest.core.findings import Findings, Lengthscales
 from argbest.models.base import troubles
 from argbest.problems.base import Problem
 from argbest.study import common_noise
-from argbest.texts import number
+from argbest.texts import Sentences, number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -36,8 +36,8 @@ _OF_PARTS = ["part", "share", "sd", "low", "high"]
 _OF_LENGTHS = ["axis", "column", "part", "lengthscale", "low", "high", "range", "reach", "correlation"]
 
 
-@dataclass(frozen=True, eq=False)
-class ModelSummary:
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelSummary(Sentences):
     """What a model found in the rewards, in their unit and in those of the columns; `str` says it in words.
 
     ``effects`` divides the posterior means of all pairs: what is ``common`` to all alternatives (the mean of

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -50,6 +50,9 @@ from argbest.study.model_summary import ModelSummary
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record, summary
+
+if TYPE_CHECKING:
+    from argbest.report.notebook import Plots
 
 
 class Study:
@@ -157,6 +160,18 @@ class Study:
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
         return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} observations>"
+
+    def _repr_html_(self) -> str:
+        from argbest.report.notebook import of_study
+
+        return of_study(self)
+
+    @property
+    def plot(self) -> "Plots":
+        """The pictures: ``study.plot()`` is the policy map, ``study.plot.profiles()`` another, and so on."""
+        from argbest.report.notebook import Plots
+
+        return Plots(self)
 
     @property
     def policy(self) -> Policy:
@@ -372,7 +387,7 @@ class Study:
 
         ``command`` is shown as what made the study.
         """
-        from argbest.report.page import write_report  # the one look upwards: readers expect it here
+        from argbest.report.page import write_report  # a look upwards: readers expect it here
 
         return write_report(self, path_of("path", path), command=concealed(command))
 

@@ -1,0 +1,93 @@
+"""What notebooks show of a study: its answer, and its pictures by ``study.plot``."""
+
+from html import escape
+from typing import TYPE_CHECKING, cast
+
+from argbest.report import (
+    plot_allocation,
+    plot_contention,
+    plot_model_check,
+    plot_policy_map,
+    plot_profiles,
+    plot_progress,
+)
+from argbest.report.page.answers import answer
+from argbest.report.sketch import sketch
+from argbest.report.wording import choices
+from argbest.study.study import Study
+from argbest.texts import harmless
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def of_study(study: Study) -> str:
+    """Return the answer as HTML: a small map, what to choose where, and how sure that is."""
+    title = f"<h4>{_text(study.problem.name)}</h4>"
+    if not study.n_observations:
+        return f"{title}<p>{_text(repr(study))}. Nothing is known yet: tell values, or run it.</p>"
+    lines = "".join(
+        f"<li>{_text(where)}{': ' if where else ''}<b>{_text(what)}</b>{_text(how)}</li>"
+        for where, what, how in choices(study)
+    )
+    said = "".join(f"<p>{_text(each)}</p>" for each in answer(study, study.selection(), study.certificate()))
+    return f'<div style="max-width: 34em">{title}{sketch(study)}<ul>{lines}</ul>{said}</div>'
+
+
+class Plots:
+    """Pictures of a study, each a figure of matplotlib; called by itself it is the policy map.
+
+    ``theme`` is "light" or "dark". Keep one with ``figure.savefig("map.png")``.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name in vars(Plots) if not name.startswith("_"))
+        return f"<pictures of {self._study!r}: study.plot(), and study.plot. {names}>"
+
+    def __call__(self, *, theme: str | None = None) -> "Figure":
+        """Return which alternative is selected in which context, and how surely."""
+        return _figure(plot_policy_map(self._study, theme=theme))
+
+    def profiles(
+        self,
+        *,
+        coordinate: str | None = None,
+        context: object = None,
+        leading: int = 4,
+        level: float = 0.95,
+        theme: str | None = None,
+    ) -> "Figure":
+        """Return what is believed of the leading alternatives along a coordinate; see `plot_profiles`."""
+        return _figure(
+            plot_profiles(
+                self._study, coordinate=coordinate, context=context, leading=leading, level=level, theme=theme
+            )
+        )
+
+    def allocation(self, *, theme: str | None = None) -> "Figure":
+        """Return how many replications every pair got."""
+        return _figure(plot_allocation(self._study, theme=theme))
+
+    def contention(self, *, level: float = 0.95, theme: str | None = None) -> "Figure":
+        """Return which alternatives are still in the running."""
+        return _figure(plot_contention(self._study, level=level, theme=theme))
+
+    def progress(self, *, measure: str = "pcs_e", theme: str | None = None) -> "Figure":
+        """Return how sure the study was as replications came in."""
+        return _figure(plot_progress(self._study, measure=measure, theme=theme))
+
+    def model_check(self, *, values: str = "z", theme: str | None = None) -> "Figure":
+        """Return how far pairs are from what all others predict."""
+        return _figure(plot_model_check(self._study, values=values, theme=theme))
+
+
+def _figure(ax: "Axes") -> "Figure":
+    return cast("Figure", ax.figure)  # they were made on a figure of their own
+
+
+def _text(given: str) -> str:
+    return escape(harmless(given))

@@ -1,0 +1,73 @@
+"""What notebooks show: the tutorial in a real kernel, and the same without one."""
+
+import re
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from notebooks import TUTORIAL, code_cells, executed
+from report.page_studies import hostile, line
+
+from argbest import Problem, Study
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    if not (find_spec("nbclient") and find_spec("ipykernel")):
+        pytest.skip("needs a kernel: pip install nbclient ipykernel")
+    return executed(TUTORIAL, tmp_path_factory.mktemp("notebook") / "out.ipynb")
+
+
+def shown(cells: list[Any], source: str) -> list[Any]:
+    """What a cell shows, by kind."""
+    (cell,) = (cell for cell in cells if source in cell["source"].splitlines())
+    found = [out["data"] for out in cell["outputs"] if "data" in out]
+    return [{kind: "".join(text) for kind, text in data.items()} for data in found]
+
+
+def test_a_study_shows_its_map_and_its_answer(cells: list[Any]) -> None:
+    (data,) = shown(cells, "study")
+    assert "<svg" in data["text/html"]
+    assert re.search("<li>demand 45: <b>order 40", data["text/html"])
+    assert data["text/plain"].startswith("<Study of 'problem': 11 alternatives x 6 contexts, 120 ")
+
+
+@pytest.mark.parametrize("source", ["study.plot()", "study.plot.profiles()"])
+def test_a_picture_is_shown_once(cells: list[Any], source: str) -> None:
+    (data,) = shown(cells, source)
+    assert "image/png" in data
+
+
+def test_certificate_and_model_check_show_themselves(cells: list[Any]) -> None:
+    (data,) = shown(cells, "study.certificate()")
+    assert "<th>in the worst context</th>" in data["text/html"]
+    assert len(data["text/plain"]) < 160
+    (data,) = shown(cells, "study.model_check()")
+    assert "root mean square" in data["text/html"]
+
+
+def test_a_run_shows_one_bar_and_no_wall_of_text(cells: list[Any]) -> None:
+    (bar,) = shown(cells, "study.run(120, progress=True);")
+    assert "120 of 120 replications" in bar["text/html"]
+    said = [out for cell in cells for out in cell["outputs"] if out["output_type"] == "stream"]
+    assert said == []
+
+
+def test_the_tutorial_is_kept_with_its_outputs(cells: list[Any]) -> None:
+    kept = code_cells(TUTORIAL)
+    assert [cell["source"] for cell in kept] == [cell["source"] for cell in cells]
+    assert "<svg" in shown(kept, "study")[0]["text/html"]
+
+
+def test_a_study_without_values_says_so_and_labels_are_only_text() -> None:
+    empty = Study(Problem(["a", "b"], ["<b>x</b>", "y"], name="<i>n</i>"))
+    assert "Nothing is known yet" in empty._repr_html_()
+    assert "<i>" not in empty._repr_html_()
+    assert "<img" not in hostile()._repr_html_()
+
+
+def test_reprs_are_short() -> None:
+    study = line()
+    things = [study, study.problem, study.certificate(), study.model_check(), study.guarantee()]
+    things += [study.model_summary(), study.forecast(), study.plot]
+    assert max(len(repr(each)) for each in things) < 200
