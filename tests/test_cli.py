@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,19 @@ def call(*arguments: str) -> Result:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """The outcome of a small demo, and its folder, which did not exist before."""
     out = tmp_path_factory.mktemp("demo") / "deep" / "folder"
-    return call("demo", "--out", str(out), "--budget", "215", "--seed", "3"), out
+    return call("demo", "--out", str(out), "--budget", "160", "--seed", "3"), out
 
 
 def test_the_demo_writes_two_frames_a_page_and_two_pictures(demo: tuple[Result, Path]) -> None:
     result, out = demo
     assert result.exit_code == 0, result.output
     observations, selection = (pd.read_csv(out / f"{name}.csv") for name in ("observations", "selection"))
-    assert len(observations) == 215
-    assert {"alternative.x1", "context.x2", "replication", "seed", "value"} <= set(observations.columns)
-    assert selection.columns.tolist()[:3] == ["context.x2", "selected", "runner_up"]
-    study = Study(registry.problem("branin"), seed=3).run(215)
+    assert len(observations) == 160
+    assert {"alternative.servers", "context.rate", "replication", "seed", "value"} <= set(
+        observations.columns
+    )
+    assert selection.columns.tolist()[:3] == ["context.rate", "selected", "runner_up"]
+    study = Study(registry.problem("queue-staffing"), seed=3).run(160)
     np.testing.assert_allclose(observations["value"], study.observations()["value"], rtol=1e-12)
     np.testing.assert_allclose(selection["selected"], study.selection()["selected"], rtol=1e-12)
     for name in ("policy_map.png", "allocation.png"):
@@ -54,21 +57,34 @@ def test_the_demo_writes_two_frames_a_page_and_two_pictures(demo: tuple[Result, 
     ]
 
 
-def test_the_demo_prints_a_row_per_context_and_the_certificate(demo: tuple[Result, Path]) -> None:
+def test_the_demo_prints_a_row_per_context_and_what_equal_allocation_needs(demo: tuple[Result, Path]) -> None:
     result, out = demo
-    selection = pd.read_csv(out / "selection.csv").sort_values("context.x2")
+    selection = pd.read_csv(out / "selection.csv").sort_values("context.rate")
     lines = result.stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if "runner-up" in line)
-    assert lines[head].split() == ["context", "x2", "selected", "runner-up", "gap", "P(best)", "state"]
+    assert lines[head].split() == ["rate", "selected", "runner-up", "gap", "P(best)", "state"]
     rows = [line.split() for line in lines[head + 2 : head + 12]]
     assert [row[-2] for row in rows] == [f"{p:.3f}" for p in selection["p_best"]]
-    assert [row[-1] for row in rows] == selection["state"].tolist()
-    assert [row[1] for row in rows] == [f"{x:.3g}" for x in selection["selected"]]
-    problem = registry.problem("branin")
-    study = Study(problem, seed=3).run(215)
-    right = problem.correct(study.certificate().selected).sum()
-    assert f"truth: {right} of 10 selections are right" in result.stdout
-    assert f"PCS_E {float(study.certificate().pcs_e):.3f}" in result.stdout
+    assert [row[1] for row in rows] == [str(x) for x in selection["selected"]]
+    problem = registry.problem("queue-staffing")
+    study = Study(problem, seed=3).run(160)
+    right = problem.good(study.certificate().selected).sum()
+    said = " ".join(result.stdout.split())
+    assert f"right in {right} of 10 with 160 simulations; equal allocation needs " in said
+    trials = Study(
+        problem,
+        seed=3,
+        policy="equal",
+        model="independent",
+        initial=1,
+        common_random_numbers=study.common_random_numbers,
+    ).run(160)
+    frame = trials.selection()  # two of every pair: the first run of equal allocation after two replications
+    equal = import_module("argbest.cli.demo")._equal  # the name demo of the package is the command
+    assert (
+        equal(study)[0, 1]
+        == problem.good(np.array([problem.alternatives.index(label) for label in frame["selected"]])).sum()
+    )
 
 
 def test_piped_output_is_plain_text_of_at_most_80_columns(demo: tuple[Result, Path]) -> None:
@@ -80,8 +96,8 @@ def test_piped_output_is_plain_text_of_at_most_80_columns(demo: tuple[Result, Pa
 
 
 def test_the_progress_bar_is_not_on_standard_output(demo: tuple[Result, Path]) -> None:
-    assert "215/215" in demo[0].stderr
-    assert "215/215" not in demo[0].stdout
+    assert "160/160" in demo[0].stderr
+    assert "160/160" not in demo[0].stdout
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_simulating(
@@ -96,9 +112,9 @@ def test_a_folder_that_cannot_be_written_is_refused_before_simulating(
 
 
 def test_a_budget_below_the_initial_design_is_refused_and_leaves_no_folder(tmp_path: Path) -> None:
-    result = call("demo", "--out", str(tmp_path / "out"), "--budget", "199")
+    result = call("demo", "--out", str(tmp_path / "out"), "--budget", "79")
     assert result.exit_code == 2
-    assert "199 is not in the range x>=200" in result.stderr
+    assert "79 is not in the range x>=80" in result.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -113,7 +129,7 @@ def test_without_matplotlib_the_frames_are_written_and_a_note_says_what_to_insta
         return usual(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    result = call("demo", "--out", str(tmp_path), "--budget", "200")
+    result = call("demo", "--out", str(tmp_path), "--budget", "80")
     assert result.exit_code == 0
     assert "pictures need matplotlib: pip install 'argbest[plot]'" in result.stderr
     written = ["observations.csv", "report.html", "selection.csv"]

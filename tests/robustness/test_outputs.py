@@ -38,7 +38,7 @@ WRITING: dict[str, tuple[Arguments, list[str]]] = {
         ["selection.csv", "allocation.csv", "next.csv", "policy_map.png", "allocation.png"],
     ),
     "demo": (
-        lambda out: ["demo", "--budget", 200, "--out", out],
+        lambda out: ["demo", "--budget", 80, "--out", out],
         ["observations.csv", "selection.csv", "report.html", "policy_map.png", "allocation.png"],
     ),
     "compare": (

@@ -1,9 +1,12 @@
 """The command `argbest`: its errors, notices and interruptions are lines of text on standard error."""
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import IO, Any, TextIO
 
 import click
 
@@ -29,7 +32,29 @@ _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 
 
-class _Misuse(click.ClickException):
+_GROUPS = {
+    "Study": ("demo", "init", "run", "resume", "worker", "ask", "tell", "submit", "task"),
+    "Results": ("status", "report", "serve", "export", "analyze", "check"),
+    "Research": ("compare", "policies", "models", "problems"),
+}
+
+
+class _Failure(click.ClickException):
+    """What could not be done, said in lines that break between words where somebody reads it."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message."""
+        stream = file or sys.stderr
+        text = f"Error: {self.format_message()}"
+        if stream.isatty():
+            width = get_terminal_size().columns
+            text = "\n".join(
+                fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
+            )
+        click.echo(text, file=stream)
+
+
+class _Misuse(_Failure):
     """An argument that the library refuses."""
 
     exit_code = 2
@@ -61,6 +86,18 @@ class PlainCommand(click.Command):
 class _Group(PlainCommand, click.Group):
     """Commands by name; for a name that is none, the nearest or what took its place."""
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by what they are for, each with its whole summary."""
+        known = {
+            name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))
+        }
+        grouped = {title: [name for name in names if name in known] for title, names in _GROUPS.items()}
+        others = sorted(set(known) - {name for names in grouped.values() for name in names})
+        for title, names in {**grouped, "Others": others}.items():
+            if names:
+                with formatter.section(title):
+                    formatter.write_dl([(name, known[name].get_short_help_str(200)) for name in names])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -87,7 +124,7 @@ def _harmless_errors() -> Iterator[None]:
     except InputError as error:
         raise _Misuse(_shown(str(error))) from error
     except ArgbestError as error:
-        raise click.ClickException(_shown(str(error))) from error
+        raise _Failure(_shown(str(error))) from error
     except click.ClickException as error:
         error.__dict__["message"] = _shown(error.message)  # an argument in a wrong place may be an address
         raise

@@ -1,11 +1,15 @@
 """`argbest problems`, `argbest policies` and `argbest models`: what ships."""
 
-from collections.abc import Iterable
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from argbest.cli.terminal import numbers, say, show_json, table
+from argbest.errors import unknown_name
 
 if TYPE_CHECKING:
     from argbest.core.arrays import Array
@@ -32,39 +36,62 @@ def problems(name: str | None, as_json: bool) -> None:
 
 
 @click.command()
-def policies() -> None:
-    """List the policies and the models they use by default."""
+@click.argument("name", required=False)
+def policies(name: str | None) -> None:
+    """List the policies, or show the policy NAME."""
     from argbest import registry
 
-    rows = [(name, entry.model, _about(entry.make())) for name, entry in registry.policies().items()]
-    table(("policy", "model", "what it does"), rows)
+    entries = registry.policies()
+    if name is None:
+        table(("policy", "what it does"), [(each, _first(entry.make())) for each, entry in entries.items()])
+        say("`argbest policies NAME` shows one.")
+    else:
+        entry = _named("policy", name, entries)
+        _show(name, entry.make(), f"model by default: {entry.model}")
 
 
 @click.command()
-def models() -> None:
-    """List the models that a study or an experiment can use."""
+@click.argument("name", required=False)
+def models(name: str | None) -> None:
+    """List the models, or show the model NAME."""
     from argbest import registry
 
-    table(("model", "what it assumes"), [(name, _about(make())) for name, make in registry.models().items()])
+    entries = registry.models()
+    if name is None:
+        table(("model", "what it does"), [(each, _first(make())) for each, make in entries.items()])
+        say("`argbest models NAME` shows one.")
+    else:
+        _show(name, _named("model", name, entries)())
 
 
-def _about(thing: Any) -> str:
-    """Return the first line of its docstring, and the options in which it is not the usual one."""
-    import inspect
-    from dataclasses import fields
+def _named(kind: str, name: str, entries: Mapping[str, Any]) -> Any:
+    if name not in entries:
+        raise unknown_name(kind, name, entries)
+    return entries[name]
 
-    first = (inspect.getdoc(thing) or "").partition("\n")[0]
-    unusual = [
-        f"{each.name}={getattr(thing, each.name)!r}"
-        for each in fields(thing)
-        if getattr(thing, each.name) is not each.default and getattr(thing, each.name) != each.default
-    ]
-    return first + (f" ({', '.join(unusual)})" if unusual else "")
+
+def _first(thing: Any) -> str:
+    """Return the first line of its docstring."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def _show(name: str, thing: Any, *facts: str) -> None:
+    """Print all that is said of a policy or a model, and its options."""
+    say(f"{name}: {inspect.getdoc(thing) or ''}", "", *facts)
+    options = [f"  {each.name} = {getattr(thing, each.name)!r}" for each in fields(thing) if each.init]
+    say(
+        *(
+            [f"options, as in --{'policy' if facts else 'model'} {name}:OPTION=VALUE:", *options]
+            if options
+            else []
+        )
+    )
 
 
 def _show_problems(shipped: Iterable["Problem"]) -> None:
-    rows = [(p.name, "{} x {}".format(*p.shape), p.goal, p.description) for p in shipped]
-    table(("problem", "K x C", "goal", "description"), rows)
+    brief = [(p, re.split("; |, ", p.description)[0]) for p in shipped]
+    rows = [(p.name, "{} x {}".format(*p.shape), p.goal, said) for p, said in brief]
+    table(("problem", "K x C", "goal", "what it is"), rows)
     say("K alternatives x C contexts; `argbest problems NAME` shows one.")
 
 

@@ -175,6 +175,18 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         found = study.guarantee(rule.alpha, rule.delta)
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)
+    if study.n_observations:
+        _say_what_next(study, again)
+
+
+def _say_what_next(study: "Study", again: str) -> None:
+    """Print the commands that show the answer as a page, and go on where something is open."""
+    from argbest.core.states import OPEN
+
+    page = again.replace("argbest resume", "argbest report", 1).partition(" --python")[0]
+    echo(f"next: {page} --open shows it as a page")
+    if (study.selection()["state"] == OPEN).any():
+        echo(f"      {again} --budget {2 * study.n_observations} goes on, for some contexts are open")
 
 
 def _go(study: "Study", options: Options, *, quiet: bool) -> None:

@@ -50,7 +50,8 @@ def _show(now: dict[str, Any]) -> None:
 
     trials, budget = now["trials"], now["budget"]
     say(
-        f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts",
+        f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, "
+        + ("finished" if _finished(now) else "not finished"),
         *([f"initial design: {now['initial_design']}"] if now["initial_design"] else []),
         f"observations: {now['observations']}"
         + (f" of {budget}" if budget else "")

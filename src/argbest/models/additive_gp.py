@@ -86,7 +86,9 @@ class AdditiveGPParams:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveGP:
-    """A common trend, levels, likeness of neighbours, own deviations: each as large as the data say.
+    """The default: finds out by itself what pairs have in common.
+
+    A common trend, levels, likeness of neighbours, own deviations: each as large as the data say.
 
     f_k(c) = m + trend(c) + offset_k + joint(k, c) + own_k(c), each part a Gaussian process, normal noise.
     Trend: common to all alternatives. Offset: an alternative's level. Joint: alternatives near each other

@@ -35,7 +35,9 @@ class IndependentParams:
 
 @dataclass(frozen=True)
 class Independent:
-    """Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
+    """The mean of every pair by itself, nothing shared.
+
+    Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
 
     F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair
     but those set aside; one of these without any is never selected. Here every observation moves a hyper-

@@ -27,7 +27,9 @@ class LinearParams:
 
 @dataclass(frozen=True)
 class Linear:
-    """A straight line over the contexts per alternative, by least squares: the model of TS and TS+.
+    """A straight line over the contexts for every alternative.
+
+    A straight line over the contexts per alternative, by least squares: the model of TS and TS+.
 
     F(k, c) = (1, x_c)ᵀβ_k, β_k from the averages of the contexts that were observed. Unweighted, however
     the counts differ (Shen, Hong and Zhang 2021): meant for few design contexts, as `TS` and `TSPlus`

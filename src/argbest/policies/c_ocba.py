@@ -14,7 +14,9 @@ from argbest.policies.sampled import ByTally
 
 @dataclass(frozen=True)
 class COCBA(ByTally):
-    """The pair with the smallest rate of false selection by sample statistics, or the best beside it.
+    """The paper's rule with sample means instead of a model.
+
+    The pair with the smallest rate of false selection by sample statistics, or the best beside it.
 
     Gao, Du and Chen (2019): with v the sample variance and p = N/n,
     Z(k, c) = (Ȳ_b − Ȳ_k)² / (v_b/p_b + v_k/p_k) is smallest at (k, c); sample (b, c) there if

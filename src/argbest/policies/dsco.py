@@ -15,7 +15,9 @@ from argbest.policies.sampled import ByTally
 
 @dataclass(frozen=True)
 class DSCO(ByTally):
-    """The pair whose next sample, means and variances as they are, leaves the largest minimum of the rates.
+    """Like c-ocba, but look one sample ahead.
+
+    The pair whose next sample, means and variances as they are, leaves the largest minimum of the rates.
 
     Li, Lam, Liang and Peng (2020), with sample statistics in place of known variances:
     value(k, c) = min over c' and k' ≠ b(c') of (Ȳ_b − Ȳ_k')² / (v_b/Ñ_b + v_k'/Ñ_k'), Ñ = N with 1 more at

@@ -41,7 +41,9 @@ class _Reduction(OneByOne):
 
 @dataclass(frozen=True)
 class DVR(_Reduction):
-    """The pair that removes most variance from the differences to the best, each by its density of a tie.
+    """Simulate what tells most about the differences to the best.
+
+    The pair that removes most variance from the differences to the best, each by its density of a tie.
 
     Density-weighted variance reduction: with f_b − f_k ~ N(d, τ²) in context c′, z = d/τ and g_kc′ = φ(z)/τ²,
     a(j, c) = Σ_c′ w_c′ Σ_{k≠b} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² / (V_jc + σ²). If alternatives are
@@ -56,7 +58,9 @@ class DVR(_Reduction):
 
 @dataclass(frozen=True)
 class DVRLoss(_Reduction):
-    """DVR for the loss: the pair that removes most of the weighted expected loss, to first order.
+    """The default: simulate what removes most of the expected loss.
+
+    DVR for the loss: the pair that removes most of the weighted expected loss, to first order.
 
     Selecting b where k may be better loses τ (φ(z) − z Φ(−z)) on average, of which the derivative by τ² is
     φ(z)/(2τ): that is g in the place of DVR's φ(z)/τ². A tie that has become narrow loses little whichever
@@ -69,7 +73,9 @@ class DVRLoss(_Reduction):
 
 @dataclass(frozen=True, kw_only=True)
 class DVRM(_Reduction):
-    """DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
+    """DVR for the worst context: attend to where errors are likely.
+
+    DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
 
     PFS(c) = min(1, Σ_{k≠b} Φ(−z_kc)) bounds the probability of a false selection; the larger the power, the
     more the worst context counts. Costs and pairs set aside as in DVR.

@@ -8,7 +8,10 @@ from argbest.policies.base import Moment, OneByOne, fewest
 
 @dataclass(frozen=True)
 class Equal(OneByOne):
-    """Every pair as often as every other, whatever a replication costs; ties at random."""
+    """Simulate every pair equally often.
+
+    Every pair as often as every other, whatever a replication costs; ties at random.
+    """
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the fewest replications, those under way included."""

@@ -13,7 +13,9 @@ from argbest.policies.base import Moment, OneByOne
 
 @dataclass(frozen=True)
 class GPCOCBA(OneByOne):
-    """The pair where a false selection is likeliest to survive, or the best alternative beside it.
+    """The paper's rule: simulate where a wrong choice is likeliest.
+
+    The pair where a false selection is likeliest to survive, or the best alternative beside it.
 
     Algorithm 1 of Cakmak, Gao and Zhou; ties at random; the context weights do not enter.
 

@@ -18,7 +18,9 @@ _LOG_4_OVER_ROOT_2PI = np.log(4.0) - 0.5 * np.log(2.0 * np.pi)
 
 @dataclass(frozen=True, kw_only=True)
 class IKG(OneByOne):
-    """The pair whose sample is expected to raise the weighted mean of the best rewards most.
+    """Simulate where one more sample should improve choices most.
+
+    The pair whose sample is expected to raise the weighted mean of the best rewards most.
 
     IKG(k, c) = Σ_c′ w_c′ KG(k, c; c′) (Ding, Hong, Shen and Zhang 2022), exact for finitely many contexts, in
     logarithms; ties at random. ``lookahead`` is the number of replications looked ahead, noise σ²/lookahead;

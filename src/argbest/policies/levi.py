@@ -12,7 +12,9 @@ from argbest.policies.base import Moment, OneByOne, largest
 
 @dataclass(frozen=True)
 class LEVI(OneByOne):
-    """The pair with the largest w_c EI(k, c), the term c′ = c of IKG; ties at random.
+    """Simulate the largest expected improvement within a context.
+
+    The pair with the largest w_c EI(k, c), the term c′ = c of IKG; ties at random.
 
     EI = s h(d/s) with s = V/√(V + σ²) and d = |μ_kc − max_{j≠k} μ_jc| (local expected value of information,
     Pearce and Branke 2017). Where alternatives covary, a sample moves the rivals too: EI is then KG(k, c; c).

@@ -14,7 +14,9 @@ from argbest.policies.sampled import ByTally
 
 @dataclass(frozen=True)
 class OCBA(ByTally):
-    """The alternative that lags most behind the OCBA ratios of its sample statistics, one context only.
+    """The classical OCBA, for a single context.
+
+    The alternative that lags most behind the OCBA ratios of its sample statistics, one context only.
 
     Chen, Lin, Yücesan and Chick (2000), one replication at a time: the largest (n + 1) r_k − N_k. Ties go to
     the first alternative. Works from the tally, whatever the model; needs two observations of every

@@ -8,7 +8,10 @@ from argbest.policies.base import Moment, OneByOne
 
 @dataclass(frozen=True)
 class Random(OneByOne):
-    """Pairs drawn independently and uniformly, whatever a replication costs."""
+    """Simulate pairs at random.
+
+    Pairs drawn independently and uniformly, whatever a replication costs.
+    """
 
     def decide(self, now: Moment) -> Decision:
         """Return a pair drawn uniformly from those that may be simulated."""

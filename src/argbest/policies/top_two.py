@@ -20,7 +20,9 @@ _TINIEST = 2.0**-54  # half of the smallest uniform number that is not 0
 
 @dataclass(frozen=True, kw_only=True)
 class TopTwo(OneByOne):
-    """The leader or the challenger of a context over which two draws of all rewards disagree.
+    """Simulate one of two alternatives whose order is in doubt.
+
+    The leader or the challenger of a context over which two draws of all rewards disagree.
 
     One joint draw from the belief gives the leader of every context. The rewards are drawn again, up to eight
     times, until in some context another alternative leads; of those contexts one is chosen in proportion to

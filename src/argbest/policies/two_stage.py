@@ -135,7 +135,9 @@ class _TwoStage:
 
 @dataclass(frozen=True)
 class TS(_TwoStage):
-    """TS of Shen, Hong and Zhang (2021): one variance per alternative, the same at all design contexts.
+    """Two stages with a guarantee; rewards linear in the context.
+
+    TS of Shen, Hong and Zhang (2021): one variance per alternative, the same at all design contexts.
 
     S_i² = Σ(Y − zᵀβ_i)² / (n0·m − p) over the design contexts, q_ij = S_i² / ΣS², equal over j. Call `begin`
     after the first stage to fix the shares; else they follow the tally. An alternative needs an observation
@@ -169,7 +171,9 @@ class TS(_TwoStage):
 
 @dataclass(frozen=True)
 class TSPlus(_TwoStage):
-    """TS+ of Shen, Hong and Zhang (2021): a variance of its own for every design pair.
+    """Like ts, with a variance of its own for every pair.
+
+    TS+ of Shen, Hong and Zhang (2021): a variance of its own for every design pair.
 
     S_ij² = W_ij / (N_ij − 1), q_ij = S_ij² / ΣS². Call `begin` after the first stage to fix the shares; else
     they follow the tally. Needs two observations of every design pair.
