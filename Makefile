@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-lowest test-py311 test-py313 suite fuzz check format bench docs paper clean
+.PHONY: demo test test-slow test-lowest test-py311 test-py313 suite fuzz check format bench docs pictures paper clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
@@ -57,6 +57,11 @@ bench: $(VENV)/.test
 # The pages in site/, every warning an error.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# The pictures, the live report and the notebook of the docs; Chromium makes those of the report.
+pictures: $(VENV)/.test
+	$(BIN)/python docs/images/draw.py
+	$(BIN)/python tests/notebooks.py docs/tutorial.ipynb docs/tutorial.ipynb
 
 # Every figure and table of the paper, and docs/reproduction.md. PUBLISHED names a file of published curves.
 paper: $(VENV)/.demo

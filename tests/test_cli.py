@@ -76,7 +76,7 @@ def test_the_demo_prints_a_row_per_context_and_what_equal_allocation_needs(demo:
         seed=3,
         policy="equal",
         model="independent",
-        initial=1,
+        initial=2,
         common_random_numbers=study.common_random_numbers,
     ).run(160)
     frame = trials.selection()  # two of every pair: the first run of equal allocation after two replications
@@ -208,13 +208,15 @@ def test_models_are_listed_and_policies_with_the_options_that_set_them_apart() -
     assert "lookahead=inf" in " ".join(call("policies").stdout.split())
 
 
-def test_policies_are_listed_with_their_models() -> None:
-    result = call("policies")
-    assert result.exit_code == 0
-    rows = [line.split()[:2] for line in result.stdout.splitlines()]
-    for name, entry in registry.POLICIES.items():
-        assert [name, entry.model] in rows
-    assert "Every pair as often as every other" in result.stdout
+def test_every_policy_and_model_is_one_plain_line_and_its_name_gives_the_details() -> None:
+    for kind, names in (("policies", registry.POLICIES), ("models", registry.MODELS)):
+        lines = [line for line in call(kind).stdout.splitlines() if line.strip()]
+        assert len(lines) == len(names) + 3  # heading, rule, and where to read on
+        assert max(map(len, lines)) <= 80
+    shown = call("policies", "ikg").stdout
+    assert "model by default: additive-gp" in shown
+    assert "lookahead" in shown
+    assert "Did you mean 'gp-c-ocba'?" in call("policies", "gp-ocba").stderr
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,10 @@ def test_version_and_help_are_given() -> None:
     assert call("--version").stdout == f"argbest {__version__}\n"
     result = call("--help")
     assert result.exit_code == 0
-    assert all(command in result.stdout for command in ("demo", "policies", "problems"))
+    assert all(command in result.stdout for command in main.commands)
+    assert [line for line in result.stdout.splitlines() if line in ("Study:", "Results:", "Research:")] != []
+    assert "…" not in result.stdout
+    assert "..." not in result.stdout.partition("Study:")[2]
 
 
 @pytest.mark.parametrize(

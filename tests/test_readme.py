@@ -33,8 +33,8 @@ def test_the_readme_prints_what_it_shows(block: tuple[str, str]) -> None:
     assert ours == pytest.approx(theirs, rel=0.02, abs=0.005)
 
 
-def test_both_blocks_were_found() -> None:
-    assert len(BLOCKS) == 2
+def test_the_block_was_found() -> None:
+    assert len(BLOCKS) == 1
 
 
 def test_the_policy_shown_in_contributing_can_be_used() -> None:
@@ -51,3 +51,7 @@ def test_no_page_holds_a_placeholder() -> None:
         assert not re.search(r"^[A-Z]{4,}$|TODO|TBD|XXX", (ROOT / page).read_text("utf-8"), re.MULTILINE), (
             page
         )
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").split()) <= 900

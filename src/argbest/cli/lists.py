@@ -71,8 +71,14 @@ def _named(kind: str, name: str, entries: Mapping[str, Any]) -> Any:
 
 
 def _first(thing: Any) -> str:
-    """Return the first line of its docstring."""
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    """Return the first line of its docstring, and the options in which it is not the usual one."""
+    unusual = [
+        f"{each.name}={getattr(thing, each.name)!r}"
+        for each in fields(thing)
+        if getattr(thing, each.name) is not each.default and getattr(thing, each.name) != each.default
+    ]
+    first = (inspect.getdoc(thing) or "").partition("\n")[0]
+    return first + (f" ({', '.join(unusual)})" if unusual else "")
 
 
 def _show(name: str, thing: Any, *facts: str) -> None:

@@ -18,7 +18,7 @@ _LOG_4_OVER_ROOT_2PI = np.log(4.0) - 0.5 * np.log(2.0 * np.pi)
 
 @dataclass(frozen=True, kw_only=True)
 class IKG(OneByOne):
-    """Simulate where one more sample should improve choices most.
+    """Simulate where a sample should help most.
 
     The pair whose sample is expected to raise the weighted mean of the best rewards most.
 

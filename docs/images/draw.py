@@ -1,0 +1,84 @@
+"""Draw the pictures of the docs, on a light and on a dark background, and write the live report.
+
+    make pictures
+
+The studies and the experiment take about a minute. Pictures of the report need Playwright and Chromium.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from argbest import Study, registry, report
+from argbest.experiment import Contender, Experiment, run
+
+HERE = Path(__file__).parent
+
+
+def pictures() -> dict[str, Callable[..., Any]]:
+    """Return what draws each picture, by its name."""
+    line = Study(registry.problem("branin"), seed=0).run(400)
+    regional = registry.problem("covid-regional")
+    grid = Study(regional, policy="dvr", initial=1, seed=0).run(1_000)
+    policies = ("gp-c-ocba", "ikg", "dvr", "equal")
+    experiment = Experiment(
+        "branin", [Contender.named(name) for name in policies], samples=200, macroreps=50, checkpoint_every=10
+    )
+    results = run(experiment, progress=False)
+    return {
+        "policy_map": partial(report.plot_policy_map, line),
+        "policy_map_grid": partial(report.plot_policy_map, grid),
+        "profiles": partial(report.plot_profiles, line),
+        "profiles_grid": partial(report.plot_profiles, grid),
+        "allocation": partial(report.plot_allocation, line),
+        "contention": partial(report.plot_contention, line),
+        "contention_grid": partial(report.plot_contention, grid),
+        "progress": partial(report.plot_progress, line),
+        "progress_cost": partial(report.plot_progress, grid, measure="eoc"),
+        "model_check": partial(report.plot_model_check, grid),
+        "comparison": partial(report.plot_comparison, results, measure="eoc"),
+        "calibration": partial(report.plot_calibration, results),
+    }
+
+
+def report_page() -> Path:
+    """Return the page of the demo's study, written, and draw its map."""
+    study = Study(registry.problem("queue-staffing"), seed=0).run(240)
+    study.plot().savefig(HERE / "policy_map.png", dpi=150)
+    return study.report(HERE / "report" / "example.html", command="argbest demo")
+
+
+def screens(page: Path) -> None:
+    """Take the pictures of the page: its beginning, any context, a narrow and dark screen."""
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("ARGBEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for name, width, height, scheme, part in (
+            ("answer", 1100, 560, "light", ""),
+            ("decisions", 1100, 900, "light", "#decisions"),
+            ("any_context", 1100, 900, "light", "#explore"),
+            ("narrow", 400, 800, "dark", ""),
+        ):
+            opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            opened.goto(page.resolve().as_uri())
+            opened.wait_for_selector("#how")
+            shown = opened.locator(part) if part else opened
+            shown.screenshot(path=page.with_name(f"{name}.png"))
+        browser.close()
+
+
+def main() -> None:
+    """Write all of them."""
+    screens(report_page())
+    for name, draw in pictures().items():
+        for theme in ("light", "dark"):
+            draw(theme=theme).figure.savefig(HERE / "plots" / f"{name}_{theme}.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()
