@@ -53,7 +53,7 @@ class GPParams:
 
 @dataclass(frozen=True, eq=False)
 class GP:
-    """One Gaussian process per alternative over the contexts, nothing shared (the paper's model).
+    """The paper's model: one Gaussian process per alternative.
 
     f_k ~ GP(m_k, scale_k · correlation), normal noise, MAP hyper-parameters on standardised outcomes.
     ``kernel`` is rbf, matern12, matern32 or matern52; ``prior`` is paper, modern or none (see
