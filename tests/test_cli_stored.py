@@ -5,6 +5,7 @@ import shlex
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -491,3 +492,23 @@ def test_a_run_whose_learning_takes_long_says_so(file: Path, monkeypatch: pytest
     assert result.exit_code == 0, result.output
     assert "argbest: learning from 4 replications of 4 pairs takes more than 0.05 s" in result.stderr
     assert "Ctrl-C stops it" in result.stderr
+
+
+def test_ask_and_tell_start_without_what_only_answers_need(place: Path) -> None:
+    [first] = rows(call("ask", place))
+    said = json.dumps({"trial": first["trial"], "value": 1.5})
+    script = f"""
+import io, sys, types
+from argbest.cli import main
+sys.stdin = types.SimpleNamespace(buffer=io.BytesIO({said.encode()!r}))
+for words in (["tell", {str(place)!r}], ["ask", {str(place)!r}]):
+    try:
+        main(words)
+    except SystemExit as end:
+        assert not end.code, end.code
+late = {{"pandas", "numba", "matplotlib", "scipy.optimize", "scipy.stats"}}
+print(sorted(late & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == json.dumps({"trial": first["trial"], "status": "told"})
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Modules and names that are imported when they are first used: commands shall start at once."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -26,3 +26,13 @@ def attributes(
         return sorted({*where, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
 
     return get, names
+
+
+class later:  # noqa: N801 (it reads as what it does)
+    """A module that is imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)

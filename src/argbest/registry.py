@@ -5,52 +5,34 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from argbest import models as models_that_ship
 from argbest import options, plugins
+from argbest import policies as shipped
 from argbest.checks import one_of
 from argbest.core.arrays import BoolArray
 from argbest.defaults import MODEL
 from argbest.errors import InputError
+from argbest.lazy import later
 from argbest.models import retired
-from argbest.models.additive_gp import AdditiveGP
 from argbest.models.base import Model
-from argbest.models.gp import GP
-from argbest.models.independent import Independent
-from argbest.models.linear import Linear
 from argbest.policies.base import Policy
-from argbest.policies.c_ocba import COCBA
-from argbest.policies.confirm import Confirm
-from argbest.policies.dsco import DSCO
-from argbest.policies.dvr import DVR, DVRM, DVRLoss
-from argbest.policies.equal import Equal
-from argbest.policies.gp_c_ocba import GPCOCBA
-from argbest.policies.ikg import IKG
-from argbest.policies.levi import LEVI
-from argbest.policies.ocba import OCBA
-from argbest.policies.random import Random
-from argbest.policies.separate import Separate
-from argbest.policies.top_two import TopTwo
-from argbest.policies.two_stage import TS, TSPlus
 from argbest.problems.base import Problem
-from argbest.problems.classical import classical
-from argbest.problems.covid.editions import covid, covid_paper, covid_regional
 from argbest.problems.design import Design, EveryPair, RandomContexts, extremes_alike
-from argbest.problems.flow_line import flow_line
-from argbest.problems.newsvendor import newsvendor
-from argbest.problems.queue_staffing import queue_staffing
-from argbest.problems.random_draws import gp_draws, metric_draws, trend_draws
-from argbest.problems.serial_inventory import serial_inventory
 from argbest.problems.space_filling import SpaceFilling
-from argbest.problems.synthetic import (
-    branin,
-    branin_separated,
-    branin_text,
-    cosine8,
-    cosine8_separated,
-    griewank,
-    griewank_separated,
-    griewank_text,
-    hartmann3,
-    hartmann3_separated,
+
+# Each is imported when it is made: commands that need one shall not wait for all.
+_synthetic, _drawn, _covid, _line, _vendor, _queue, _inventory, _classical = (
+    later(f"argbest.problems.{name}")
+    for name in (
+        "synthetic",
+        "random_draws",
+        "covid.editions",
+        "flow_line",
+        "newsvendor",
+        "queue_staffing",
+        "serial_inventory",
+        "classical",
+    )
 )
 
 
@@ -90,58 +72,66 @@ class ProblemEntry(NamedTuple):
 
 
 MODELS: dict[str, Callable[[], Model[Any]]] = {
-    "additive-gp": AdditiveGP,
-    "gp": GP,
-    "independent": Independent,
-    "linear": Linear,
+    "additive-gp": lambda: models_that_ship.AdditiveGP(),
+    "gp": lambda: models_that_ship.GP(),
+    "independent": lambda: models_that_ship.Independent(),
+    "linear": lambda: models_that_ship.Linear(),
 }
 
 POLICIES: dict[str, PolicyEntry] = {
-    "gp-c-ocba": PolicyEntry(GPCOCBA, "gp"),
-    "ikg": PolicyEntry(IKG, MODEL),
-    "ikg-noise-free": PolicyEntry(lambda: IKG(lookahead=math.inf), MODEL),
-    "levi": PolicyEntry(LEVI, MODEL),
-    "dvr": PolicyEntry(DVR, MODEL),
-    "dvr-loss": PolicyEntry(DVRLoss, MODEL),
-    "dvr-m": PolicyEntry(DVRM, MODEL),
-    "top-two": PolicyEntry(TopTwo, MODEL),
-    "c-ocba": PolicyEntry(COCBA, "independent"),
-    "dsco": PolicyEntry(DSCO, "independent"),
-    "ts": PolicyEntry(TS, "linear", extremes_alike),
-    "ts-plus": PolicyEntry(TSPlus, "linear", extremes_alike),
-    "ocba": PolicyEntry(OCBA, "independent"),
-    "equal": PolicyEntry(Equal, MODEL),
-    "random": PolicyEntry(Random, MODEL),
+    "gp-c-ocba": PolicyEntry(lambda: shipped.GPCOCBA(), "gp"),
+    "ikg": PolicyEntry(lambda: shipped.IKG(), MODEL),
+    "ikg-noise-free": PolicyEntry(lambda: shipped.IKG(lookahead=math.inf), MODEL),
+    "levi": PolicyEntry(lambda: shipped.LEVI(), MODEL),
+    "dvr": PolicyEntry(lambda: shipped.DVR(), MODEL),
+    "dvr-loss": PolicyEntry(lambda: shipped.DVRLoss(), MODEL),
+    "dvr-m": PolicyEntry(lambda: shipped.DVRM(), MODEL),
+    "top-two": PolicyEntry(lambda: shipped.TopTwo(), MODEL),
+    "c-ocba": PolicyEntry(lambda: shipped.COCBA(), "independent"),
+    "dsco": PolicyEntry(lambda: shipped.DSCO(), "independent"),
+    "ts": PolicyEntry(lambda: shipped.TS(), "linear", extremes_alike),
+    "ts-plus": PolicyEntry(lambda: shipped.TSPlus(), "linear", extremes_alike),
+    "ocba": PolicyEntry(lambda: shipped.OCBA(), "independent"),
+    "equal": PolicyEntry(lambda: shipped.Equal(), MODEL),
+    "random": PolicyEntry(lambda: shipped.Random(), MODEL),
 }
 
 PROBLEMS: dict[str, ProblemEntry] = {
-    "branin": ProblemEntry(branin),
-    "branin-text": ProblemEntry(branin_text),
-    "branin-separated": ProblemEntry(branin_separated),
-    "griewank": ProblemEntry(griewank),
-    "griewank-text": ProblemEntry(griewank_text),
-    "griewank-separated": ProblemEntry(griewank_separated),
-    "hartmann3": ProblemEntry(hartmann3, RandomContexts(6, replace=True)),
-    "hartmann3-separated": ProblemEntry(hartmann3_separated),
-    "cosine8": ProblemEntry(cosine8, RandomContexts(16, replace=True)),
-    "cosine8-separated": ProblemEntry(cosine8_separated, RandomContexts(16, replace=True)),
-    "gp-draws": ProblemEntry(gp_draws),
-    "trend-draws": ProblemEntry(trend_draws),
-    "metric-draws": ProblemEntry(metric_draws),
-    "queue-staffing": ProblemEntry(queue_staffing),
-    "newsvendor": ProblemEntry(newsvendor),
-    "flow-line": ProblemEntry(flow_line, SpaceFilling(150)),
-    "serial-inventory": ProblemEntry(serial_inventory, SpaceFilling(150)),
-    "classical": ProblemEntry(classical),
-    "covid": ProblemEntry(covid),
-    "covid-paper": ProblemEntry(covid_paper),
-    "covid-regional": ProblemEntry(covid_regional),
+    "branin": ProblemEntry(lambda: _synthetic.branin()),
+    "branin-text": ProblemEntry(lambda: _synthetic.branin_text()),
+    "branin-separated": ProblemEntry(lambda: _synthetic.branin_separated()),
+    "griewank": ProblemEntry(lambda: _synthetic.griewank()),
+    "griewank-text": ProblemEntry(lambda: _synthetic.griewank_text()),
+    "griewank-separated": ProblemEntry(lambda: _synthetic.griewank_separated()),
+    "hartmann3": ProblemEntry(lambda: _synthetic.hartmann3(), RandomContexts(6, replace=True)),
+    "hartmann3-separated": ProblemEntry(lambda: _synthetic.hartmann3_separated()),
+    "cosine8": ProblemEntry(lambda: _synthetic.cosine8(), RandomContexts(16, replace=True)),
+    "cosine8-separated": ProblemEntry(
+        lambda: _synthetic.cosine8_separated(), RandomContexts(16, replace=True)
+    ),
+    "gp-draws": ProblemEntry(lambda: _drawn.gp_draws()),
+    "trend-draws": ProblemEntry(lambda: _drawn.trend_draws()),
+    "metric-draws": ProblemEntry(lambda: _drawn.metric_draws()),
+    "queue-staffing": ProblemEntry(lambda: _queue.queue_staffing()),
+    "newsvendor": ProblemEntry(lambda: _vendor.newsvendor()),
+    "flow-line": ProblemEntry(lambda: _line.flow_line(), SpaceFilling(150)),
+    "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
+    "classical": ProblemEntry(lambda: _classical.classical()),
+    "covid": ProblemEntry(lambda: _covid.covid()),
+    "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),
+    "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),
 }
 
-# The classes behind the names, by which a stored study knows its policy and its model.
-CLASSES: dict[str, type] = {
-    type(thing).__name__: type(thing)
-    for thing in (*(make() for make in MODELS.values()), *(entry.make() for entry in POLICIES.values()))
+# The classes behind the names, by which a stored study knows its policy and its model, and where they are.
+_CLASSES: dict[str, Any] = {
+    **dict.fromkeys(("AdditiveGP", "GP", "Independent", "Linear"), models_that_ship),
+    **dict.fromkeys(
+        (
+            *("GPCOCBA", "IKG", "LEVI", "DVR", "DVRLoss", "DVRM", "TopTwo", "COCBA", "DSCO", "TS", "TSPlus"),
+            *("OCBA", "Equal", "Random"),
+        ),
+        shipped,
+    ),
 }
 
 
@@ -193,7 +183,8 @@ def _problem_entry(made: Any) -> ProblemEntry:
 def stored_class(name: str) -> type:
     """Return the class that a stored study means; one that never was is a KeyError."""
     if ":" not in name:
-        return CLASSES[name]
+        found: type = getattr(_CLASSES[name], name)
+        return found
     for group, entry in _added(name):
         added: type = plugins.load(group, entry)
         return added
@@ -205,7 +196,7 @@ def stored_class(name: str) -> type:
 
 def class_name(kind: type) -> str | None:
     """Return the name by which a stored study knows a class, None if it does not."""
-    if CLASSES.get(kind.__name__) is kind:
+    if kind.__name__ in _CLASSES and stored_class(kind.__name__) is kind:
         return kind.__name__
     name = f"{kind.__module__}:{kind.__qualname__}"
     return name if _added(name) else None
@@ -228,11 +219,15 @@ def policy(name: options.Given) -> PolicyEntry:
 
 def confirmation() -> Policy:
     """Return the policy of a last stage that is reserved for the leaders of undecided contexts."""
+    from argbest.policies.confirm import Confirm
+
     return Confirm()
 
 
 def separation(open_pairs: BoolArray) -> Policy:
     """Return the policy of a stage that collects what a guarantee still needs."""
+    from argbest.policies.separate import Separate
+
     return Separate(open_pairs)
 
 

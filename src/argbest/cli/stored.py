@@ -10,6 +10,7 @@ import click
 
 from argbest.cli.terminal import say, table
 from argbest.errors import InputError
+from argbest.lazy import later
 from argbest.texts import number
 
 if TYPE_CHECKING:
@@ -31,9 +32,8 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
     """Return the stored study; its simulator may be a Python function named, or that of a study file."""
     from argbest.simulators.function import Function
     from argbest.study.study import Study
-    from argbest.studyfile import read
 
-    described = None if file is None else read(file)
+    described = None if file is None else later("argbest.studyfile").read(file)
     simulate = None if described is None else described.problem.simulate
     study = Study.load(storage, name=name, simulate=simulate if python is None else Function(python, "."))
     click.get_current_context().call_on_close(study.close)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import special
-from scipy.optimize import brentq
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.tally import Tally
@@ -214,6 +213,8 @@ def constant_h(
                 f"alpha={alpha} needs a constant h beyond {_LARGEST_H:g} with {law.freedom} degree(s) of "
                 "freedom; take more first-stage replications, or a larger alpha."
             )
+    from scipy.optimize import brentq  # takes long, and only this procedure needs it
+
     return float(brentq(excess, 0.0, high, xtol=1e-10))
 
 

@@ -4,10 +4,9 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from argbest.checks import affordable
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -21,6 +20,7 @@ from argbest.problems.labels import (
     Label,
     checked,
     close,
+    is_frame,
     keys,
     of_frame,
     of_sequence,
@@ -30,6 +30,9 @@ from argbest.problems.labels import (
     texts,
 )
 from argbest.problems.ranges import Bounds, by_name, interval, placed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Axis", "Bounds", "Columns", "Item", "Kind", "Label"]
 
@@ -104,14 +107,16 @@ class Axis:
         hint = ", ".join(repr(names[name]) for name in near)
         raise InputError(f"unknown {self.kind} {item!r}. Did you mean one of {hint}? Give {self._form}.")
 
-    def frame(self, indices: Iterable[int] | None = None) -> pd.DataFrame:
+    def frame(self, indices: Iterable[int] | None = None) -> "pd.DataFrame":
         """Return the axis, or the given positions of it, as columns `context`, `context.rate`, ..."""
         where = range(len(self)) if indices is None else [int(i) for i in indices]
         columns: Columns = {self.kind: self.labels} if self.named else {}
         columns |= {f"{self.kind}.{name}": values for name, values in self.columns.items()}
+        import pandas as pd  # takes long, and not every command makes frames
+
         return pd.DataFrame({name: [values[i] for i in where] for name, values in columns.items()})
 
-    def locate(self, frame: pd.DataFrame) -> IntArray:
+    def locate(self, frame: "pd.DataFrame") -> IntArray:
         """Return the position of every row of a frame that has the columns of `frame()`."""
         names = {f"{self.kind}.{name}": name for name in self.columns}
         if self.kind in frame.columns:
@@ -215,7 +220,7 @@ class Axis:
         """Return the axis as given, its entries checked one by one but not yet against each other."""
         if isinstance(given, Axis):
             return cls(kind, given.labels, given.columns, given.named, given.categorical, given.word)
-        parse = of_frame if isinstance(given, pd.DataFrame) else of_sequence
+        parse = of_frame if is_frame(given) else of_sequence
         raw_labels, raw_columns = parse(kind, given)
         columns = {name: checked(values, kind, name) for name, values in raw_columns.items()}
         labels = texts(columns) if raw_labels is None else checked(raw_labels, kind)

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from argbest.checks import affordable, indifference_zone, interval, one_of, real, table, unicode
@@ -17,6 +16,9 @@ from argbest.errors import InputError
 from argbest.problems import categories
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Goal: TypeAlias = Literal["max", "min"]
 Simulate: TypeAlias = Callable[[Any, Any, int], float]
@@ -181,7 +183,7 @@ class Problem:
         chosen = self._rewards[self._checked(selected), np.arange(self.n_contexts)]
         return np.asarray(self._rewards.max(axis=0) - chosen)
 
-    def tally(self, frame: pd.DataFrame) -> Tally:
+    def tally(self, frame: "pd.DataFrame") -> Tally:
         """Return the tally of a frame with the columns of both `Axis.frame` and `value`, in the user's sign.
 
         Rows that summarise several replications say so in the columns `n` and `variance`, as those of
@@ -260,7 +262,7 @@ class Problem:
         return array
 
 
-def _column(frame: pd.DataFrame, name: str) -> Array:
+def _column(frame: "pd.DataFrame", name: str) -> Array:
     """Return a column as finite numbers."""
     found = (real(value) for value in frame[name].tolist())
     numbers = np.array([np.nan if value is None else value for value in found], float)

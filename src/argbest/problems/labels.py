@@ -2,11 +2,11 @@
 
 import inspect
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sized
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from argbest.checks import affordable, unicode
 from argbest.errors import InputError
@@ -23,12 +23,19 @@ _MOST_ENTRIES = 10**7  # alternatives or contexts
 _CLOSE = 1e-12  # relative; a number read back from a text file may differ in its last digit
 
 
+def is_frame(given: object) -> bool:
+    """Return whether this is a frame; nobody has one who has not imported pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(given, pandas.DataFrame)
+
+
 def of_frame(kind: Kind, frame: Any) -> _Raw:
     """Return the labels, if the frame has an index of its own, and the columns of a frame."""
     names = list(frame.columns)
     if not names or len(set(names)) < len(names):
         raise InputError(f"got {kind}s with the columns {names}; expected one or more, distinct. Rename.")
-    labels = None if frame.index.equals(pd.RangeIndex(len(frame))) else frame.index.tolist()
+    numbered = frame.index.equals(frame.reset_index(drop=True).index)
+    labels = None if numbered else frame.index.tolist()
     return labels, {name: frame[name].tolist() for name in names}
 
 

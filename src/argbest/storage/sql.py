@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from argbest.errors import InputError, StorageError, StudyExistsError
+from argbest.lazy import later
 from argbest.storage import damage
 from argbest.storage.address import shown
 from argbest.storage.base import Event, Plain, Worker
@@ -33,7 +33,6 @@ from argbest.storage.schema import (
 )
 
 _LONGEST = 200  # characters of a study's name
-_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 _STUDY = sa.select(studies.c.id, studies.c.revision, studies.c.schema_version).where(
     studies.c.name == sa.bindparam("name")
@@ -131,7 +130,11 @@ class SQLStorage:
         row = asdict(worker)
         with self._way.connection() as connection, self._way.explained():
             study, _ = self._study(connection)
-            insert = _INSERT[connection.dialect.name](workers).values(study=study, **row)
+            insert = (
+                later(f"sqlalchemy.dialects.{connection.dialect.name}")
+                .insert(workers)
+                .values(study=study, **row)
+            )
             connection.execute(insert.on_conflict_do_update(index_elements=["study", "name"], set_=row))
 
     def workers(self) -> Sequence[Worker]:

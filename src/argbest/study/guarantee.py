@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import best
@@ -13,6 +12,8 @@ from argbest.study.replications import Replications
 from argbest.texts import Sentences
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from argbest.study.study import Study
 
 ALPHA = 0.05  # the usual probability of error
@@ -34,7 +35,7 @@ class Guarantee(Sentences):
 
     alpha: float
     delta: float
-    frame: pd.DataFrame
+    frame: "pd.DataFrame"
     notes: tuple[str, ...]  # what was not counted, and what the numbers rest on
 
     @property
@@ -128,6 +129,8 @@ def _answered(study: "Study") -> BoolArray:
 
 def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":
     """Return labels of alternatives, None where it is not known."""
+    import pandas as pd
+
     labels = study.problem.alternatives.labels
     found = [labels[k] if there else None for k, there in zip(positions.tolist(), known, strict=True)]
     return pd.Series(found, dtype=None if known.all() else object)

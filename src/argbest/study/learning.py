@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from argbest import compilation
 from argbest.core import schedule
 from argbest.core.belief import Belief, take_in
 from argbest.core.setting import Setting
@@ -74,6 +73,8 @@ def _taken_in(belief: Belief, entry: Record, sign: float) -> Belief:
 @contextmanager
 def _announced(n: int, pairs: int) -> Iterator[None]:
     """Say so once the block has taken long, not counting the compilation of code, which says so itself."""
+    from argbest import compilation  # imports Numba, so not before it is needed
+
     done = threading.Event()
 
     def watch() -> None:

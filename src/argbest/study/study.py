@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from argbest import defaults, registry
 from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
@@ -18,6 +17,7 @@ from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import usual_delta
 from argbest.errors import InputError, StorageError
+from argbest.lazy import later
 from argbest.models.base import Model, params_type
 from argbest.options import Given
 from argbest.policies.base import Policy
@@ -27,32 +27,41 @@ from argbest.storage import damage
 from argbest.storage.address import concealed, shown
 from argbest.storage.base import Plain, Storage
 from argbest.storage.opening import opened
-from argbest.study import (
-    answers,
-    definition,
-    forecasting,
-    frames,
-    guarantee,
-    history,
-    model_check,
-    model_summary,
-    posterior,
-    predicting,
-    runner,
-)
-from argbest.study.forecasting import Forecast
+from argbest.study import answers, definition, guarantee, runner
 from argbest.study.guarantee import Guarantee
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
-from argbest.study.model_check import ModelCheck
-from argbest.study.model_summary import ModelSummary
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.trial import Record, Trial, Value, record, summary
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from argbest.report.notebook import Plots
+    from argbest.study import (
+        forecasting,
+        frames,
+        history,
+        model_check,
+        model_summary,
+        posterior,
+        predicting,
+    )
+else:  # they make frames, and whoever asks and tells needs none
+    forecasting, frames, history, model_check, model_summary, posterior, predicting = (
+        later(f"argbest.study.{name}")
+        for name in (
+            "forecasting",
+            "frames",
+            "history",
+            "model_check",
+            "model_summary",
+            "posterior",
+            "predicting",
+        )
+    )
 
 
 class Study:
@@ -134,7 +143,7 @@ class Study:
         return study
 
     @classmethod
-    def from_observations(cls, frame: pd.DataFrame, **options: Any) -> "Study":
+    def from_observations(cls, frame: "pd.DataFrame", **options: Any) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
         Options: the columns ``alternative``, ``context``, ``value`` and ``replication`` (which runs shared
@@ -315,7 +324,7 @@ class Study:
         runner.run(self, limits, means, progress)
         return self
 
-    def selection(self, *, delta: float | None = None) -> pd.DataFrame:
+    def selection(self, *, delta: float | None = None) -> "pd.DataFrame":
         """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss, state.
 
         The state is "sure" where P(best) is at least 0.95, "equal" where that is not so but the selected one
@@ -340,15 +349,15 @@ class Study:
         alternatives = self.problem.alternatives
         return alternatives.item(alternatives.index(label))
 
-    def allocation(self) -> pd.DataFrame:
+    def allocation(self) -> "pd.DataFrame":
         """Return one row per pair: how many replications it got, their mean and standard deviation."""
         return frames.of_allocation(self.problem, self._tally, self._journal.ledger.pending)
 
-    def observations(self) -> pd.DataFrame:
+    def observations(self) -> "pd.DataFrame":
         """Return one row per replication told, with its trial and seed."""
         return frames.of_observations(self.problem, self._records)
 
-    def trials(self, *, details: bool = False) -> pd.DataFrame:
+    def trials(self, *, details: bool = False) -> "pd.DataFrame":
         """Return one row per trial asked: its status and the reason of a failure.
 
         It is pending, waiting (given back, to be asked for again), told or failed. With ``details`` also who
@@ -358,11 +367,13 @@ class Study:
         frame = frames.of_trials(self.problem, ledger)
         return frames.with_details(frame, ledger) if details else frame
 
-    def history(self, points: int = 12) -> pd.DataFrame:
+    def history(self, points: int = 12) -> "pd.DataFrame":
         """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
         return history.of_study(self, points=points)
 
-    def forecast(self, target: float = 0.95, *, worst: bool = False, delta: float = 0.0) -> Forecast:
+    def forecast(
+        self, target: float = 0.95, *, worst: bool = False, delta: float = 0.0
+    ) -> "forecasting.Forecast":
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
         The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
@@ -370,15 +381,15 @@ class Study:
         """
         return forecasting.of_study(self, target, worst=worst, delta=delta)
 
-    def model_check(self) -> ModelCheck:
+    def model_check(self) -> "model_check.ModelCheck":
         """Return how well each pair is predicted from all others, and whether the model fits."""
         return model_check.of_study(self)
 
-    def model_summary(self) -> ModelSummary:
+    def model_summary(self) -> "model_summary.ModelSummary":
         """Return what the model found: how much its parts vary, and over what distances."""
         return model_summary.of_study(self)
 
-    def posterior(self, contexts: object = None) -> pd.DataFrame:
+    def posterior(self, contexts: object = None) -> "pd.DataFrame":
         """Return the belief about every alternative at the contexts, or at others given."""
         return posterior.of_study(self, contexts)
 
@@ -412,7 +423,7 @@ class Study:
         error = finite("alpha", alpha, above=0, below=1)
         return guarantee.of_study(self, error, indifference_zone(delta))
 
-    def predict(self, contexts: object, *, integrate: bool = True) -> pd.DataFrame:
+    def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
 
         ``extrapolated`` marks those out of the bounds of the problem's contexts, or with a category that none
@@ -423,7 +434,7 @@ class Study:
         frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
         return frame
 
-    def predict_proba(self, contexts: object, *, integrate: bool = True) -> pd.DataFrame:
+    def predict_proba(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return P(each alternative is best), a row per context given and a column per alternative."""
         found = predicting.predicted(self, contexts, integrate=flag("integrate", integrate))
         return frames.of_probabilities(self.problem, found.rows, found.certificate)
