@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-lowest test-py311 test-py313 suite fuzz check format bench docs pictures paper clean
+.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite fuzz check format bench docs pictures paper clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
@@ -25,6 +25,12 @@ test-lowest:
 
 test-py311 test-py313: test-py3%:
 	$(MAKE) suite VENV=.venv-py3$* PYTHON=$(or $(PYTHON3$*),python3.$*)
+
+# The bridges to packages that are large or need other versions, and the tracking example.
+test-bridges:
+	$(MAKE) .venv-bridges/.test VENV=.venv-bridges EXTRAS=test,sumo,simopt
+	.venv-bridges/bin/python -m pip install --quiet mlflow-skinny alembic
+	.venv-bridges/bin/python -m pytest -n 2 tests/test_bridges.py tests/study/test_on_result.py
 
 # Old packages may call each other's deprecated names; what they do to argbest shows in the results.
 suite: $(VENV)/.test
@@ -78,7 +84,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.python
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.python
 	$(BIN)/python tests/lowest.py > $(VENV)/lowest.txt
-	$(BIN)/python -m pip install --quiet --editable ".[test]" $(if $(LOWEST),--constraint $(VENV)/lowest.txt)
+	$(BIN)/python -m pip install --quiet --editable ".[$(or $(EXTRAS),test)]" $(if $(LOWEST),--constraint $(VENV)/lowest.txt)
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.python

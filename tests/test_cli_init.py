@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from argbest.cli.group import _Group
 from argbest.cli.init import init
+from argbest.studyfile.example import kinds, write
 from argbest.studyfile.reading import read
 
 
@@ -48,3 +49,11 @@ def test_init_does_not_overwrite_unless_forced(tmp_path: Path) -> None:
     assert not (tmp_path / "simulate.py").exists()
     assert call("--force").exit_code == 0
     assert read("study.toml").problem.shape == (5, 5)
+
+
+def test_init_names_every_kind_and_says_what_to_do_first(tmp_path: Path) -> None:
+    for kind in kinds():
+        assert kind in call("--help").output
+        assert read(write(tmp_path / kind / "study.toml", kind=kind)[0]).problem.n_contexts > 1
+    assert "first: cc -O2 -o simulate simulate.c -lm\n" in call("--kind", "c", "--force").stdout
+    assert "did you mean 'mesa'" in call("--kind", "messa").stderr.lower()

@@ -40,7 +40,7 @@ class CompilationNotice(UserWarning):
 
 
 class OutageNotice(UserWarning):
-    """A storage is out of reach and waited for, or in reach again."""
+    """A storage is out of reach and waited for, or in reach again; or `on_result` raised."""
 
 
 class VersionNotice(UserWarning):

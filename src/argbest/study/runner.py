@@ -29,6 +29,7 @@ from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import Progress, reporter
 from argbest.study.stopping import Guaranteed
+from argbest.study.tracking import OnResult, tracker
 from argbest.study.trial import Trial, outside, record
 from argbest.texts import harmless
 
@@ -39,8 +40,15 @@ HOPELESS = 20  # failures without a single value after which a run gives up
 _POLL = 0.2  # seconds between looks at what other processes do
 
 
-def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress) -> None:
+def run(
+    study: "Study",
+    limits: Limits,
+    means: Means,
+    progress: bool | Progress,
+    on_result: OnResult | None = None,
+) -> None:
     """Simulate until the study holds the budget or the stop rule, asked at every refit, is met."""
+    track = tracker(on_result)
     journal, patience = study._journal, Patience()
     with ExitStack() as stack:
         stack.enter_context(journal.patient(patience))
@@ -52,7 +60,7 @@ def run(study: "Study", limits: Limits, means: Means, progress: bool | Progress)
         total = limits.budget or math.ceil(limits.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, _done(study, limits), opening))
-        _Run(study, limits, means, simulate, executor, slots, presence, patience, report, total).go()
+        _Run(study, limits, means, simulate, executor, slots, presence, patience, report, total, track).go()
     remark = normality.of_study(study)
     if remark:
         warnings.warn(remark, DataNotice, stacklevel=3)
@@ -72,6 +80,7 @@ class _Run:
     patience: Patience
     report: Progress
     total: int
+    track: OnResult
     in_flight: dict["Future[list[Outcome]]", tuple[list[Trial], float]] = field(default_factory=dict)
     finished: "SimpleQueue[Future[list[Outcome]]]" = field(default_factory=SimpleQueue)
     lost: list["Future[list[Outcome]]"] = field(default_factory=list)  # out of time, and still running
@@ -269,6 +278,7 @@ class _Run:
         with suppress(TrialError):  # another worker, who took this one for dead, was quicker
             if outcome.value is not None:
                 journal.tell(record(trial, outcome.value), seconds=seconds)
+                self.track(trial, outcome.value)
             else:
                 journal.fail(trial, str(outcome.reason), again=True, seconds=seconds)
 

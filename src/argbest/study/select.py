@@ -7,6 +7,7 @@ from argbest.problems.base import Problem
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.study import Study
+from argbest.study.tracking import OnResult
 
 
 def select(
@@ -21,12 +22,14 @@ def select(
     categorical: object = (),
     reward_range: object = None,
     progress: bool | Progress = False,
+    on_result: OnResult | None = None,
     stop: Stop | None = None,
     **options: Any,
 ) -> Study:
     """Return a finished study of ``budget`` simulations: ask it for its selection() and certificate().
 
-    ``options`` are those of `Study`: policy, model, initial, seed, refit_every, common_random_numbers.
+    ``on_result`` is called with (trial, value) once a value is kept. ``options`` are those of `Study`:
+    policy, model, initial, seed, refit_every, common_random_numbers.
     """
     problem = Problem(
         alternatives,
@@ -38,4 +41,4 @@ def select(
         categorical=categorical,
         reward_range=reward_range,
     )
-    return Study(problem, **options).run(budget, progress=progress, stop=stop)
+    return Study(problem, **options).run(budget, progress=progress, on_result=on_result, stop=stop)

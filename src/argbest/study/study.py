@@ -34,6 +34,7 @@ from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, Means
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
+from argbest.study.tracking import OnResult
 from argbest.study.trial import Record, Trial, Value, record, summary
 
 if TYPE_CHECKING:
@@ -307,6 +308,7 @@ class Study:
         confirm: float = 0.0,
         on_failure: str = "raise",
         progress: bool | Progress = False,
+        on_result: OnResult | None = None,
         stop: Stop | None = None,
     ) -> "Study":
         """Return the study, run until it holds ``budget`` observations in all or ``stop`` is met.
@@ -317,11 +319,12 @@ class Study:
         undecided contexts. ``on_failure="raise"`` ends the run at the first failure and keeps the trial for
         the next one; "record" goes on and sets aside pairs that fail again and again. ``stop`` is a rule such
         as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the hyper-parameters are
-        refreshed. ``progress`` shows a bar, or is called with (done, budget).
+        refreshed. ``progress`` shows a bar, or is called with (done, budget). ``on_result`` is called with
+        (trial, value) once a value is kept; if it raises, a warning says so once, and the run goes on.
         """
         limits = Limits(budget, seconds, confirm, stop)
         means = Means(workers, executor, batch, timeout, on_failure)
-        runner.run(self, limits, means, progress)
+        runner.run(self, limits, means, progress, on_result)
         return self
 
     def selection(self, *, delta: float | None = None) -> "pd.DataFrame":

@@ -1,12 +1,16 @@
-"""The example that `argbest init` writes: a study file that runs as it is, and its simulator."""
+"""What `argbest init` writes: a study file that runs as it is, and its simulator, of several kinds."""
 
 import os
 from pathlib import Path
 
 from argbest import defaults, files
+from argbest.checks import one_of
 from argbest.errors import InputError
 
 SIMULATOR = "simulate.py"
+_PROGRAM = "program"  # the kind that shows every option
+_STARTS = Path(__file__).with_name("starts")  # the other kinds, a folder each
+_BEFORE = {"c": "cc -O2 -o simulate simulate.c -lm", "fmu": "python make_fmu.py"}
 
 STUDY_FILE = """\
 # A study for argbest: the best alternative for every context, from noisy simulations.
@@ -133,24 +137,25 @@ if __name__ == "__main__":
 '''
 
 
-def write(path: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
-    """Return the files written: the study file, and its simulator beside it.
+def kinds() -> list[str]:
+    """Return the kinds of simulator that there is a starting point for."""
+    return sorted([_PROGRAM, *(folder.name for folder in _STARTS.iterdir() if folder.is_dir())])
+
+
+def before(kind: str) -> str | None:
+    """Return the command that prepares a starting point, None where nothing is to be done."""
+    return _BEFORE.get(kind)
+
+
+def write(path: str | os.PathLike[str], *, kind: str = _PROGRAM, force: bool = False) -> list[Path]:
+    """Return the files written: the study file, and what it needs beside it.
 
     A folder gets a study.toml. Files that exist are left alone, and nothing is written, unless forced.
     """
     file = Path(path)
     if file.is_dir():
         file = file / "study.toml"
-    program = file.with_name(SIMULATOR)
-    if file == program:
-        raise InputError(
-            f"{SIMULATOR!r} is the name of the example's simulator; name the study file otherwise."
-        )
-    database = file.with_suffix(".db").name
-    texts = {
-        file: STUDY_FILE.format(policy=defaults.POLICY, file=file.name, database=_escaped(database)),
-        program: PROGRAM,
-    }
+    texts = _texts(one_of("kind", kind, kinds()), file)
     there = [each for each in texts if each.exists() or each.is_symlink()]
     if there and not force:
         names = " and ".join(repr(str(each)) for each in there)
@@ -160,6 +165,23 @@ def write(path: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
     except OSError as error:
         raise InputError(f"cannot write {error.filename!r}: {error.strerror or error}.") from error
     return [files.write(each, content) for each, content in texts.items()]
+
+
+def _texts(kind: str, file: Path) -> dict[Path, str]:
+    """Return the files of a starting point, the study file first."""
+    if kind == _PROGRAM:
+        database = _escaped(file.with_suffix(".db").name)
+        study = STUDY_FILE.format(policy=defaults.POLICY, file=file.name, database=database)
+        beside = {SIMULATOR: PROGRAM}
+    else:
+        found = {each.name: each.read_text("utf-8") for each in (_STARTS / kind).iterdir() if each.is_file()}
+        study = found.pop("study.toml")
+        beside = dict(sorted(found.items()))
+    if file.name in beside:
+        raise InputError(
+            f"{file.name!r} is the name of the example's simulator; name the study file otherwise."
+        )
+    return {file: study} | {file.with_name(name): text for name, text in beside.items()}
 
 
 def _escaped(name: str) -> str:

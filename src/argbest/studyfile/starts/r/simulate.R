@@ -1,0 +1,7 @@
+# A week of ice cream: Rscript simulate.R ORDER DEGREES SEED prints the profit per day.
+given <- as.numeric(commandArgs(trailingOnly = TRUE))
+order <- given[1]
+degrees <- given[2]
+set.seed(given[3])
+demand <- rpois(7, 3 * degrees)
+cat(mean(2 * pmin(order, demand) - order), "\n")

@@ -1,0 +1,27 @@
+"""A clinic in SimPy: doctors see four patients per hour each."""
+
+import random
+
+import simpy
+
+
+def simulate(alternative, context, seed):
+    """Return the cost per hour of doctors and of patients who wait."""
+    draw, clinic, waited = random.Random(seed), simpy.Environment(), []
+    doctors = simpy.Resource(clinic, capacity=alternative["doctors"])
+
+    def patient():
+        came = clinic.now
+        with doctors.request() as turn:
+            yield turn
+            waited.append(clinic.now - came)
+            yield clinic.timeout(draw.expovariate(4))
+
+    def arrivals():
+        while True:
+            yield clinic.timeout(draw.expovariate(context["patients"]))
+            clinic.process(patient())
+
+    clinic.process(arrivals())
+    clinic.run(until=40)
+    return 60 * alternative["doctors"] + 40 * sum(waited) / 40
