@@ -22,13 +22,13 @@ PROGRAMS = {"c": "cc", "fmu": "cc", "r": "Rscript"}
 BEST: dict[str, set[Any]] = {
     "c": {3, 4},
     "ciw": {3, 4},
-    "fmu": {1.0, 1.5},
+    "fmu": {0.5, 1.0},
     "mesa": {160},
     "r": {100, 120},
     "simopt": {3.0, 4.0},
 }
 BEST |= {"csv": {"near"}, "program": {5, 6}, "simpy": {3, 4}, "sumo": {20, 40}}
-BUDGET = {"sumo": 18, "r": 30}
+BUDGET = {"program": 50, "r": 30, "sumo": 18}
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")

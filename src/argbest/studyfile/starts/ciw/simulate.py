@@ -14,4 +14,4 @@ def simulate(alternative, context, seed):
     desk = ciw.Simulation(network)
     desk.simulate_until_max_time(24)
     waited = sum(record.waiting_time for record in desk.get_all_records())
-    return 20 * alternative["servers"] + 30 * waited / 24
+    return 15 * alternative["servers"] + 40 * waited / 24

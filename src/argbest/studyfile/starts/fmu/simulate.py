@@ -11,7 +11,7 @@ DESCRIPTION = fmpy.read_model_description(ROOM)
 
 def simulate(alternative, context, seed):
     """Return the cost of a day: energy, discomfort, and the price of the heater."""
-    outside = random.Random(seed).gauss(context["outside"], 3)
+    outside = random.Random(seed).gauss(context["outside"], 1)
     given = {"power": alternative["power"], "outside": outside}
     day = fmpy.simulate_fmu(
         ROOM,

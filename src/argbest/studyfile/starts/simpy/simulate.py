@@ -23,5 +23,5 @@ def simulate(alternative, context, seed):
             clinic.process(patient())
 
     clinic.process(arrivals())
-    clinic.run(until=40)
-    return 60 * alternative["doctors"] + 40 * sum(waited) / 40
+    clinic.run(until=100)
+    return 15 * alternative["doctors"] + 40 * sum(waited) / 100
