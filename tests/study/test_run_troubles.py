@@ -14,8 +14,9 @@ from study.conftest import assert_same_frames, problem, simulate
 from watching import PATIENCE, eventually, is_running
 
 from argbest import GP, InputError, Program, SimulationError, StorageError, Study, registry
+from argbest.errors import SlowNotice
 from argbest.storage.base import Worker
-from argbest.study import presence
+from argbest.study import presence, runner
 from argbest.study.overview import overview
 
 
@@ -147,3 +148,15 @@ def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Pat
     with pytest.raises(SimulationError, match="exit code 3"):
         Study(problem(program), initial=1).run(12, workers=5)
     assert eventually(lambda: not any(is_running(int(path.name)) for path in tmp_path.iterdir()))
+
+
+def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
+    with pytest.warns(SlowNotice, match=r"waited for decisions: each took .* ms, .*batch = 8 under \[run\]"):
+        Study(problem(), policy="equal", model="independent", initial=2).run(60)
+    monkeypatch.setattr(runner, "_WORTH_ADVICE", 60.0)
+    Study(problem(), policy="equal", model="independent", initial=2).run(60)  # too short for advice
+    monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
+    Study(problem(), policy="equal", model="independent", initial=2).run(60, batch=4)  # follows it already

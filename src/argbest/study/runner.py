@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
-from argbest.errors import DataNotice, InputError, OutageNotice, SimulationError, StorageError, TrialError
+from argbest.errors import (
+    DataNotice,
+    InputError,
+    OutageNotice,
+    SimulationError,
+    SlowNotice,
+    StorageError,
+    TrialError,
+)
 from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 HOPELESS = 20  # failures without a single value after which a run gives up
+_WORTH_ADVICE = 60.0  # seconds of a run; shorter ones need no advice
+_BATCH = 8  # replications at a time that are advised
 _POLL = 0.2  # seconds between looks at what other processes do
 
 
@@ -60,10 +70,15 @@ def run(
         total = limits.budget or math.ceil(limits.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, _done(study, limits), opening))
-        _Run(study, limits, means, simulate, executor, slots, presence, patience, report, total, track).go()
-    remark = normality.of_study(study)
+        under_way = _Run(
+            study, limits, means, simulate, executor, slots, presence, patience, report, total, track
+        )
+        under_way.go()
+    remark, advice = normality.of_study(study), under_way.advice()
     if remark:
         warnings.warn(remark, DataNotice, stacklevel=3)
+    if advice:
+        warnings.warn(advice, SlowNotice, stacklevel=3)
 
 
 @dataclass
@@ -88,6 +103,20 @@ class _Run:
     in_hand: list[tuple[Trial, Outcome]] = field(default_factory=list)  # simulated, and not told yet
     checked: int | None = None
     failed: int = 0  # without a single value
+    begun: float = field(default_factory=time.monotonic)
+    asked: int = 0
+    asking: float = 0.0  # seconds
+
+    def advice(self) -> str:
+        """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
+        elapsed = time.monotonic() - self.begun
+        if self.means.batch > 1 or elapsed < _WORTH_ADVICE or self.asking < elapsed / 2:
+            return ""
+        return (
+            f"the workers waited for decisions: each took {1000 * self.asking / max(self.asked, 1):.3g} ms, "
+            f"{self.asking / elapsed:.0%} of the time. Let a worker take several replications at a time: "
+            f"batch = {_BATCH} under [run] of the study file, or run(batch={_BATCH})."
+        )
 
     def go(self) -> None:
         """Run to the end; whatever happens, no value is lost, and trials without one are given back."""
@@ -191,9 +220,11 @@ class _Run:
                 "told is kept. Restart its workers, then run again."
             )
         while len(self.in_flight) + len(self.lost) < self._slots():
+            since = time.monotonic()
             trials = self.study._journal.ask(
                 self.means.batch, worker=self.presence.name, room=self._room, policy=self._stage
             )
+            self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
             if not trials:
                 return
             jobs = [(trial.alternative, trial.context, trial.seed) for trial in trials]
