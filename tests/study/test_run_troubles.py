@@ -151,12 +151,14 @@ def test_when_a_run_is_left_the_programs_of_other_slots_are_killed(tmp_path: Pat
 
 
 def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    options: dict[str, Any] = {"policy": "equal", "model": "independent", "initial": 2}
     monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
     with pytest.warns(SlowNotice, match=r"waited for decisions: each took .* ms, .*batch = 8 under \[run\]"):
-        Study(problem(), policy="equal", model="independent", initial=2).run(60)
+        Study(problem(), **options, storage=tmp_path / "s.db").run(60)
+    Study(problem(), **options).run(60)  # nobody waits but this process
     monkeypatch.setattr(runner, "_WORTH_ADVICE", 60.0)
-    Study(problem(), policy="equal", model="independent", initial=2).run(60)  # too short for advice
+    Study(problem(), **options, storage=tmp_path / "t.db").run(60)  # short
     monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
-    Study(problem(), policy="equal", model="independent", initial=2).run(60, batch=4)  # follows it already
+    Study(problem(), **options, storage=tmp_path / "u.db").run(60, batch=4)  # follows it already

@@ -77,7 +77,7 @@ def run(
     remark, advice = normality.of_study(study), under_way.advice()
     if remark:
         warnings.warn(remark, DataNotice, stacklevel=3)
-    if advice:
+    if advice and (shared or slots > 1):
         warnings.warn(advice, SlowNotice, stacklevel=3)
 
 
