@@ -3,7 +3,6 @@
 Nothing global of matplotlib is touched, and it is imported only when something is drawn.
 """
 
-import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report.curves import middle_cut
+from argbest.report.picture_files import content
 from argbest.study.study import Study
 from argbest.texts import harmless
 
@@ -118,9 +118,7 @@ def canvas(width: float, height: float) -> "Figure":
         """A figure that notebooks show by themselves, whatever backend there is."""
 
         def _repr_png_(self) -> bytes:
-            drawn = io.BytesIO()
-            self.savefig(drawn, format="png", dpi=110)
-            return drawn.getvalue()
+            return content(self, "png", dpi=110)
 
     return Picture(figsize=(width, height), layout="constrained")
 
