@@ -27,6 +27,7 @@ from argbest.study.study import Study
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
 MOST_FAILURES = 200  # listed in the page
 MOST_PAIRS = 2000  # of the model check
+_LARGE = 2000  # pairs
 _LONGEST = 400  # characters of a description
 
 
@@ -92,14 +93,15 @@ def _certainty(certificate: Certificate, delta: float) -> Plain:
         **{name: value(np.asarray(getattr(certificate, name)).item()) for name in figures},
         "level": LEVEL,
         "delta": value(delta),
-        "probability": values(certificate.best_probability),
+        "probability": values(_brief(certificate.best_probability)),
     }
 
 
 def _allocation(study: Study) -> Plain:
     frame = study.allocation()
     shaped: dict[str, Any] = {
-        name: values(frame[name].to_numpy().reshape(study.problem.shape)) for name in ("n", "mean", "sd")
+        name: values(_brief(frame[name].to_numpy().reshape(study.problem.shape)))
+        for name in ("n", "mean", "sd")
     }
     return {
         "total": study.n_observations,
@@ -108,6 +110,15 @@ def _allocation(study: Study) -> Plain:
         "mean": shaped["mean"],
         "sd": shaped["sd"],
     }
+
+
+def _brief(table: Any) -> Any:
+    """Return a large table with six digits that count: so many are read, and a page stays small."""
+    if table.size <= _LARGE or table.dtype.kind != "f":
+        return table
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = 10.0 ** (5 - np.floor(np.log10(np.abs(table))))
+        return np.where(np.isfinite(unit), np.rint(table * unit) / unit, table)
 
 
 def _check(study: Study) -> Plain:
