@@ -22,7 +22,7 @@ PROGRAMS = {"c": "cc", "fmu": "cc", "r": "Rscript"}
 BEST: dict[str, set[Any]] = {
     "c": {3, 4},
     "ciw": {3, 4},
-    "fmu": {0.5, 1.0},
+    "fmu": {1.0, 1.5},
     "mesa": {160},
     "r": {100, 120},
     "simopt": {3.0, 4.0},
