@@ -34,6 +34,7 @@ from argbest.policies.gp_c_ocba import GPCOCBA
 
 INITIAL = 200
 REFIT_EVERY = 10
+APART: dict[str, Any] = {"common_random_numbers": False}  # noise as BoTorch takes it
 History = list[tuple[int, int, float]]  # alternative, context, value
 
 
@@ -242,6 +243,7 @@ def run_together(seed: int, macroreps: int, starts: tuple[int, ...], number: int
         macroreps=macroreps,
         seed=seed,
         checkpoint_every=REFIT_EVERY,
+        common_random_numbers=False,
     )
     times = run(experiment).runs.groupby("samples").mean(numeric_only=True)
     refit = times["refit_seconds"].to_dict()
@@ -271,11 +273,12 @@ def measure(
     total: dict[int, dict[str, float]] = {start: defaultdict(float) for start in starts}
     with threadpool_limits(1):
         # First calls compile, or load what is loaded late; they are nobody's decisions.
-        run_botorch(problem, 0, run_study(Study(problem), INITIAL + REFIT_EVERY)[0], REFIT_EVERY, warm=True)
+        history, _ = run_study(Study(problem, **APART), INITIAL + REFIT_EVERY)
+        run_botorch(problem, 0, history, REFIT_EVERY, warm=True)
         for seed in range(seeds):
             in_batch = run_together(seed, macroreps, starts, number)
             for start, vectorised in zip(starts, in_batch, strict=True):
-                study, row = Study(problem, seed=seed), total[start]
+                study, row = Study(problem, seed=seed, **APART), total[start]
                 history, _ = run_study(study, INITIAL + start)
                 ours, seconds = run_study(study, number)
                 row["single"] += seconds

@@ -76,6 +76,7 @@ def duel(
             initial=each.chosen(problem),
             seed=SEED,
             checkpoint_every=total,  # the end alone
+            common_random_numbers=False,
         )
         for each in begun
     ]

@@ -68,6 +68,7 @@ def experiment(plan: Plan, name: str) -> Experiment:
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
+        common_random_numbers=False,
     )
 
 

@@ -76,6 +76,7 @@ def experiment(plan: Plan, name: str, weights: str) -> Experiment:
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
+        common_random_numbers=False,
         weights=weights,
     )
 

@@ -72,6 +72,7 @@ def decision_seconds(name: str, policy: str, n: int, seed: int) -> float:
         initial=initial,
         seed=seed,
         refit_every=_REFIT,
+        common_random_numbers=False,
     )
     study.run(study.n_waiting)
     spent = 0.0

@@ -148,6 +148,7 @@ def _experiment(plan: Plan, name: str, found: list[Contender]) -> Experiment:
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
+        common_random_numbers=False,
     )
 
 

@@ -50,7 +50,14 @@ def _alone(name: str, policy: str, length: int, seed: int) -> float:
     """Return the processor seconds of a live study between its initial design and its last decision."""
     problem, initial = registry.problem(name), registry.problem_entry(name).initial
     for budget in (1, length):  # the first one loads what is compiled
-        study = Study(problem, policy=policy, model=papers.model(policy), initial=initial, seed=seed)
+        study = Study(
+            problem,
+            policy=policy,
+            model=papers.model(policy),
+            initial=initial,
+            seed=seed,
+            common_random_numbers=False,
+        )
         n_initial = study.n_waiting
         study.run(n_initial)
         begin = time.process_time()
@@ -63,7 +70,13 @@ def _together(plan: Plan, name: str, length: int, runs: int) -> dict[str, float]
     """Return the processor seconds per macro-replication and 1,000 iterations, in one process."""
     contenders = [papers.contender(policy) for policy in POLICIES]
     experiment = Experiment(
-        name, contenders, samples=length, macroreps=runs, seed=plan.seed, checkpoint_every=length
+        name,
+        contenders,
+        samples=length,
+        macroreps=runs,
+        seed=plan.seed,
+        checkpoint_every=length,
+        common_random_numbers=False,
     )
     # Not kept: a stored time may be of another machine than that of the study beside it.
     summary = run(experiment, progress=plan.progress).summary()

@@ -77,6 +77,7 @@ def play(match: Match, folder: Path, *, jobs: int) -> pd.DataFrame:
         macroreps=match.macroreps,
         seed=SEED,
         checkpoint_every=match.samples // 4,
+        common_random_numbers=False,
     )
     runs = run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs
     marks = [match.samples // 4, match.samples // 2, match.samples]

@@ -78,6 +78,14 @@ def test_equal_values_bound_nothing_unless_their_range_is_known() -> None:
     assert 0.15 < sequences.bounded_lower(same, ALPHA, 0.0, 1.0)[0] < 0.3
 
 
+def test_equal_values_that_are_free_of_noise_are_the_bound_as_soon_as_there_is_one() -> None:
+    rows = np.full((2, 12), 0.7)
+    found = sequences.normal_lower(rows, ALPHA, exact=np.array([True, False]))
+    np.testing.assert_allclose(found, [0.7, -np.inf])
+    few = sequences.normal_lower(rows[:, :2], ALPHA, exact=True)  # two normal values are never enough
+    assert np.all(few == -np.inf)
+
+
 def test_equal_values_at_the_beginning_bound_nothing_either() -> None:
     """A count that is 0 nine times says nothing of the tenth; sums of squares leave rounding in its place."""
     for start in (0.0, 0.1, 1e6 + 0.3):

@@ -58,7 +58,7 @@ def test_a_study_learns_the_correlation_and_says_how_much_of_the_noise_was_commo
 
 
 def test_without_common_random_numbers_nothing_is_kept_or_said() -> None:
-    one = Study(problem(), initial=3).run(budget=40)
+    one = Study(problem(), initial=3, common_random_numbers=False).run(budget=40)
     assert one._tally.common is None
     assert one.certificate().common_noise == 0.0
     assert "common to all alternatives (common random numbers)" not in str(one.model_summary())

@@ -57,7 +57,14 @@ def test_two_known_alternatives_take_what_the_normal_distribution_says() -> None
     def simulate(alternative: str, _context: int, seed: int) -> float:
         return (alternative == "b") + float(np.random.default_rng(seed).normal(0, 2.0))
 
-    study = Study(Problem(["a", "b"], [0], simulate), policy="equal", model="gp", initial=50, seed=3).run(100)
+    study = Study(
+        Problem(["a", "b"], [0], simulate),
+        policy="equal",
+        model="gp",
+        initial=50,
+        seed=3,
+        common_random_numbers=False,
+    ).run(100)
     belief = study._learned().belief
     gap, noise = float(np.ptp(belief.mean)), float(belief.noise.mean())
     expected = 2 * 2 * noise * (stats.norm.ppf(0.99) / gap) ** 2 - 100
@@ -97,8 +104,23 @@ def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
         study.forecast()
 
 
-def test_with_common_random_numbers_it_is_foreseen_as_if_noise_were_independent() -> None:
-    study = begun(common_random_numbers=True)
-    found = study.forecast(0.99)
+@pytest.mark.parametrize(("rho", "target"), [(0.9, 1 - 1e-6), (0.6, 0.999)])
+def test_with_common_random_numbers_noise_in_common_is_foreseen_to_cancel(rho: float, target: float) -> None:
+    def simulate(alternative: str, context: int, seed: int) -> float:
+        shared, *own = np.random.default_rng(seed).standard_normal(3)
+        return (
+            0.2 * (alternative == "b")
+            + np.sqrt(rho) * shared
+            + np.sqrt(1 - rho) * own["ab".index(alternative)]
+        )
+
+    problem = Problem(["a", "b"], [0], simulate)
+    study = Study(problem, policy="equal", model="independent", initial=50, seed=3).run(100)
+    knowledge = study._learned()
+    gap, noise = float(np.ptp(knowledge.belief.mean)), float(knowledge.belief.noise.mean())
+    left = 1 - float(knowledge.params.correlation[0])
+    expected = 2 * 2 * noise * left * (stats.norm.ppf(target) / gap) ** 2 - 100
+    found = study.forecast(target)
     assert found.curve["median"].iloc[0] == pytest.approx(float(study.certificate().pcs_e))
-    assert 0 < found.low <= found.high
+    assert found.low < expected < found.high
+    assert expected / 3 < found.samples < 3 * expected

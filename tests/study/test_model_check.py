@@ -1,5 +1,6 @@
 """The model check against removal, against dense linear algebra, and on data that the model made."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import stats
 from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
+from argbest.core.decision import Decision
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
 from argbest.study import left_out, model_check, regions
@@ -283,9 +285,63 @@ def with_common_noise(rng: np.random.Generator) -> Tally:
     truth = np.stack([rng.multivariate_normal(np.full(C, CONSTANTS[k]), prior(k)) for k in range(K)])
     shock = np.sqrt(0.9) * rng.normal(size=(C, 4)) + np.sqrt(0.1) * rng.normal(size=(K, C, 4))
     values = truth[..., None] + np.sqrt(NOISE)[..., None] * shock
-    mean = values.mean(axis=-1)
-    m2 = np.square(values - mean[..., None]).sum(axis=-1)
-    return Tally(np.full((K, C), 4), mean, m2, common=tallies.empty((K, C), common=True).common)
+    tally = tallies.empty((K, C), common=True)
+    for k, c, r in np.ndindex(values.shape):
+        tally = tallies.add(
+            tally, Decision(np.asarray(k), np.asarray(c)), values[k, c, r], number=np.asarray(r)
+        )
+    return tally
+
+
+KNOWN = replace(PARAMS, correlation=np.full(C, 0.9))
+
+
+def test_with_common_noise_z_scores_are_those_of_the_dense_inverse() -> None:
+    """The means by generalised least squares are normal with the covariance K + (Dᵀ N⁻¹ D)⁻¹."""
+    tally = with_common_noise(np.random.default_rng(11))
+    check = model_check.check(PROBLEM, GP(), PROBLEM.setting, tally, KNOWN)
+    assert tally.common is not None
+    cells = tally.common.alternative * C + tally.common.context
+    design = (cells[:, None] == np.arange(K * C)).astype(float)
+    same = (tally.common.context[:, None] == tally.common.context) & (
+        tally.common.number[:, None] == tally.common.number
+    )
+    sd = np.sqrt(NOISE.ravel()[cells])
+    noise = np.where(same, np.where(cells[:, None] == cells, 1.0, 0.9), 0.0) * sd[:, None] * sd
+    within = np.linalg.inv(design.T @ np.linalg.solve(noise, design))
+    means = within @ design.T @ np.linalg.solve(noise, tally.common.value)
+    total = within.copy()
+    for k in range(K):
+        total[k * C : (k + 1) * C, k * C : (k + 1) * C] += prior(k)
+    off = means - np.repeat(CONSTANTS, C)
+    for i in range(K * C):
+        rest = np.arange(K * C) != i
+        weight = np.linalg.solve(total[np.ix_(rest, rest)], total[rest, i])
+        sd_i = np.sqrt(total[i, i] - weight @ total[rest, i])
+        np.testing.assert_allclose(check.pairs["z"][i], (off[i] - weight @ off[rest]) / sd_i, rtol=1e-7)
+        np.testing.assert_allclose(check.pairs["sd"][i], sd_i, rtol=1e-7)
+    belief = GP().posterior(tally, PROBLEM.setting, KNOWN)
+    first = np.linalg.solve(total[1:, 1:], off[1:])
+    cross = np.zeros((K * C, K * C - 1))
+    for k in range(K):
+        cross[k * C : (k + 1) * C, np.maximum(k * C - 1, 0) : (k + 1) * C - 1] = prior(k)[
+            :, 1 if k == 0 else 0 :
+        ]
+    moved = np.abs(np.repeat(CONSTANTS, C) + cross @ first - belief.mean.ravel()) / np.sqrt(
+        belief.var.ravel()
+    )
+    assert check.pairs["influence"][0] == pytest.approx(moved[1:].max(), rel=1e-6)
+
+
+def test_with_common_noise_that_is_known_a_model_that_holds_is_seldom_doubted() -> None:
+    """60 studies; at the promised 5 % more than 14 doubts have a probability below 1e-6."""
+    rng = np.random.default_rng(12)
+    checks = [
+        model_check.check(PROBLEM, GP(), PROBLEM.setting, with_common_noise(rng), KNOWN) for _ in range(60)
+    ]
+    assert sum(not check.fits for check in checks) <= stats.binom.isf(1e-6, 60, 0.05)
+    assert np.isfinite([check.alike_p_value for check in checks]).all()
+    assert all(check.contexts["p_value"].notna().all() for check in checks)
 
 
 def test_noise_that_alternatives_share_is_no_misfit() -> None:

@@ -85,8 +85,9 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     help="Claim what studies claim: averaged over hyper-parameters and noise. Takes many times as long.",
 )
 @click.option(
-    "--common-random-numbers",
-    is_flag=True,
+    "--common-random-numbers/--independent",
+    default=True,
+    show_default=True,
     help="Give all alternatives of a context the same random numbers, replication by replication.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")

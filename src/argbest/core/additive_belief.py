@@ -149,7 +149,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         """Return the belief after this replication of the decided cell, whose noise others may have shown.
 
         A rank-one update by the contrast that `Shocks.contrast` says. Without a value: as expected. Only the
-        studies of which something is ``told`` [...] change.
+        studies of which something is ``told`` [...] change; where that is a number, the mean of so many.
         """
         if self.shocks is None:
             raise ValueError("alternatives share no noise here. Use `update`.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtr
+from scipy.special import fdtr, fdtrc
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.noise import shrunk
@@ -20,7 +20,10 @@ from argbest.core.tally import Tally
 
 MOST = 0.999  # of the correlation: differences are never taken as free of noise
 _CAUTION = 4.0  # degrees of freedom of a doubt that anything is common: it matters while data are few
-CHANCE = 1e-3  # of independent noise: what is less likely is taken for noise that goes against each other
+FOUND = 0.01  # chance of independent noise to be as alike: what is less likely is taken for common noise
+CHANCE = 1e-3  # and to be as unlike: what is less likely is taken for noise that goes against each other
+_ENOUGH = 100  # numbers that tell the correlation
+_AT_ONCE = 1 << 20  # entries of tables
 _FARTHEST = 0.9  # of the most negative correlation that so many alternatives can have
 
 
@@ -121,7 +124,7 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
 
 
 class Layout(NamedTuple):
-    """Analysis of variance of the replications of a study: [context] each."""
+    """Analysis of variance of the replications of studies: [..., context] each."""
 
     apart: Array  # sum of squares that neither alternatives nor replication numbers explain
     apart_freedom: Array
@@ -130,73 +133,130 @@ class Layout(NamedTuple):
     together: Array  # the most alternatives that have the same replication
 
     @property
-    def chance(self) -> float:
+    def ratio(self) -> tuple[Array, Array, Array]:
+        """F, the mean square in common over that apart, with its degrees of freedom, [...]; 1 if unknown."""
+        (apart, n), (common, m) = (
+            (squares.sum(axis=-1), freedom.sum(axis=-1))
+            for squares, freedom in ((self.apart, self.apart_freedom), (self.common, self.common_freedom))
+        )
+        known = (n > 0) & (m > 0) & (apart + common > 0)
+        n, m = np.where(known, n, 1.0), np.where(known, m, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(known, common * n / (apart * m), 1.0), m, n
+
+    @property
+    def chance(self) -> Array:
         """P(replications of equal number are as unlike each other as these, if they were independent)."""
-        apart, common = self.apart_freedom.sum(), self.common_freedom.sum()
-        if apart <= 0 or common <= 0 or not self.apart.sum() > 0:
-            return 1.0
-        return float(fdtr(common, apart, (self.common.sum() / common) / (self.apart.sum() / apart)))
+        ratio, common, apart = self.ratio
+        return np.asarray(fdtr(common, apart, ratio))
 
 
 def layout(tally: Tally, noise: Array) -> Layout:
-    """Return the two-way analysis z_kr = f_k + b_r + e of one study, in units of ``noise``.
+    """Return the two-way analysis z_kr = f_k + b_r + e of every study and context, in units of ``noise``.
 
     Exact for any presence of replications: ``apart`` is (1 − ρ) χ² of its degrees of freedom, and without
-    correlation the two are independent with the same mean square.
+    correlation the two are independent with the same mean square. The first `_ENOUGH` numbers tell enough.
     """
-    found = np.zeros((5, tally.shape[-1]))
-    for c, here in _contexts(tally, noise, tally.count > 0):
-        own, shared = here.present.sum(axis=1), here.present.sum(axis=0)
-        kept = own > 0
-        present, own = here.present[kept], own[kept]
-        if not kept.any():
-            continue
-        z = present * (here.z[kept] - (here.z[kept].sum(axis=1) / own)[:, None])
-        left = present * (z - z.sum(axis=0) / shared)
-        pull = left.sum(axis=1)
-        laplacian = np.diag(own) - (present / shared) @ present.T
-        level, _, rank, _ = np.linalg.lstsq(laplacian, pull, rcond=1e-10)
-        apart = max(float(np.sum(left**2) - pull @ level), 0.0)
-        freedom = own.sum() - len(shared) - rank
-        all_squares, all_freedom = float(np.sum(z**2)), own.sum() - len(own)
-        common = max(all_squares - apart, 0.0)
-        found[:, c] = apart, freedom, common, all_freedom - freedom, shared.max()
-    return Layout(*found)
+    shape = (*tally.shape[:-2], tally.shape[-1])
+    found = np.zeros((5, int(np.prod(shape))))
+    for groups, present, z in _tables(tally, noise):
+        own, shared = present.sum(axis=-1), present.sum(axis=-2)
+        z = present * (z - (z.sum(axis=-1) / np.maximum(own, 1.0))[..., None])
+        apart, freedom = _two_way(present, z)
+        all_freedom = own.sum(axis=-1) - (own > 0).sum(axis=-1)
+        squares = np.maximum(np.sum(z**2, axis=(-2, -1)) - apart, 0.0)
+        found[:, groups] = apart, freedom, squares, all_freedom - freedom, shared.max(axis=-1)
+    return Layout(*found.reshape(5, *shape))
+
+
+def _tables(tally: Tally, noise: Array) -> Iterator[tuple[IntArray, Array, Array]]:
+    """Yield portions of contexts of all studies: their places, presence and z, [g, alternative, number]."""
+    shown = tally.common
+    if shown is None or not (kept := shown.alternative >= 0).any():
+        return
+    *_, n_alternatives, n_contexts = tally.shape
+    study = np.flatnonzero(kept) // kept.shape[-1]
+    k, c = shown.alternative[kept], shown.context[kept]
+    groups, group = np.unique(study * n_contexts + c, return_inverse=True)
+    # Numbers and alternatives count from 0 in every context: of a large table few may have been observed.
+    number = np.unique(shown.number[kept], return_inverse=True)[1]
+    rank, row = _ranked(group, number), _ranked(group, k)
+    some = rank < _ENOUGH
+    group, row, rank = group[some], row[some], rank[some]
+    where, flat = (study[some], k[some], c[some]), (-1, n_alternatives, n_contexts)
+    z = (shown.value[kept][some] - tally.mean.reshape(flat)[where]) / np.sqrt(noise.reshape(flat)[where])
+    height, width = int(row.max()) + 1, int(rank.max()) + 1
+    step = max(1, _AT_ONCE // (height * width))
+    for begin in range(0, len(groups), step):
+        some = (group >= begin) & (group < begin + step)
+        size = min(step, len(groups) - begin), height, width
+        present, table = np.zeros(size), np.zeros(size)
+        where = group[some] - begin, row[some], rank[some]
+        present[where], table[where] = 1.0, z[some]
+        yield groups[begin : begin + step], present, table
+
+
+def _ranked(group: IntArray, value: IntArray) -> IntArray:
+    """Return the rank of every value among the different ones of its group, from 0."""
+    n = int(value.max()) + 1
+    different, which = np.unique(group * n + value, return_inverse=True)
+    _, first, owner = np.unique(different // n, return_index=True, return_inverse=True)
+    return np.asarray((np.arange(len(different)) - first[owner])[which])
+
+
+def _two_way(present: Array, z: Array) -> tuple[Array, Array]:
+    """Return the squares [g] that rows and columns [g, row, column] together leave, and their freedom."""
+    if present.shape[-2] > present.shape[-1]:  # the system to solve is that of the rows
+        present, z = np.swapaxes(present, -1, -2), np.swapaxes(z, -1, -2)
+    own, shared = present.sum(axis=-1), present.sum(axis=-2)
+    average = present / np.maximum(shared, 1.0)[..., None, :]
+    left = present * (z - np.sum(z, axis=-2, keepdims=True) / np.maximum(shared, 1.0)[..., None, :])
+    laplacian = -average @ np.swapaxes(present, -1, -2)
+    np.einsum("...kk->...k", laplacian)[...] += own
+    values, vectors = np.linalg.eigh(laplacian)
+    used = values > 1e-10 * np.maximum(values[..., -1:], 1.0)
+    pull = np.sum(vectors * left.sum(axis=-1)[..., None], axis=-2)
+    explained = np.sum(np.where(used, pull**2 / np.where(used, values, 1.0), 0.0), axis=-1)
+    freedom = own.sum(axis=-1) - (shared > 0).sum(axis=-1) - used.sum(axis=-1)
+    return np.maximum(np.sum(left**2, axis=(-2, -1)) - explained, 0.0), freedom
 
 
 def estimate(tally: Tally, noise: Array) -> Array:
     """Return ρ per context, [..., context] from studies [..., alternative, context]; 0 where none is seen.
 
-    Below 0 only where that is clear beyond chance. 1 − ρ_c is the variance that alternatives do not share
-    over all of it: the first by context, shrunk (`argbest.core.noise.shrunk`), the second pooled. Where data
-    are few, ρ is drawn towards 0.
+    Above and below 0 only where chance would hardly do that. 1 − ρ_c is the variance that alternatives do not
+    share over all of it: the first by context, shrunk (`argbest.core.noise.shrunk`), the second pooled. Where
+    data are few, ρ is drawn towards 0.
     """
     rho = np.zeros((*tally.shape[:-2], tally.shape[-1]))
     if tally.common is None:
         return rho
-    for study in np.ndindex(tally.shape[:-2]):
-        seen = layout(tally[study], noise[study])
+    found = layout(tally, noise)
+    ratio, common, apart = found.ratio
+    alike, against = fdtrc(common, apart, ratio) < FOUND, found.chance < CHANCE
+    for study in zip(*np.nonzero(np.atleast_1d(alike | against)), strict=True):
+        at = study if rho.ndim > 1 else ()
+        seen = Layout(*(each[at] for each in found))
         freedom = seen.apart_freedom.sum()
-        level = (seen.apart + seen.common).sum() / max(freedom + seen.common_freedom.sum(), 1.0)
-        if freedom <= 0 or level <= 0 or seen.common_freedom.sum() <= 0:
-            continue
-        pooled = seen.apart.sum() / freedom
-        if pooled >= level and seen.chance >= CHANCE:
-            continue
-        by_context = pooled * shrunk(seen.apart, seen.apart_freedom)
+        level = (seen.apart + seen.common).sum() / (freedom + seen.common_freedom.sum())
+        by_context = seen.apart.sum() / freedom * shrunk(seen.apart, seen.apart_freedom)
         cautious = (freedom * by_context + _CAUTION * level) / (freedom + _CAUTION)
-        least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if pooled >= level else 0.0
-        rho[study] = np.clip(1.0 - cautious / level, least, MOST if pooled < level else 0.0)
+        least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if against[at] else 0.0
+        rho[at] = np.clip(1.0 - cautious / level, least, 0.0 if against[at] else MOST)
     return rho
+
+
+def likeness(tally: Tally, noise: Array) -> Array:
+    """Return [...] P(replications of equal number are as alike as these, if they were independent)."""
+    ratio, common, apart = layout(tally, noise).ratio
+    return np.asarray(fdtrc(common, apart, ratio))
 
 
 def goes_against(tally: Tally, noise: Array) -> BoolArray:
     """Return [...] whether common random numbers clearly make alternatives go against each other."""
-    found = np.zeros(tally.shape[:-2], bool)
-    if tally.common is not None:
-        for study in np.ndindex(found.shape):
-            found[study] = layout(tally[study], noise[study]).chance < CHANCE
-    return found
+    if tally.common is None:
+        return np.zeros(tally.shape[:-2], bool)
+    return np.asarray(layout(tally, noise).chance < CHANCE)
 
 
 def _contexts(tally: Tally, noise: Array, observed: BoolArray) -> Iterator[tuple[int, _Context]]:

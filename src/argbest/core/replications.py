@@ -1,7 +1,7 @@
 """Replications by their numbers: what a tally must keep where alternatives share random numbers."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.decision import Decision
 
 PLACE = 2**31  # more than there are runs of a pair
+_LEAST = 16  # for so many more there is room at least
 
 
 @dataclass(frozen=True)
@@ -23,22 +24,32 @@ class Replications:
     context: IntArray
     number: IntArray
     value: Array
+    room: ClassVar["_Room | None"] = None  # of the last to have grown, in its own __dict__: not copied
 
     def __getitem__(self, index: Any) -> "Replications":
         """Return those of the studies that an index of the leading axes picks."""
-        return Replications(*(getattr(self, field.name)[index] for field in fields(self)))
+        return Replications(*(part[index] for part in self.parts))
+
+    @property
+    def parts(self) -> tuple[AnyArray, ...]:
+        """Alternative, context, number and value."""
+        return self.alternative, self.context, self.number, self.value
 
     def add(self, decision: Decision, number: AnyArray, value: AnyArray) -> "Replications":
-        """Return these and one more value per leading index; a number below 0 says that it shares nothing."""
+        """Return these and one more value per leading index; a number below 0 says that it shares nothing.
+
+        The last to have grown has room for more: a value is written there, and nothing is copied.
+        """
+        n, room = self.number.shape[-1], self.room
+        if room is None or room.used != n or room.size == n:
+            room = _Room.of(self)
         alternative = np.where(np.asarray(number) < 0, -1, decision.alternative)
-        more = (alternative, decision.context, number, value)
-        lead = self.number.shape[:-1]
-        return Replications(
-            *(
-                np.concatenate([getattr(self, field.name), np.broadcast_to(one, lead)[..., None]], axis=-1)
-                for field, one in zip(fields(self), more, strict=True)
-            )
-        )
+        for part, one in zip(room.parts, (alternative, decision.context, number, value), strict=True):
+            part[..., n] = one
+        room.used = n + 1
+        grown = Replications(*(part[..., : n + 1] for part in room.parts))
+        grown.__dict__["room"] = room
+        return grown
 
     def moved(self, shift: Array, spread: Array) -> "Replications":
         """Return (value − shift) / spread, both [...]."""
@@ -48,6 +59,28 @@ class Replications:
         """Return [..., i] which values are this replication of this context, both [...]."""
         there = (self.context == context[..., None]) & (self.number == number[..., None])
         return np.asarray(there & (self.alternative >= 0))
+
+
+@dataclass
+class _Room:
+    """Arrays that are longer than what is used of them."""
+
+    parts: tuple[AnyArray, ...]
+    used: int
+
+    @classmethod
+    def of(cls, shown: Replications) -> "_Room":
+        """Return a copy with room for as many again."""
+        n = shown.number.shape[-1]
+        longer = [np.empty((*part.shape[:-1], 2 * n + _LEAST), part.dtype) for part in shown.parts]
+        for whole, part in zip(longer, shown.parts, strict=True):
+            whole[..., :n] = part
+        return cls(tuple(longer), n)
+
+    @property
+    def size(self) -> int:
+        """How many there is room for."""
+        return int(self.parts[0].shape[-1])
 
 
 def none(lead: tuple[int, ...] = ()) -> Replications:

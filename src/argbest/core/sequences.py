@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 
 PRIOR = 1.0  # prior replications behind the mixture over mean / std; tightest near n = 10 to 100
 _HALVINGS = 50
@@ -18,17 +18,22 @@ _ROUNDING = 1e-10  # of squares
 _MOST_STAKED = 0.75  # of the capital, on one value of a known range
 
 
-def normal_lower(values: Array, alpha: float, *, resolution: float = 0.0) -> Array:
+def normal_lower(
+    values: Array, alpha: float, *, resolution: float = 0.0, exact: BoolArray | bool = False
+) -> Array:
     """Return the bound for normal values of unknown variance: mean − s √q(n), −inf while there is none.
 
     s² = Σ(x − mean)²/n. Values that are all equal, up to the ``resolution`` of their arithmetic, have no
-    bound: normal noise is never equal, so they tell nothing of it.
+    bound: normal noise is never equal, so they tell nothing of it. Unless they are ``exact`` [...]: known to
+    be free of noise rather than rare events; then s is the resolution.
     """
     counts, mean, var = _running(values)
     longest = values.shape[-1]
     radius = np.concatenate([[np.inf], radii(_roomy(longest), alpha)])[np.minimum(counts, longest)]
-    known = np.isfinite(values) & (var > resolution**2) & np.isfinite(radius)
-    bounds = np.where(known, mean - np.sqrt(var) * np.where(known, radius, 0.0), -np.inf)
+    varies = (var > resolution**2) | np.asarray(exact)[..., None]
+    known = np.isfinite(values) & varies & np.isfinite(radius)
+    spread = np.maximum(np.sqrt(var), resolution)
+    bounds = np.where(known, mean - spread * np.where(known, radius, 0.0), -np.inf)
     return np.asarray(bounds.max(axis=-1, initial=-np.inf))
 
 

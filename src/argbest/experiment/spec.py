@@ -109,7 +109,7 @@ class Experiment:
     weights: str = "problem"
     delta: float = 0.0
     integrate: bool = False
-    common_random_numbers: bool = False
+    common_random_numbers: bool = True
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Experiment:
         weights: str = "problem",
         delta: float = 0.0,
         integrate: bool = False,
-        common_random_numbers: bool = False,
+        common_random_numbers: bool = True,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
         _check_initial(initial)

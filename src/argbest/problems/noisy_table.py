@@ -24,7 +24,7 @@ class NoisyTable:
     contexts: Axis
     mean: Array  # [alternative, context]
     noise_sd: Array  # [alternative, context]
-    correlation: float = 0.5
+    correlation: float = 0.0
     shared: bool = False  # whether alternatives share seeds
 
     def sharing(self) -> "NoisyTable":
@@ -60,7 +60,7 @@ def table_problem(
     *,
     truth: Array,
     noise_sd: Array,
-    correlation: float = 0.5,
+    correlation: float = 0.0,
     **options: Any,
 ) -> Problem:
     """Return the problem whose simulator looks its truth up; the options are those of `Problem`.

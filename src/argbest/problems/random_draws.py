@@ -33,7 +33,7 @@ class RandomProblem:
     bounds: Bounds
     terms: tuple[Term, ...]
     noise_sd: float
-    correlation: float = 0.5  # of the noise of alternatives that share random numbers
+    correlation: float = 0.0  # of the noise of alternatives that share random numbers
 
     @property
     def shape(self) -> tuple[int, int]:

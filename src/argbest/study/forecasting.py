@@ -3,8 +3,8 @@
 Each path takes a draw of all rewards from the belief of now for the truth, goes on with the study's policy on
 simulated replications, and ends where the certificate reaches the target. Its hyper-parameters stay the same;
 in truth they are learned on the way, which on known problems moved the end by up to a factor of two. So the
-range reaches that much farther at both ends (`experiments/forecast.py` measures how often it is right). Noise
-counts as independent: with common random numbers it will take fewer.
+range reaches that much farther at both ends (`experiments/forecast.py` measures how often it is right). Where
+alternatives share noise, so do the simulated replications.
 """
 
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -17,11 +17,11 @@ from scipy.special import ndtr, ndtri
 from argbest import streams
 from argbest.checks import finite, flag, indifference_zone
 from argbest.core import tally as tallies
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief, best, gaps
 from argbest.core.certainty import slepian_bound
 from argbest.core.certificate import Certificate
-from argbest.core.decision import Decision, at
+from argbest.core.decision import Decision, at, cell
 from argbest.core.selectable import among_the_rest
 from argbest.errors import InputError
 from argbest.texts import Sentences
@@ -98,11 +98,15 @@ def of_study(study: "Study", target: float, *, worst: bool, delta: float) -> For
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
     looks, claims = _paths(study, certificate, target, worst=worst, horizon=horizon)
     hit = claims >= target
-    reached = np.where(hit.any(axis=0), looks[np.argmax(hit, axis=0)], np.inf)
+    first = np.argmax(hit, axis=0)
+    reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
     tails = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
     low, middle, high = np.quantile(reached, tails, method="inverted_cdf").tolist()
-    curve = pd.DataFrame(np.quantile(claims, tails, axis=1).T, columns=["low", "median", "high"])
-    curve.insert(0, "samples", looks)
+    grid = np.unique(np.quantile(looks, 0.5, axis=1, method="inverted_cdf"))
+    last = [np.searchsorted(own, grid, "right") - 1 for own in looks.T]
+    there = np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
+    curve = pd.DataFrame(np.quantile(there, tails, axis=1).T, columns=["low", "median", "high"])
+    curve.insert(0, "samples", grid)
     return Forecast(target, worst, now, middle, low / _DOUBT, high * _DOUBT, horizon, curve)
 
 
@@ -124,9 +128,9 @@ def n_paths(study: "Study") -> int:
 def _paths(
     study: "Study", certificate: Certificate, target: float, *, worst: bool, horizon: int
 ) -> tuple[Array, Array]:
-    """Return numbers of further replications, and the certificate after so many on every path, [look, path].
+    """Return numbers of further replications, and the certificate after so many, both [look, path].
 
-    A decision stands for one replication at first, then for a thirtieth of those made so far. On the way
+    A decision stands for one replication at first, then for several (`_next`). On the way
     P(right) is Π Φ(gap/τ) over the rivals, quick to work out; by how much, in standard normal units, the
     certificate of now is below it shrinks with the root of the number of replications. A path that has
     arrived goes on as long as enough others have not.
@@ -141,32 +145,67 @@ def _paths(
     roots = streams.roots(study.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
-    tally = _tiled(study._tally.apart, n)
+    tally = _tiled(study._tally, n)
     belief = study.model.posterior(tally, setting, _tiled(study._learned().params, n))
     behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
     spare = int((1 - LEVEL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
-    def claim(belief: Belief, further: int) -> Array:
-        share = np.sqrt(begun / (begun + further))
+    def claim(belief: Belief, further: IntArray) -> Array:
+        share = np.sqrt(begun / (begun + further))[:, None]
         pcs = ndtr(_score(_right(belief, out, certificate.delta)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
-    looks, claims, further, step = [0], [claim(belief, 0)], 0, 0
+    further, step = np.zeros(n, np.int64), 0
+    looks, claims = [further], [claim(belief, further)]
     open_ = claims[0] < target
-    while further < horizon and open_.sum() > spare:
+    while np.sum(open_ & (further < horizon)) > spare:
         draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
         batch = study.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
-        decision, m = Decision(batch.alternative[..., 0], batch.context[..., 0]), 1 + further // _STRIDE
-        noise = at(belief.noise, decision)
-        value = at(truth, decision) + np.sqrt(noise / m) * generator.standard_normal(n)
-        tally = tallies.add(tally, decision, value, n=np.full(n, m), m2=(m - 1) * noise)
-        belief, further = belief.update(decision, value, m), further + m
+        decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
+        belief, value, m = _next(belief, decision, truth, further, generator.standard_normal(n))
+        tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
+        further = further + m
         looks.append(further)
         claims.append(claim(belief, further))
         open_ &= claims[-1] < target
     return np.array(looks), np.array(claims)
+
+
+def _next(
+    belief: Any, decision: Decision, truth: Array, further: IntArray, normals: Array
+) -> tuple[Any, Array, IntArray]:
+    """Return the belief after the next replications of a pair on every path, their mean and their number.
+
+    A thirtieth of the further replications so far. Where alternatives share noise, as many as there are up to
+    the next of fixed numbers, a fifth apart: all pairs then group their replications alike, and the mean of a
+    group shares noise with that of another as single replications do.
+    """
+    shocks = getattr(belief, "shocks", None)
+    if shocks is None:
+        m = 1 + further // _STRIDE
+        value = at(truth, decision) + np.sqrt(at(belief.noise, decision) / m) * normals
+        return belief.update(decision, value, m), value, m
+    starts = _starts(int(shocks.following.max()) + 1)
+    begun = at(shocks.following, decision)
+    group = np.searchsorted(starts, begun, "right") - 1
+    m, number = starts[group + 1] - begun, starts[group]
+    seen = shocks.contrast(decision, number)
+    there = (np.arange(len(m))[:, None], seen.alternative, decision.context[:, None])
+    value = seen.shown + np.sum(seen.weight * truth[there], axis=-1) + np.sqrt(seen.noise / m) * normals
+    later = belief.update_common(decision, number, value, m)
+    following = later.shocks.following.copy()
+    following[cell(decision, following.shape)] = starts[group + 1]
+    return replace(later, shocks=replace(later.shocks, following=following)), value, m
+
+
+def _starts(beyond: int) -> IntArray:
+    """Return 0, 1, 2, ..., each at most a fifth and one more than the one before, past a number."""
+    found = [0]
+    while found[-1] <= beyond:
+        found.append(found[-1] + 1 + found[-1] // 5)
+    return np.array(found)
 
 
 def _right(belief: Belief, out: Any, delta: float) -> Array:

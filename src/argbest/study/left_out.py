@@ -8,6 +8,7 @@ import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best
+from argbest.core.common_noise import Block
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -109,6 +110,50 @@ def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray
     correlation = np.concatenate(parts)
     np.fill_diagonal(correlation, 1.0)
     return Relations(informed, rows_of, columns_of, correlation, influence, turned)
+
+
+def by_blocks(
+    belief: Belief, tally: Tally, found: list[Block], wanted: BoolArray
+) -> tuple[Array, Array, Array, Relations]:
+    """Return residuals, their variances, means and relations where noise is common.
+
+    The data say f̂ with the precision Λ, block by block. With S the posterior covariance G = Λ − Λ S Λ is the
+    precision of f̂ as the model has it: without its i-th entry the residual is [Λ(f̂ − μ)]_i / G_ii, of
+    variance 1/G_ii, z-scores have the correlations of G, and the means of all pairs are lower by (S Λ)_·i
+    times the residual. All tables are [alternative, context].
+    """
+    k, c = np.nonzero(tally.count > 0)
+    rank = np.full(tally.shape, -1)
+    rank[k, c] = np.arange(len(k))
+    precision, means = np.zeros((len(k), len(k))), tally.mean.copy()
+    for block in found:
+        at = rank[block.alternative, block.context]
+        precision[np.ix_(at, at)] = block.precision
+        means[block.alternative, block.context] = block.mean
+    rows = belief.cov_rows(k, c)  # [pair, alternative, context]
+    gain = precision @ rows.reshape(len(k), -1)
+    moves = gain.reshape(rows.shape)  # by how much a unit of the residual moves every pair
+    inner = precision - gain[:, k * tally.shape[1] + c] @ precision
+    own = np.maximum(np.diag(inner), 0.0)
+    informed = own > _CLOSED * np.diag(precision)
+    var = np.divide(1.0, own, out=np.full(len(k), np.inf), where=informed)
+    residual = np.where(informed, var, 0.0) * (precision @ (means - belief.mean)[k, c])
+    shift, other = moves * residual[:, None, None], np.zeros((len(k), tally.shape[1]), bool)
+    other[...] = np.argmax(belief.mean - shift, axis=-2) != best(belief)
+    other[np.arange(len(k)), c] = False
+    scale = np.sqrt(belief.var)
+    shift = np.divide(np.abs(shift), scale, out=np.zeros_like(shift), where=scale > 0)
+    shift[np.arange(len(k)), k, c] = 0.0
+    tables = np.full((4, *tally.shape), np.nan)
+    tables[:, k, c] = residual, var, np.where(informed, shift.max(axis=(-2, -1)), np.nan), other.sum(axis=-1)
+    kept = np.flatnonzero(informed & wanted[k, c])
+    root = np.sqrt(own[kept])
+    correlation = inner[np.ix_(kept, kept)] / (root[:, None] * root)
+    np.fill_diagonal(correlation, 1.0)
+    known = np.zeros(tally.shape, bool)
+    known[k, c] = informed
+    related = Relations(known, k[kept], c[kept], correlation, tables[2], tables[3])
+    return tables[0], tables[1], means, related
 
 
 def _covariances(belief: Belief, wanted: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:

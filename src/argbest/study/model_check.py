@@ -8,19 +8,21 @@ import pandas as pd
 from scipy.special import ndtri
 
 from argbest.core.arrays import BoolArray
+from argbest.core.common_noise import blocks, likeness
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model, troubles
 from argbest.problems.base import Problem
 from argbest.study import misfit, noise_check, regions
-from argbest.study.left_out import left_out, relations
+from argbest.study.left_out import by_blocks, left_out, relations
 from argbest.texts import Sentences
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
+_PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
 FALSE_ALARM = 0.01  # of each of the five tests, if the model holds
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
@@ -85,17 +87,27 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     correlations of the z-scores; Σz of every region with its normal distribution, and z-scores of different
     alternatives with each other (`argbest.study.regions`). Variances within pairs are compared by Bartlett's
     test (`argbest.study.noise_check`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
-    Where alternatives share random numbers, they are off together by noise alone: nothing is then made of it.
+    Where alternatives share noise, ȳ are the means by generalised least squares, and predictions know what
+    the noise of others tells. Where they may share some, but none is clearly seen, alternatives may be off
+    together by noise alone, and nothing is made of it.
     """
-    shared, tally = tally.common is not None, tally.apart
-    belief = model.posterior(tally, setting, params)
-    wanted = _spread(tally.count > 0)
-    mean, var, closed = left_out(model, setting, tally, params, belief, wanted)
-    related = relations(belief, tally, wanted, closed)
+    wanted, plain = _spread(tally.count > 0), tally.apart
+    belief = model.posterior(plain, setting, params)
+    relates, together = belief.own_cov is None, False  # of alternatives: by the model, and perhaps by noise
+    shared = getattr(params, "correlation", None) if tally.common is not None else None
+    if shared is not None and np.any(shared):
+        belief = model.posterior(tally, setting, params)
+        off, total, observed, related = by_blocks(belief, tally, blocks(tally, belief.noise, shared), wanted)
+        mean = observed - off
+    else:
+        mean, var, closed = left_out(model, setting, plain, params, belief, wanted)
+        related, observed = relations(belief, plain, wanted, closed), plain.mean
+        total = var + belief.noise / np.maximum(plain.count, 1)
+        together = bool(likeness(tally, belief.noise) < _PERHAPS)
     k, c = np.nonzero(wanted)
     n = tally.count[k, c]
-    predicted, sd = mean[k, c], np.sqrt(var[k, c] + belief.noise[k, c] / n)
-    residual = tally.mean[k, c] - predicted
+    predicted, sd = mean[k, c], np.sqrt(total[k, c])
+    residual = observed[k, c] - predicted
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(residual == 0, 0.0, residual / sd)
     told = np.isfinite(predicted) & np.isfinite(sd) & related.informed[k, c]
@@ -107,7 +119,7 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     limit = float(-ndtri(FALSE_ALARM / (2 * told.sum())))
     frame = pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
     frame["n"] = n
-    frame["observed"], frame["predicted"] = problem.sign * tally.mean[k, c], problem.sign * predicted
+    frame["observed"], frame["predicted"] = problem.sign * observed[k, c], problem.sign * predicted
     frame["sd"], frame["residual"], frame["z"] = sd, problem.sign * residual, problem.sign * z
     frame["influence"], frame["turned"] = related.influence[k, c], related.turned[k, c]
     frame["flagged"] = np.abs(z) > limit
@@ -115,14 +127,15 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     table[k, c] = problem.sign * z
     scores = table[related.alternative, related.context]
     known = getattr(model, "noise_sd", None) is not None
-    noise = noise_check.compared(belief.noise, tally, together=known, shared=shared)
+    alike = together or (shared is not None and bool(np.any(shared)))
+    noise = noise_check.compared(belief.noise, tally, together=known, shared=alike)
     found = ModelCheck(
         frame[told].reset_index(drop=True),
         float(np.sqrt(np.mean(z[told] ** 2))),
-        regions.whole(scores, related, shared=shared),
+        regions.whole(scores, related, shared=together),
         limit,
-        *regions.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=shared),
-        np.nan if belief.own_cov is None or shared else regions.alike(setting, scores, related),
+        *regions.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=together, alike=alike),
+        np.nan if relates or together else regions.alike(setting, scores, related),
         noise.p_value,
     )
     said = misfit.sentences(found, problem, tally.count, FALSE_ALARM)

@@ -43,9 +43,10 @@ class Observed:
         numbers: those of equal number in a context share noise.
         """
         told, numbers = self._told(), None
+        if options.get("common_random_numbers") is None:
+            options["common_random_numbers"] = self.number is not None
         if self.number is not None:
             told, numbers = self._numbered(self.number)
-            options = {**options, "common_random_numbers": True}
         design = _AsRun(tuple(pair for pair, _ in told), numbers)
         study = Study(self.problem, initial=design, **options)
         for trial, (_, given) in zip(study.ask(len(told)), told, strict=True):

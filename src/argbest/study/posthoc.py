@@ -47,7 +47,7 @@ def from_observations(
     model: Given | Model[Any] | None = None,
     seed: int = 0,
     refit_every: int | str = "auto",
-    common_random_numbers: bool = False,
+    common_random_numbers: bool | None = None,
     cost: object = None,
     storage: str | PathLike[str] | Storage | None = None,
     name: str = "study",
@@ -55,7 +55,8 @@ def from_observations(
     """Return a study that has been told runs made elsewhere; `ask` gives where the next ones should go.
 
     How the frame is read, see `observe` (``title`` is the name of the problem); the rest are the options of
-    `Study`. See `notes` for what the data leave open.
+    `Study`. Random numbers are taken as common where a column numbers the replications, if nothing is said.
+    See `notes` for what the data leave open.
     """
     observed = observe(
         frame,

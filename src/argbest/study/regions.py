@@ -17,7 +17,14 @@ _NEAR = 0.5  # of the range of contexts: so far z-scores of different alternativ
 
 
 def of_axes(
-    problem: Problem, z: Array, related: Relations, noise: Comparison, level: float, *, shared: bool = False
+    problem: Problem,
+    z: Array,
+    related: Relations,
+    noise: Comparison,
+    level: float,
+    *,
+    shared: bool = False,
+    alike: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a frame of the alternatives and one of the contexts; ``z`` [i] are the scores of related pairs.
 
@@ -25,8 +32,8 @@ def of_axes(
     and the ``p_value`` of the less likely of both, doubled; ``noise``, the standard deviation within pairs
     over that of the pairs they are pooled with. It is ``off`` where its z-scores, and ``unequal`` where its
     noise, are less likely than the level divided by the number of regions; the latter only where the noise is
-    unequal as a whole. Where alternatives have ``shared`` random numbers, those of a context are off together
-    by noise alone, and contexts are not judged.
+    unequal as a whole. Where alternatives may have ``shared`` noise, those of a context are off together by
+    noise alone, and contexts are not judged. Where their noise is ``alike``, that of contexts is not.
     """
     sides = (problem.alternatives, related.alternative, 1), (problem.contexts, related.context, 0)
     several = sum(int(np.sum(np.bincount(where) > 1)) for _, where, _ in sides)
@@ -34,8 +41,9 @@ def of_axes(
     def judged(axis: Axis, where: IntArray, along: int) -> pd.DataFrame:
         frame = pd.concat([axis.frame(), _scores(z, related.correlation, where, len(axis))], axis=1)
         frame = frame.assign(**_spreads(noise, along))
-        if shared and axis is problem.contexts:
-            frame["p_value"] = frame["noise_p_value"] = np.nan
+        if axis is problem.contexts:
+            frame["p_value"] = np.nan if shared else frame["p_value"]
+            frame["noise_p_value"] = np.nan if alike else frame["noise_p_value"]
         unequal = (frame["noise_p_value"] * several < level) & bool(noise.p_value < level)
         return frame.assign(off=frame["p_value"] * several < level, unequal=unequal)
 

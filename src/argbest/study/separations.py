@@ -3,7 +3,7 @@
 import numpy as np
 
 from argbest.core import sequences
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.problems.base import Problem
 from argbest.study.replications import Replications
 
@@ -34,16 +34,27 @@ class Separations:
         if known != version:
             values = self._problem.sign * self._replications.of_context(context)
             scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
-            found = self._bounds(_packed(values[chosen] - values), alpha, scale)
+            exact = _vary(values) & _vary(values[chosen])
+            found = self._bounds(_packed(values[chosen] - values), alpha, scale, exact)
             found[chosen] = np.inf
             self._known[context, chosen, alpha] = version, found
         return found
 
-    def _bounds(self, differences: Array, alpha: float, scale: float) -> Array:
+    def _bounds(self, differences: Array, alpha: float, scale: float, exact: BoolArray) -> Array:
         if self._problem.reward_range is None:
-            return sequences.normal_lower(differences, alpha, resolution=_RESOLUTION * scale)
+            resolution = _RESOLUTION * scale
+            return sequences.normal_lower(differences, alpha, resolution=resolution, exact=exact)
         low, high = self._problem.reward_range
         return sequences.bounded_lower(differences, alpha, low - high, high - low)
+
+
+def _vary(rows: Array) -> BoolArray:
+    """Return of which rows most values differ: then equal differences mean that all noise is common.
+
+    Of rewards with few values, such as success and failure, equal differences say that others are rare.
+    """
+    different = np.sum(np.diff(np.sort(rows, axis=-1), axis=-1) > 0, axis=-1)
+    return np.asarray(different >= 0.5 * np.sum(np.isfinite(rows), axis=-1))
 
 
 def _packed(rows: Array) -> Array:

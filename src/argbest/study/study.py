@@ -73,11 +73,11 @@ class Study:
     one by the budget when the first trials are asked for (`argbest.problems.automatic`); or a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
     refreshed every ``refit_every`` observations. With ``common_random_numbers`` the n-th replication of every
-    alternative in a context has the same seed. ``cost`` is what a replication of each pair costs, a table
-    [alternative, context], or "measured": learned from run times; policies then weigh value per cost.
-    ``storage`` keeps the study: None in memory, a file (SQLite), or the URL of a database, where ``name``
-    tells it from others; `Study.load` goes on with it. ``plan`` holds the options of `run` that other workers
-    of the stored study should use, as `argbest worker` does.
+    alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
+    replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
+    policies then weigh value per cost. ``storage`` keeps the study: None in memory, a file (SQLite), or the
+    URL of a database, where ``name`` tells it from others; `Study.load` goes on with it. ``plan`` holds the
+    options of `run` that other workers of the stored study should use, as `argbest worker` does.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Study:
         initial: object = "auto",
         seed: int = 0,
         refit_every: int | str = "auto",
-        common_random_numbers: bool = False,
+        common_random_numbers: bool = True,
         cost: object = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",

@@ -74,7 +74,7 @@ initial = "auto"                # every pair twice, or some pairs of a large tab
 # initial = {{ extreme_contexts = 5 }}                    # or replications at the extreme contexts
 seed = 1                        # the same seed, the same study
 # refit_every = 10              # replications between looks at the model's parameters; or "auto"
-# common_random_numbers = true  # alternatives share their seeds
+# common_random_numbers = false # give every alternative seeds of its own, not those of the context
 
 [run]
 budget = 200                    # replications in all
