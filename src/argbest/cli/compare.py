@@ -270,9 +270,12 @@ def _write(
     from argbest.report import comparison, picture_files, plot_calibration
     from argbest.report.page import write_comparison
 
-    written = [write_csv(out / "summary.csv", summary), write_csv(out / "calibration.csv", _claims(results))]
-    goals = {"pcs": pcs, "loss": loss}
-    written.append(write_comparison(summary, out / "index.html", title=results.problem, how=how, goals=goals))
+    claims, goals = _claims(results), {"pcs": pcs, "loss": loss}
+    written = [write_csv(out / "summary.csv", summary), write_csv(out / "calibration.csv", claims)]
+    page = out / "index.html"
+    written.append(
+        write_comparison(summary, page, title=results.problem, how=how, goals=goals, claims=claims)
+    )
     figure = drawn(lambda: comparison.plot(summary, title=results.problem))
     if figure is not None:
         written.append(picture_files.save(figure, out / "curves.png"))

@@ -38,14 +38,22 @@ def write_comparison(
     how: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
     goals: Mapping[str, float | None] | None = None,
+    claims: pd.DataFrame | None = None,
 ) -> Path:
     """Return the path of the page of a comparison, written; ``summary`` is that of `Results.summary`.
 
     ``how`` says how it was computed: names and values. ``goals`` are the ``pcs`` and ``loss`` of
-    `Results.reached`.
+    `Results.reached`, ``claims`` what `argbest.report.calibration.calibration` returns.
     """
-    place = destination(path)
-    return write(comparison_payload(summary, title=title, how=how, notes=notes, goals=goals), place)
+    place, known = destination(path), {} if claims is None or claims.empty else {"claims": _claims(claims)}
+    made = comparison_payload(summary, title=title, how=how, notes=notes, goals=goals)
+    return write({**made, **known}, place)
+
+
+def _claims(found: pd.DataFrame) -> Plain:
+    """Return a row per contender and bin of claims: how often they came true."""
+    shown = {"claimed": "claimed", "achieved": "came true", "low": "low", "high": "high", "looks": "looks"}
+    return table(found[["contender", *shown]].rename(columns=shown))
 
 
 def comparison_payload(

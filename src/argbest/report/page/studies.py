@@ -20,7 +20,7 @@ from argbest.report.page.hyperparameters import hyperparameters
 from argbest.report.page.plain import table, value, values
 from argbest.report.sketch import sketch
 from argbest.report.wording import choices, count, names, short, word
-from argbest.study import model_check
+from argbest.study import guarantee, model_check
 from argbest.study.prediction_kit import prediction_kit
 from argbest.study.study import Study
 
@@ -68,6 +68,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
         "allocation": _allocation(study),
         "model": study.model_summary().plain(),
         "check": _check(study),
+        "guarantee": _guarantee(study),
         "failures": _failures(study),
         "prediction": kit,
         "hyperparameters": hyperparameters(kit, short(study.problem.alternatives)),
@@ -138,6 +139,16 @@ def _check(study: Study) -> Plain:
         "shown": shown,
         **table(pairs),
     }
+
+
+def _guarantee(study: Study) -> Plain:
+    """Return what the data alone certify, context by context in the order of reading."""
+    found = guarantee.planned(study)
+    columns = ["selected", "rival", "lower", "smallest_delta", "certified", "certified_all", "replications"]
+    frame = found.frame[[*study.problem.contexts.frame().columns, *columns]]
+    frame = frame.iloc[curves.side(study.problem.contexts).order]
+    words = str(found)
+    return {"sentence": f"{words[0].upper()}{words[1:]}.", "notes": list(found.notes), **table(frame)}
 
 
 def _some(pairs: pd.DataFrame) -> tuple[pd.DataFrame, str]:

@@ -122,9 +122,10 @@
       parts.forEach((update) => update(data));
       return;
     }
-    const { decisions, certainty, allocation, contention, model, check, how } = argbest.parts;
+    const { decisions, certainty, allocation, contention, model, check, guarantee, how } = argbest.parts;
     const made = [argbest.answer(data, () => {}), certainty(data), course(data), states(data)];
-    made.push(decisions(data), allocation(data), contention(data), model(data), check(data), how(data));
+    made.push(decisions(data), allocation(data), contention(data), model(data), check(data));
+    made.push(guarantee(data), how(data));
     parts = made;
     arrange();
   }

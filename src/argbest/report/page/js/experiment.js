@@ -53,6 +53,24 @@
     };
   }
 
+  /** How often claims came true, in bins of claims. */
+  function claims(data) {
+    const found = data.claims;
+    const host = section(
+      "claims",
+      "Do claims come true?",
+      "P(right) that certificates claim for single contexts, at all checkpoints, and the share of such " +
+        "selections that are right, with 95 % intervals over macro-replications.",
+    );
+    argbest.table(host, {
+      caption: "Claims in bins",
+      columns: columnsOf(found),
+      rows: found.rows,
+      file: "claims.csv",
+      filter: found.rows.length > 8,
+    });
+  }
+
   argbest.pages = argbest.pages || {};
   argbest.pages.experiment = function (data) {
     if (data.table) {
@@ -65,6 +83,7 @@
       });
     }
     curves(data);
+    if (data.claims) claims(data);
     if (data.notes.length) {
       const host = section("notes", "Remarks");
       host.append(element("ul", {}, ...data.notes.map((note) => element("li", {}, note))));

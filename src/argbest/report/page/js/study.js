@@ -251,6 +251,25 @@
     return update;
   }
 
+  function guarantee(data) {
+    const host = section("guarantee", "Guaranteed by the data alone", data.guarantee.sentence),
+      place = element("div");
+    host.append(place);
+    const update = (next) => {
+      const found = next.guarantee;
+      host.querySelector(".remark").textContent = found.sentence;
+      place.replaceChildren(...found.notes.map((note) => element("p", {}, note)));
+      argbest.table(place, {
+        caption: "Lower bounds of the lead of the selected alternative, whatever the model believes",
+        columns: columnsOf(found),
+        rows: found.rows,
+        file: "guarantee.csv",
+      });
+    };
+    update(data);
+    return update;
+  }
+
   function failures(data) {
     const found = data.failures;
     const host = section(
@@ -292,7 +311,7 @@
   }
 
   argbest.contenders = contenders;
-  argbest.parts = { decisions, certainty, allocation, contention, model, check, how };
+  argbest.parts = { decisions, certainty, allocation, contention, model, check, guarantee, how };
   argbest.pages = argbest.pages || {};
   argbest.pages.study = function (data) {
     let explore = null;
@@ -314,6 +333,7 @@
     contention(data);
     model(data);
     if (data.check) check(data);
+    guarantee(data);
     failures(data);
     how(data);
   };
