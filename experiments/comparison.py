@@ -39,8 +39,14 @@ def stored_curves() -> pd.DataFrame:
 
 def runs_of_default(problem: str, folder: Path, *, jobs: int) -> pd.DataFrame:
     """Return the losses of today's default: macroreplication, samples, cost."""
-    options = {"samples": SAMPLES, "macroreps": MACROREPS, "seed": SEED, "common_random_numbers": False}
-    experiment = Experiment(problem, defaults.POLICY, **options)
+    experiment = Experiment(
+        problem,
+        defaults.POLICY,
+        samples=SAMPLES,
+        macroreps=MACROREPS,
+        seed=SEED,
+        common_random_numbers=False,
+    )
     runs = run(experiment, jobs=jobs, out=folder / problem, progress=True).runs
     return runs[["macroreplication", "samples", "cost"]].assign(problem=problem)
 

@@ -49,8 +49,14 @@ def predictions(seed: int) -> pd.DataFrame:
     frame = pd.DataFrame({"alternative": [labels[i] for i in k], "context": x[c]})
     frame["truth"] = np.ravel(np.asarray(problem.truth))
     for model, policy in MODELS.items():
-        options = {"initial": REPLICATIONS, "seed": seed, "common_random_numbers": False}
-        study = Study(problem, policy=policy, model=model, **options)
+        study = Study(
+            problem,
+            policy=policy,
+            model=model,
+            initial=REPLICATIONS,
+            seed=seed,
+            common_random_numbers=False,
+        )
         belief = study.run(REPLICATIONS * k.size).certificate().belief
         frame[f"{model}_mean"], frame[f"{model}_sd"] = belief.mean.ravel(), np.sqrt(belief.var).ravel()
     return frame
