@@ -108,11 +108,8 @@ def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
 def test_with_common_random_numbers_noise_in_common_is_foreseen_to_cancel(rho: float, target: float) -> None:
     def simulate(alternative: str, context: int, seed: int) -> float:
         shared, *own = np.random.default_rng(seed).standard_normal(3)
-        return (
-            0.2 * (alternative == "b")
-            + np.sqrt(rho) * shared
-            + np.sqrt(1 - rho) * own["ab".index(alternative)]
-        )
+        noise = np.sqrt(rho) * shared + np.sqrt(1 - rho) * own["ab".index(alternative)]
+        return float(0.2 * (alternative == "b") + noise)
 
     problem = Problem(["a", "b"], [0], simulate)
     study = Study(problem, policy="equal", model="independent", initial=50, seed=3).run(100)
