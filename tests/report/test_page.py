@@ -261,6 +261,29 @@ def test_plain_values_are_what_json_can_hold() -> None:
     assert table(frame) == {"columns": ["x", "y", "3"], "rows": [[1, 0.5, "a"], [2, None, "b"]]}
 
 
+def test_a_page_shows_what_the_data_alone_certify() -> None:
+    study = told(
+        Problem(["a", "b"], [0, 1]), np.array([[0.0, 5.0], [5.0, 0.0]]), model="independent", policy="equal"
+    )
+    for trial in study.ask(24):
+        study.tell(trial, 5.0 * (trial.pair[0] != trial.pair[1]) + trial.id % 7 / 7)
+    found, data = study.guarantee(), payload(study)["guarantee"]
+    shown = pd.DataFrame(data["rows"], columns=data["columns"])
+    expected = found.frame[data["columns"]].replace(-np.inf, None)
+    pd.testing.assert_frame_equal(shown, expected, check_dtype=False)
+    assert shown["certified"].any()
+    assert data["sentence"].lower() == f"{found}.".lower()
+
+
+def test_a_comparison_shows_claims_in_bins(tmp_path: Path) -> None:
+    claims = pd.DataFrame(
+        {"contender": ["a"], "claimed": [0.9], "achieved": [0.8], "low": [0.7], "high": [0.85], "looks": [40]}
+    )
+    page = write_comparison(summary(), tmp_path / "index.html", title="branin", claims=claims).read_text()
+    assert '"claims":{"columns":["contender","claimed","came true","low","high","looks"]' in page
+    assert '"rows":[["a",0.9,0.8,0.7,0.85,40]]' in page
+
+
 def test_a_comparison_shows_curves_with_bands_and_what_was_reached() -> None:
     data = comparison_payload(summary(), title="branin", how={"seed": 3}, notes=["a remark"])
     assert data["answer"] == [

@@ -35,7 +35,7 @@ def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
             "--guarantee",
             "stop",
             metavar="ALPHA[,DELTA]",
-            callback=lambda _context, _option, given: _guarantee(given),
+            callback=lambda _context, _option, given: guaranteed(given),
             help="Stop once the data alone, without a model, certify with confidence 1 - ALPHA that every "
             "choice is within DELTA of the best; without DELTA: that it is the best.",
         ),
@@ -205,7 +205,7 @@ def _merged(stored: Options, given: Options) -> Options:
     return stored | {name: value for name, value in given.items() if value is not None}
 
 
-def _guarantee(given: str | None) -> Options | None:
+def guaranteed(given: str | None) -> Options | None:
     """Return the stop rule of --guarantee as a study file would say it."""
     if given is None:
         return None
