@@ -100,7 +100,7 @@ def test_a_study_is_a_function_of_its_seed(policy: str) -> None:
 
 
 def test_trials_carry_distinct_seeds_and_count_their_replications() -> None:
-    frame = Study(problem(), policy="random").run(150).trials()
+    frame = Study(problem(), policy="random", common_random_numbers=False).run(150).trials()
     assert frame["seed"].is_unique
     assert frame["trial"].tolist() == list(range(150))
     for _, group in frame.groupby(["alternative", "context"]):
@@ -128,7 +128,7 @@ def test_common_random_numbers_are_shared_by_the_alternatives_of_a_context(polic
 
 
 def test_without_common_random_numbers_alternatives_have_seeds_of_their_own() -> None:
-    frame = Study(problem(), initial=3).run(36).trials()
+    frame = Study(problem(), initial=3, common_random_numbers=False).run(36).trials()
     assert frame.groupby(["context", "replication"])["seed"].nunique().eq(SHAPE[0]).all()
 
 

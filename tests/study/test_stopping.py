@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from study.conftest import TRUTH, noise, pairs, problem, started
 
-from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
+from argbest import ExpectedPCS, InputError, OpportunityCost, Problem, Study, WorstPCS
+
+
+def apart(given: Problem, **options: Any) -> Study:
+    """A study whose alternatives share no noise: with all of it in common, rules are met at once."""
+    return Study(given, common_random_numbers=False, **options)
+
 
 BUDGET = 400
 
@@ -38,38 +44,38 @@ def reached(rule: Any, study: Study) -> bool:
     ids=str,
 )
 def test_a_run_ends_when_the_rule_is_met(rule: Any) -> None:
-    study = Study(problem(), initial=2, seed=6).run(BUDGET, stop=rule)
+    study = apart(problem(), initial=2, seed=6).run(BUDGET, stop=rule)
     assert 24 < study.n_observations < BUDGET
     assert reached(rule, study)
-    earlier = Study(problem(), initial=2, seed=6).run(study.n_observations - 10)
+    earlier = apart(problem(), initial=2, seed=6).run(study.n_observations - 10)
     assert not reached(rule, earlier)
 
 
 def test_a_run_with_a_rule_takes_the_decisions_of_one_without() -> None:
-    stopped = Study(problem(), seed=6).run(BUDGET, stop=WorstPCS(0.9))
-    free = Study(problem(), seed=6).run(stopped.n_observations)
+    stopped = apart(problem(), seed=6).run(BUDGET, stop=WorstPCS(0.9))
+    free = apart(problem(), seed=6).run(stopped.n_observations)
     assert free.trials().equals(stopped.trials())
-    never = Study(problem(), seed=6).run(80, stop=OpportunityCost(1e-12))
+    never = apart(problem(), seed=6).run(80, stop=OpportunityCost(1e-12))
     assert never.n_observations == 80
-    assert never.trials().equals(Study(problem(), seed=6).run(80).trials())
+    assert never.trials().equals(apart(problem(), seed=6).run(80).trials())
 
 
 def test_sharper_targets_take_longer() -> None:
     spent = [
-        Study(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_observations for p in (0.9, 0.99, 0.999)
+        apart(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_observations for p in (0.9, 0.99, 0.999)
     ]
     assert spent[0] < spent[1] < spent[2]
 
 
 def test_the_worst_context_takes_longer_than_the_average() -> None:
-    average, worst = (Study(problem(), seed=6).run(900, stop=rule(0.97)) for rule in (ExpectedPCS, WorstPCS))
+    average, worst = (apart(problem(), seed=6).run(900, stop=rule(0.97)) for rule in (ExpectedPCS, WorstPCS))
     assert average.n_observations < worst.n_observations
 
 
 @pytest.mark.parametrize("rule", [ExpectedPCS, WorstPCS])
 def test_an_indifference_zone_makes_tied_problems_stop(rule: Any) -> None:
-    without = Study(problem(tied), seed=1).run(BUDGET, stop=rule(0.99))
-    within = Study(problem(tied), seed=1).run(BUDGET, stop=rule(0.99, delta=0.6))
+    without = apart(problem(tied), seed=1).run(BUDGET, stop=rule(0.99))
+    within = apart(problem(tied), seed=1).run(BUDGET, stop=rule(0.99, delta=0.6))
     assert without.n_observations == BUDGET
     assert within.n_observations < BUDGET
     assert float(within.certificate(0.6).pcs_e) >= 0.99
@@ -80,8 +86,8 @@ def test_expected_pcs_follows_the_weights_of_the_contexts() -> None:
     def hard(alternative: str, context: int, seed: int) -> float:
         return 5.0 * "abc".index(alternative) * (context != 0) + noise(seed)
 
-    easy = Study(problem(hard, weights=[0, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
-    all_of_it = Study(problem(hard, weights=[1, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
+    easy = apart(problem(hard, weights=[0, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
+    all_of_it = apart(problem(hard, weights=[1, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
     assert easy.n_observations < all_of_it.n_observations == BUDGET
 
 
@@ -92,7 +98,7 @@ def test_a_function_of_the_study_is_a_rule() -> None:
         seen.append(study.n_observations)
         return study.n_observations >= 50
 
-    study = Study(problem())
+    study = apart(problem())
     study.run(BUDGET, stop=enough)
     assert study.n_observations == 54
     assert seen == [24, 34, 44, 54]
@@ -100,7 +106,7 @@ def test_a_function_of_the_study_is_a_rule() -> None:
 
 def test_the_rule_is_asked_at_the_pace_of_the_refits() -> None:
     seen: list[int] = []
-    study = Study(problem(), initial=1, refit_every=4)
+    study = apart(problem(), initial=1, refit_every=4)
 
     def count(study: Study) -> bool:
         seen.append(study.n_observations)
@@ -111,14 +117,14 @@ def test_the_rule_is_asked_at_the_pace_of_the_refits() -> None:
 
 
 def test_a_rule_met_already_simulates_nothing() -> None:
-    study = Study(problem(), seed=6).run(BUDGET, stop=ExpectedPCS(0.9))
+    study = apart(problem(), seed=6).run(BUDGET, stop=ExpectedPCS(0.9))
     spent = study.n_observations
     assert study.run(BUDGET, stop=ExpectedPCS(0.9)).n_observations == spent
     assert study.run(BUDGET, stop=ExpectedPCS(0.99)).n_observations > spent
 
 
 def test_the_initial_design_is_completed_whatever_the_rule() -> None:
-    study = Study(problem()).run(BUDGET, stop=lambda _: True)
+    study = apart(problem()).run(BUDGET, stop=lambda _: True)
     assert study.n_observations == 24
 
 
@@ -133,14 +139,14 @@ class Certain:
 
 
 def test_an_object_that_can_be_called_is_a_rule() -> None:
-    study = Study(problem(), policy="equal", model="gp").run(BUDGET, stop=Certain(0.35))
+    study = apart(problem(), policy="equal", model="gp").run(BUDGET, stop=Certain(0.35))
     assert 24 < study.n_observations < BUDGET
     assert float(np.sqrt(study._belief().var).max()) <= 0.35
 
 
 @pytest.mark.parametrize("rule", [ExpectedPCS(0.9), WorstPCS(0.9), OpportunityCost(0.05)], ids=str)
 def test_a_rule_can_be_used_without_an_initial_design(rule: Any) -> None:
-    study = Study(problem(), initial=0, seed=2).run(BUDGET, stop=rule)
+    study = apart(problem(), initial=0, seed=2).run(BUDGET, stop=rule)
     assert 0 < study.n_observations < BUDGET
 
 
@@ -168,7 +174,7 @@ def test_a_target_opportunity_cost_is_a_positive_finite_number(target: Any) -> N
 
 @pytest.mark.parametrize("stop", [0.95, "pcs", ExpectedPCS, True], ids=str)
 def test_what_is_no_stop_rule_is_refused_before_anything_is_spent(stop: Any) -> None:
-    study = Study(problem())
+    study = apart(problem())
     with pytest.raises(InputError, match="stop"):
         study.run(BUDGET, stop=stop)
     assert study.n_observations == 0
@@ -191,8 +197,8 @@ def test_a_rule_is_met_in_the_units_of_the_rewards() -> None:
     def large(alternative: str, context: int, seed: int) -> float:
         return 1024.0 * (float(TRUTH["abc".index(alternative), context]) + noise(seed))
 
-    small = Study(problem(), seed=3).run(BUDGET, stop=OpportunityCost(0.02))
-    big = Study(problem(large), seed=3)
+    small = apart(problem(), seed=3).run(BUDGET, stop=OpportunityCost(0.02))
+    big = apart(problem(large), seed=3)
     big.run(BUDGET, stop=OpportunityCost(0.02 * 1024))
     assert big.n_observations == small.n_observations < BUDGET
     assert pairs(big) == pairs(small)

@@ -95,7 +95,7 @@ def fit_map(
         np.empty(lead, np.int64),
         np.empty((*lead, p, p)),
     )
-    for studies in _portions(tally.count):
+    for studies in _alike(tally.count, correlation):
         own = Search(search.starts[studies], search.first_steps, search.hessian[studies])
         shared = None if correlation is None else correlation[studies]
         seen = _seen(tally[studies], noise[studies], shared)
@@ -109,6 +109,16 @@ def _seen(tally: Tally, noise: Array, correlation: Array | None) -> Seen:
     if tally.common is None or correlation is None or not correlation.any():
         return Seen(tally.apart, noise, None)
     return Seen(tally, noise, common_noise.rows(tally, noise, correlation))
+
+
+def _alike(count: IntArray, correlation: Array | None) -> Iterator[tuple[Any, ...]]:
+    """Yield portions of the studies that all have noise in common, or none of which has."""
+    for studies in _portions(count):
+        shared = np.zeros(1) if correlation is None else np.any(correlation[studies], axis=-1)
+        if shared.ndim and shared.any() and not shared.all():
+            yield from (tuple(axis[mark] for axis in studies) for mark in (shared, ~shared))
+        else:
+            yield studies
 
 
 def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:

@@ -1,10 +1,11 @@
 """The loop: macro-replications side by side in one array program, each the study it would be alone."""
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.study.answers import integrated_by_seed
 
+_Groups: TypeAlias = list[tuple[Any, Any]]  # runs that are treated alike: all of them or [i], their belief
 PARTS = ("decide", "refit", "certify", "simulate")
 Tick = Callable[[int], None]
 
@@ -83,15 +85,14 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     """
     clock = _Clock()
     start = _start(experiment, contender, numbers, clock)
-    setting, policy, model, tally = start.setting, start.policy, start.model, start.tally
-    nothing = np.zeros(tally.shape, np.int64)
+    setting, model, tally = start.setting, start.model, start.tally
     chosen = np.empty((2, experiment.samples, len(numbers)), np.int64)
     checkpoints = experiment.checkpoints.tolist()
     selected: list[IntArray] = []
     claims: list[Array] = []
     times: list[dict[str, float]] = []
     params: Any = None
-    belief: Any = None
+    groups: _Groups = []
     own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
     ticked = fitted = 0
     for i in range(experiment.samples + 1):
@@ -103,36 +104,75 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
         if due:
             with clock.part("refit"):
                 params, fitted = model.fit(tally, setting, params), n
-                belief = model.posterior(tally, setting, params, belief)
-                own_number = _parted(own_number, tally, belief.noise)
+                groups = _conditioned(model, setting, tally, params, groups)
+                own_number = _parted(own_number, tally, _whole(groups, lambda _, belief: belief.noise))
         if i == checkpoints[len(times)]:
             with clock.part("certify"):
-                selected.append(best(belief))
-                claims.append(_claim(experiment, start, tally, params, belief, selected[-1]))
+                chosen_now = _whole(groups, lambda _, belief: best(belief))
+                selected.append(chosen_now)
+                claims.append(_claim(experiment, start, tally, params, groups, chosen_now))
             times.append(clock.read())
         if i == experiment.samples:
             break
         with clock.part("decide"):
-            draws = streams.Draws(start.roots, streams.Purpose.POLICY, start.n_initial + i)
-            batch = policy.propose(belief, tally, nothing, setting, draws)
-            decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
+            decision = Decision(*_whole(groups, functools.partial(_decided, start, tally, n)).T)
         with clock.part("simulate"):
             value = start.simulate(*decision, at(tally.count, decision), own_number)
         number = np.where(own_number < 0, at(tally.count, decision), -1)
-        tally, belief = (
-            tallies.add(tally, decision, value, number=number),
-            take_in(belief, decision, value, number),
-        )
+        tally = tallies.add(tally, decision, value, number=number)
+        groups = [
+            (runs, take_in(belief, Decision(*(each[runs] for each in decision)), value[runs], number[runs]))
+            for runs, belief in groups
+        ]
         chosen[:, i] = decision
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
     return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
 
 
+def _conditioned(model: Model[Any], setting: Setting, tally: Tally, params: Any, known: _Groups) -> _Groups:
+    """Return the beliefs of runs that found noise in common, and of the others: each as it would be alone."""
+    shared = getattr(params, "correlation", None)
+    marks = np.zeros(len(tally.count), bool) if shared is None else np.any(shared != 0, axis=-1)
+    parts: list[Any] = [slice(None)]
+    if marks.any() and not marks.all():
+        parts = [np.flatnonzero(marks), np.flatnonzero(~marks)]
+    same = len(known) == len(parts) and all(
+        np.array_equal(runs, old) for runs, (old, _) in zip(parts, known, strict=True)
+    )
+    before = [belief for _, belief in known] if same else [None] * len(parts)
+    return [
+        (runs, model.posterior(tally[runs], setting, entries(params, runs), old))
+        for runs, old in zip(parts, before, strict=True)
+    ]
+
+
+def _whole(groups: _Groups, look: Callable[[Any, Any], Any]) -> Any:
+    """Return what a function of runs and belief says of all groups, in the order of the runs."""
+    if len(groups) == 1:
+        return look(*groups[0])
+    order = np.argsort(np.concatenate([runs for runs, _ in groups]), kind="stable")
+    return np.concatenate([look(runs, belief) for runs, belief in groups])[order]
+
+
+def _decided(start: _Start, tally: Tally, step: int, runs: Any, belief: Belief) -> IntArray:
+    """Return what the policy decides in these runs, [run, 2]."""
+    own = tally[runs]
+    draws = streams.Draws(start.roots[runs], streams.Purpose.POLICY, step)
+    nothing = np.zeros(own.shape, np.int64)
+    policy: Any = start.policy
+    # What it fixed for every run at the beginning is a table each.
+    fixed = [name for name, kept in vars(policy).items() if getattr(kept, "shape", None) == tally.shape]
+    if fixed:
+        policy = replace(policy, **{name: getattr(policy, name)[runs] for name in fixed})
+    batch = policy.propose(belief, own, nothing, start.setting, draws)
+    return np.stack([batch.alternative[..., 0], batch.context[..., 0]], axis=-1)
+
+
 def _claim(
-    experiment: Experiment, start: _Start, tally: Tally, params: Any, belief: Belief, selected: IntArray
+    experiment: Experiment, start: _Start, tally: Tally, params: Any, groups: _Groups, selected: IntArray
 ) -> Array:
     """Return P(the selection is right) as the certificate of every run would say, [run, context]."""
-    claims = belief.good_probability(selected)
+    claims: Array = _whole(groups, lambda runs, belief: belief.good_probability(selected[runs]))
     if experiment.integrate and hasattr(start.model, "plausible"):
         for r, root in enumerate(start.roots.tolist()):
             known = tally[r], start.setting, entries(params, r)
