@@ -47,7 +47,7 @@ def test_a_study_with_wrong_options_is_refused(options: dict[str, Any], message:
 @pytest.mark.parametrize("seed", [0, 2**63, 2**64 - 1, np.int64(7), np.uint64(2**63)])
 def test_every_seed_of_64_bits_is_taken(seed: Any) -> None:
     study = Study(problem(), seed=seed).run(26)
-    assert study.trials()["seed"].is_unique
+    assert study.trials().groupby("context")["seed"].nunique().min() >= 2
     assert study.trials().equals(Study(problem(), seed=int(seed)).run(26).trials())
 
 

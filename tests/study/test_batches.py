@@ -71,7 +71,7 @@ def test_twenty_trials_are_asked_without_being_told(policy: str) -> None:
     assert len(set(where(trials))) > 1
     assert all(0 <= k < SHAPE[0] and 0 <= c < SHAPE[1] for k, c in where(trials))
     assert [trial.id for trial in trials] == list(range(12, 32))
-    assert len({trial.seed for trial in trials}) == 20
+    assert len({(trial.pair, trial.seed) for trial in trials}) == 20
     assert study.n_observations == 12
 
 

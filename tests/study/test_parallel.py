@@ -37,7 +37,7 @@ def threads(number: int) -> ThreadPoolExecutor:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "dvr", "equal"])
 def test_a_run_on_many_workers_reaches_exactly_its_budget(workers: int, policy: str) -> None:
-    study = Study(problem(uneven), policy=policy)
+    study = Study(problem(uneven), policy=policy, common_random_numbers=False)
     with threads(workers) as executor:
         study.run(70, executor=executor)
     assert study.n_observations == 70
@@ -293,7 +293,9 @@ def test_measured_costs_send_samples_where_they_are_cheap() -> None:
         return simulate(alternative, context, seed)
 
     def told(cost: Any) -> np.ndarray[Any, Any]:
-        study = Study(Problem(["a", "b", "c"], [0, 1, 2, 3], dear), policy="dvr", cost=cost)
+        study = Study(
+            Problem(["a", "b", "c"], [0, 1, 2, 3], dear), policy="dvr", cost=cost, common_random_numbers=False
+        )
         while study.n_observations < 200:
             [trial] = study.ask()
             took = 30.0 if trial.context in (0, 1) else 1.0
@@ -305,7 +307,7 @@ def test_measured_costs_send_samples_where_they_are_cheap() -> None:
 
 
 def test_the_last_stage_confirms_the_leaders_of_undecided_contexts() -> None:
-    study = Study(problem(), initial=1).run(45)
+    study = Study(problem(), initial=1, common_random_numbers=False).run(45)
     chance = study.predict_proba([0, 1, 2, 3]).to_numpy()
     before = study.tally.count
     study.run(50, confirm=0.1)

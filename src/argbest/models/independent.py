@@ -14,11 +14,13 @@ from argbest.core.context_belief import at_contexts, context_by_context
 from argbest.core.findings import Findings
 from argbest.core.integration import latin, n_points
 from argbest.core.moments import sample_variance
-from argbest.core.noise import plausible_noise
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Plausible
+
+_MOST = 128  # points: they cost little here
+_NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
 
 
 @dataclass(frozen=True)
@@ -83,21 +85,17 @@ class Independent:
         params: IndependentParams,
         generator: np.random.Generator,
     ) -> Plausible[IndependentParams]:
-        """Return variances as likely as all replications leave them: means are Student-t together with them.
+        """Return variances v (N − 1) / χ²_{N−1}: together they make every mean a Student-t of N − 1 degrees.
 
-        Means borrow nothing. Variances do: how far they agree is learned (`argbest.core.noise`), or else two
-        replications, which leave one degree of freedom to each, could never tell anything. Each variance
-        takes the midpoints of equally likely strata, so the outermost part of its tail is left out.
+        Each variance takes the midpoints of equally likely strata, so the outermost part of its tail is left
+        out; the expected loss after two replications would be infinite with it.
         """
         n, shared = n_points(tally.count.size), params.correlation
-        if shared is None:
-            shared = np.zeros(tally.shape[-1:])
-        noise = np.broadcast_to(sample_variance(tally, setting.excluded), (n, *tally.shape))
-        if tally.m2.any():
-            table = plausible_noise(tally, n, generator)
-            half = 0.5 * np.maximum(tally.count - 1, 0).sum()
-            chance = 2.0 * gammaincinv(half, latin(generator, (n, 1, 1)))
-            noise = table * ((tally.m2 / table).sum(axis=(-2, -1), keepdims=True) / chance)
+        if shared is None or not shared.any():  # then every point is cheap
+            n, shared = max(n, min(_MOST, _NUMBERS // tally.count.size)), np.zeros(tally.shape[-1:])
+        freedom = np.maximum(tally.count - 1, 1)
+        chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
+        noise = sample_variance(tally, setting.excluded) * freedom / chance
         every = np.broadcast_to(shared, (n, *shared.shape))
         return Plausible(IndependentParams(noise, every), n, np.asarray(float(n)))
 
