@@ -122,7 +122,7 @@ def test_latin_numbers_take_every_stratum_once() -> None:
 
 
 def test_fewer_points_where_cells_are_many() -> None:
-    assert [n_points(cells) for cells in (1, 100, 400, 1600, 10_000, 10**6)] == [48, 48, 24, 12, 5, 5]
+    assert [n_points(cells) for cells in (1, 100, 400, 1600, 10_000, 10**6)] == [64, 64, 32, 16, 6, 5]
 
 
 @pytest.mark.parametrize("preset", ["paper", "modern", "none"])

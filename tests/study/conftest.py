@@ -45,6 +45,11 @@ def answer(study: Study, trials: Iterable[Trial]) -> None:
         study.tell(trial, study.problem.simulate(trial.alternative, trial.context, trial.seed))
 
 
+def apart(given: Problem, **options: Any) -> Study:
+    """A study whose alternatives share no seeds: all noise here is the seed's, and would be common."""
+    return Study(given, common_random_numbers=False, **options)
+
+
 def started(policy: Any = "gp-c-ocba", **options: Any) -> Study:
     """A study that has been told its initial design, one replication of every pair unless said otherwise."""
     options = {"initial": 1} | options

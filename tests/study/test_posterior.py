@@ -21,7 +21,8 @@ def test_at_the_studys_contexts_it_is_the_belief_in_the_users_sign() -> None:
 
 @pytest.mark.parametrize("model", ["gp", "additive-gp", "independent", "linear"])
 def test_asking_for_the_studys_contexts_changes_nothing(model: str) -> None:
-    study = Study(small_problems.numbered(), model=model, initial=2, refit_every=1).run(45)
+    options = {"model": model, "initial": 2, "refit_every": 1, "common_random_numbers": False}
+    study = Study(small_problems.numbered(), **options).run(45)  # type: ignore[arg-type]
     own = posterior.of_study(study)
     asked = posterior.of_study(study, [{"x": x} for x in np.linspace(0.0, 1.0, 5)])
     for name in ("mean", "sd", "p_best"):

@@ -26,7 +26,7 @@ def told_by_hand(frame: pd.DataFrame, **options: Any) -> Study:
     problem = Problem([{"plan": k} for k in plans], [{"rate": c} for c in rates], goal="min")
     pairs = frame[["plan", "rate"]].drop_duplicates().itertuples(index=False)
     initial = [({"plan": k}, {"rate": c}) for k, c in pairs]
-    study = Study(problem, initial=initial, **options)
+    study = Study(problem, initial=initial, common_random_numbers=False, **options)
     for trial in study.ask(len(initial)):
         own = frame[(frame["plan"] == trial.alternative["plan"]) & (frame["rate"] == trial.context["rate"])]  # type: ignore[index]
         study.tell(trial, own["cost"].tolist())

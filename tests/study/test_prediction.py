@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from study.conftest import assert_close, noise, problem
+from study.conftest import apart, assert_close, noise, problem
 
 from argbest import GP, InputError, Problem, Study
 from argbest.errors import ExtrapolationNotice
@@ -20,17 +20,17 @@ def rate(alternative: int, context: dict[str, Any], seed: int) -> float:
 
 
 def by_rows(**options: Any) -> Study:
-    return Study(Problem([0, 1], ROWS, rate, **options), seed=1).run(60)
+    return apart(Problem([0, 1], ROWS, rate, **options), seed=1).run(60)
 
 
 def labelled() -> Study:
     contexts = ROWS.set_axis(list("wxyz"), axis=0)
-    return Study(Problem([0, 1], contexts, rate), seed=1).run(40)
+    return apart(Problem([0, 1], contexts, rate), seed=1).run(40)
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return Study(problem(bounds=(-1, 4)), seed=1).run(75)
+    return apart(problem(bounds=(-1, 4)), seed=1).run(75)
 
 
 def test_predictions_at_known_contexts_are_the_selection(study: Study) -> None:
@@ -128,7 +128,7 @@ def test_certainty_falls_with_the_distance_from_the_data(study: Study) -> None:
 
 @pytest.mark.parametrize(("policy", "tolerance"), [("gp-c-ocba", 1e-9), ("dvr", 0.01)])  # by random draws
 def test_probabilities_are_probabilities(policy: str, tolerance: float) -> None:
-    study = Study(problem(bounds=(-1, 4)), policy=policy, seed=1).run(75)
+    study = apart(problem(bounds=(-1, 4)), policy=policy, seed=1).run(75)
     contexts = np.linspace(-5, 9, 40)
     probability = study.predict_proba(contexts)
     assert_close(probability.sum(axis=1), np.ones(40), 1e-9)
@@ -141,7 +141,7 @@ def test_probabilities_are_probabilities(policy: str, tolerance: float) -> None:
 
 
 def test_prediction_between_contexts_lies_near_the_truth() -> None:
-    study = Study(problem(model_line), initial=40).run(480)
+    study = apart(problem(model_line), initial=40).run(480)
     predicted = study.predict([0.5, 1.5, 2.5])
     np.testing.assert_allclose(predicted["mean"], [4.5, 3.5, 7.5], atol=1.2)
     assert predicted["selected"].tolist()[0] == "a"
@@ -154,7 +154,7 @@ def model_line(alternative: str, context: int, seed: int) -> float:
 
 
 def test_new_text_is_as_far_as_any_other_text() -> None:
-    study = Study(Problem([0, 1], ["x", "y", "z"], lambda a, c, s: a * len(c) + noise(s)), seed=2).run(30)
+    study = apart(Problem([0, 1], ["x", "y", "z"], lambda a, c, s: a * len(c) + noise(s)), seed=2).run(30)
     with pytest.warns(ExtrapolationNotice, match="never simulated: context 'new', 'other' .known: 'x', 'y'"):
         predicted = study.predict(["x", "new", "other"])
     assert predicted["extrapolated"].tolist() == [False, True, True]
@@ -179,7 +179,7 @@ def test_a_new_category_is_warned_of_once_per_call_with_its_column_and_the_known
 
 
 def test_of_many_categories_a_warning_names_some() -> None:
-    study = Study(Problem(["a", "b"], [f"site {i}" for i in range(9)]))
+    study = apart(Problem(["a", "b"], [f"site {i}" for i in range(9)]))
     for trial in study.ask(36):
         study.tell(trial, float(trial.id % 5))
     with pytest.warns(ExtrapolationNotice, match="'site 4' and 4 more\\)"):
@@ -192,7 +192,7 @@ def test_known_categories_and_numbers_out_of_range_are_not_warned_of() -> None:
 
 
 def test_predictions_follow_every_value_told(study: Study) -> None:
-    again = Study(problem(bounds=(-1, 4)), seed=1).run(75)
+    again = apart(problem(bounds=(-1, 4)), seed=1).run(75)
     before = again.predict([1.5])["mean"][0]
     trial = again.ask(context=1)[0]
     again.tell(trial, [50.0] * 5)
@@ -201,7 +201,7 @@ def test_predictions_follow_every_value_told(study: Study) -> None:
 
 
 def test_a_known_table_of_noise_serves_new_contexts_too() -> None:
-    study = Study(problem(), model=GP(noise_sd=np.ones((3, 4)))).run(40)
+    study = apart(problem(), model=GP(noise_sd=np.ones((3, 4)))).run(40)
     assert np.isfinite(study.predict([0.5])[NUMBERS].to_numpy(float)).all()
 
 

@@ -5,15 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study.conftest import TRUTH, noise, pairs, problem, started
+from study.conftest import TRUTH, apart, noise, pairs, problem, started
 
-from argbest import ExpectedPCS, InputError, OpportunityCost, Problem, Study, WorstPCS
-
-
-def apart(given: Problem, **options: Any) -> Study:
-    """A study whose alternatives share no noise: with all of it in common, rules are met at once."""
-    return Study(given, common_random_numbers=False, **options)
-
+from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
 
 BUDGET = 400
 

@@ -114,7 +114,7 @@ def _seen(tally: Tally, noise: Array, correlation: Array | None) -> Seen:
 def _alike(count: IntArray, correlation: Array | None) -> Iterator[tuple[Any, ...]]:
     """Yield portions of the studies that all have noise in common, or none of which has."""
     for studies in _portions(count):
-        shared = np.zeros(1) if correlation is None else np.any(correlation[studies], axis=-1)
+        shared = np.zeros(1, bool) if correlation is None else np.any(correlation[studies], axis=-1)
         if shared.ndim and shared.any() and not shared.all():
             yield from (tuple(axis[mark] for axis in studies) for mark in (shared, ~shared))
         else:
