@@ -74,7 +74,8 @@ class Independent:
             joint = context_by_context(tally, tally.common, params.noise, params.correlation)
             return replace(joint, mean=_with_stand_ins(joint.mean, empty))
         if not empty.any():
-            return CellBelief(tally.mean, params.noise / tally.count, params.noise)
+            # A copy: the tables of a running study may change.
+            return CellBelief(tally.mean.copy(), params.noise / tally.count, params.noise)
         var = np.where(empty, 0.0, params.noise / np.maximum(tally.count, 1))
         return CellBelief(_with_stand_ins(tally.mean, empty), var, params.noise)
 
