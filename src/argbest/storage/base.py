@@ -147,3 +147,8 @@ class Storage(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def is_shared(storage: Storage) -> bool:
+    """Return whether other processes may see a storage; where they cannot, it says so: ``private``."""
+    return not getattr(storage, "private", False)

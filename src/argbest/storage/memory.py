@@ -13,6 +13,8 @@ from argbest.storage.base import Event, Plain, Refit, Worker
 class MemoryStorage:
     """A list of events, gone when the process ends."""
 
+    private = True  # no other process sees it
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._definition: Plain | None = None

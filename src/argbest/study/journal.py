@@ -30,8 +30,8 @@ from argbest.storage.base import (
     Refit,
     Storage,
     Told,
+    is_shared,
 )
-from argbest.storage.memory import MemoryStorage
 from argbest.study import asking, costs
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import PENDING, WAITING, Ledger
@@ -222,7 +222,7 @@ class Journal(Transcript):
 
     def _learn_ahead(self, n: int) -> None:
         """Learn before others are locked out: fitting, let alone compiling for the first time, takes long."""
-        if isinstance(self.storage, MemoryStorage):
+        if not is_shared(self.storage):
             return
         self.catch_up()
         if n > len(self.ledger.waiting) + len(self.ledger.queue):
@@ -271,7 +271,7 @@ class Journal(Transcript):
 
     def _plain(self, params: Any) -> Mapping[str, Any] | None:
         """Return parameters as plain values; in memory nobody may ever look, and any object will do."""
-        if not isinstance(self.storage, MemoryStorage):
+        if is_shared(self.storage):
             return plain.encode_fields(params)
         return plain.Later(params) if is_dataclass(params) else None
 

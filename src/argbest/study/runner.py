@@ -28,7 +28,7 @@ from argbest.errors import (
 from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds
-from argbest.storage.memory import MemoryStorage
+from argbest.storage.base import is_shared
 from argbest.study import executors, normality, undelivered
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
@@ -65,7 +65,7 @@ def run(
         simulate = executors.in_time(_ready(study, limits), means.timeout)
         executor, slots = executors.chosen(stack, simulate, means)
         presence = Presence(slots=slots)
-        shared = not isinstance(journal.storage, MemoryStorage)
+        shared = is_shared(journal.storage)
         stack.enter_context(presence.shown(journal.storage, patience) if shared else nullcontext())
         total = limits.budget or math.ceil(limits.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
@@ -135,7 +135,7 @@ class _Run:
             raise
 
     def _go(self) -> None:
-        if not isinstance(self.study._journal.storage, MemoryStorage):
+        if is_shared(self.study._journal.storage):
             self.study.refresh()
             self._take_over()
         while not self._enough():
