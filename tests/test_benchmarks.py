@@ -1,12 +1,15 @@
 """The benchmarks run; what they measure is for `make bench` to say."""
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from argbest import registry
+from argbest.problems.serial_inventory import serial_inventory
 
 
 def load(name: str) -> Any:
@@ -30,6 +33,31 @@ def test_the_decision_benchmark_prints_a_row_per_size(capsys: pytest.CaptureFixt
     header, *rows = capsys.readouterr().out.splitlines()
     assert "n=100,000" in header
     assert [row.split()[:3] for row in rows] == [["10", "x", "10"], ["20", "x", "40"]]
+
+
+def test_decisions_are_those_of_version_0_1() -> None:
+    stored = json.loads((Path(__file__).parent / "decisions_0_1.json").read_text())
+    module = load("decision")
+    for policy, sizes in stored.items():
+        for size, pairs in sizes.items():
+            k, c = map(int, size.split(" x "))
+            assert [list(pair) for pair in module.decisions(policy, (k, c), len(pairs))] == pairs, policy
+
+
+def test_rivals_that_ignore_coordinates_find_good_alternatives_of_few() -> None:
+    module = load("large")
+    problem = serial_inventory((range(8, 12), range(9, 13), range(11, 14)))
+    for rule in (module.sequential_halving, module.ocba):
+        assert module.loss(problem, [rule(problem, 0, np.random.default_rng(1))]) < 25.0
+
+
+def test_the_benchmark_of_large_problems_says_how_near_it_came(capsys: pytest.CaptureFixture[str]) -> None:
+    load("large").main(
+        ["--problems", "serial-inventory", "--seeds", "1", "--budget", "60", "--without-rivals"]
+    )
+    header, row = capsys.readouterr().out.splitlines()
+    assert header == "serial-inventory: 3,136 alternatives, 1 contexts"
+    assert "60 replications: within 1 % in" in row
 
 
 def test_the_covid_benchmark_prints_a_row_per_way_and_pair(capsys: pytest.CaptureFixture[str]) -> None:

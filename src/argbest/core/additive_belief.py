@@ -233,10 +233,18 @@ class AdditiveBelief(CorrelatedAlternatives):
         """Return the covariances of the listed alternatives in each listed context, [row, m, m]."""
         lead = self.mean.shape[:-2]
         out = np.empty((len(study), columns.shape[1], columns.shape[1]))
-        for i, (s, c) in enumerate(zip(study.tolist(), context.tolist(), strict=True)):
-            own = self.study(tuple(int(j) for j in np.unravel_index(s, lead))) if lead else self
-            out[i] = own.among(columns[i], np.full(columns.shape[1], c))
+        for one in np.unique(study):
+            own = self.study(tuple(int(j) for j in np.unravel_index(one, lead))) if lead else self
+            for i in np.flatnonzero(study == one).tolist():
+                out[i] = own._within(columns[i], int(context[i]))
         return out
+
+    def _within(self, alternatives: IntArray, context: int) -> Array:
+        """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
+        if not isinstance(self.foundation, ByFormula):
+            return self.among(alternatives, np.full(len(alternatives), context))
+        taken = self.rows[:, alternatives, context]
+        return np.asarray(self.foundation.within(alternatives, context) - taken.T @ taken)
 
 
 class Data(NamedTuple):

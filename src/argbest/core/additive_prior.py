@@ -114,6 +114,15 @@ class AdditivePrior:
         out[cell, place] += self.own * near[cell]
         return np.asarray(out)
 
+    def within(self, alternatives: IntArray, context: int, n_alternatives: int) -> Array:
+        """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
+        few = n_alternatives <= _TABLE
+        related = self.relation(alternatives, n_alternatives, None if few else alternatives)
+        out = (related[:, alternatives] if few else related) * (self.offset + self.joint)
+        out += self.trend[context, context]
+        out.flat[:: len(out) + 1] += self.own
+        return np.asarray(out)
+
     def between(self, one: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> Array:
         """Return the covariances of two lists of cells of one study, alternatives and contexts, [m, n]."""
         where = np.ix_(one[1], other[1])

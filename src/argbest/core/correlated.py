@@ -20,6 +20,10 @@ _CROWD = (
     512  # alternatives of a context whose covariances are worked out; of more, the likeliest to be the best
 )
 _SMALL_CROWD = 256  # of each of many beliefs
+_LARGE, _SMALLEST_CROWD = (
+    2**16,
+    32,
+)  # cells of a table of which only few alternatives per context are looked at
 _NODES = 48  # of the integral over the largest of many leads
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
@@ -106,7 +110,9 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
     @property
     def _crowd(self) -> int:
-        """How many alternatives of a context are looked at together: fewer by few points."""
+        """How many alternatives of a context are looked at together: fewer where that is done often."""
+        if self.mean.shape[-2] * self.mean.shape[-1] > _LARGE:
+            return _SMALLEST_CROWD
         return _CROWD if self.n_draws == SOBOL_POINTS else _SMALL_CROWD
 
     def _gaps(self, selected: IntArray) -> Array:

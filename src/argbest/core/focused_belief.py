@@ -97,23 +97,32 @@ class Summary:
         return np.asarray(self.mean.max(axis=0, where=self.others[:, None], initial=-np.inf))
 
     @lru_cache(maxsize=8)  # noqa: B019
-    def ahead(self, selected: tuple[int, ...], delta: float) -> tuple[Array, Array, Array]:
-        """Return P(no other is more than delta above the selected), E[largest lead], Σ P(each), [context].
+    def below(self, selected: tuple[int, ...], delta: float) -> Array:
+        """Return P(no other is more than delta above the selected one) as if independent, [context]."""
+        gap, tau = self._behind(selected)
+        ratio = ratio_of(gap + delta, tau)
+        return np.asarray(np.exp(np.sum(log_ndtr(ratio), axis=0, where=ratio_of(gap, tau) < _NEAR)))
 
-        The first two as if alternatives were independent, without those far behind; the last in any case.
-        """
-        leader = of_selected(self.mean, np.array(selected)), of_selected(self.var, np.array(selected))
-        below, lead, each = np.zeros(len(selected)), np.zeros(len(selected)), np.zeros(len(selected))
-        for c in range(len(selected)):
-            gap = leader[0][c] - self.mean[self.others, c]
-            tau = np.sqrt(leader[1][c] + self.var[self.others, c])
-            near = ratio_of(gap, tau) < _NEAR
-            gap, tau = gap[near], tau[near]
-            below[c] = log_ndtr(ratio_of(gap + delta, tau)).sum()
-            widest = np.sqrt(leader[1][c]) + np.sqrt(self.var[self.others, c])
-            each[c] = ndtr(-ratio_of(leader[0][c] - self.mean[self.others, c] + delta, widest)).sum()
-            lead[c] = largest_lead(gap[:, None], tau[:, None], np.ones((len(gap), 1), bool))[0]
-        return np.exp(below), lead, each
+    @lru_cache(maxsize=8)  # noqa: B019
+    def lead(self, selected: tuple[int, ...]) -> Array:
+        """Return E[largest lead of the others over the selected one] as if independent, [context]."""
+        gap, tau = self._behind(selected)
+        near = ratio_of(gap, tau) < _NEAR
+        some = near.any(axis=1)
+        return largest_lead(gap[some], tau[some], near[some])
+
+    @lru_cache(maxsize=8)  # noqa: B019
+    def above(self, selected: tuple[int, ...], delta: float) -> Array:
+        """Return an upper bound of Σ P(each other is more than delta above the selected one), [context]."""
+        gap, _ = self._behind(selected)
+        leader = np.sqrt(of_selected(self.var, np.array(selected)))
+        return np.asarray(ndtr(-ratio_of(gap + delta, leader + np.sqrt(self.var[self.others]))).sum(axis=0))
+
+    def _behind(self, selected: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return how far the others are behind, and the standard deviation of that as if independent."""
+        leader = np.array(selected)
+        gap = of_selected(self.mean, leader) - self.mean[self.others]
+        return gap, np.sqrt(of_selected(self.var, leader) + self.var[self.others])
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,19 +216,19 @@ class FocusedBelief(CorrelatedAlternatives):
         """Return P(selected within delta of the best); the rest as if independent: on the side of caution."""
         whole = self.including(selected)
         found = whole._inner.good_probability(whole._place(selected)[0], delta)
-        return np.asarray(found * whole._ahead(selected, delta)[0])
+        return np.asarray(found * whole.summary.below(_first(selected), delta))
 
     def expected_loss(self, selected: IntArray) -> Array:
         """Return E[best − selected]; the largest lead of the rest is added as if these were independent."""
         whole = self.including(selected)
         found = whole._inner.expected_loss(whole._place(selected)[0])
-        return np.asarray(found + whole._ahead(selected, 0.0)[1])
+        return np.asarray(found + whole.summary.lead(_first(selected)))
 
     def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return Bonferroni's bound, the one that holds however alternatives covary."""
         whole = self.including(selected)
         found = whole._inner.lower_bound(whole._place(selected)[0], delta)
-        return np.maximum(0.0, found - whole._ahead(selected, delta)[2])
+        return np.maximum(0.0, found - whole.summary.above(_first(selected), delta))
 
     def draw(self, normals: Array) -> Array:
         """Return joint draws of the foremost; the rest stay at their means."""
@@ -234,11 +243,6 @@ class FocusedBelief(CorrelatedAlternatives):
     def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
         raise NotImplementedError("probabilities are those of the foremost.")
 
-    def _ahead(self, selected: IntArray, delta: float) -> tuple[Array, Array, Array]:
-        """Return what the rest may add; several studies share it, as they share the selection."""
-        first = selected.reshape(-1, selected.shape[-1])[0]
-        return self.summary.ahead(tuple(first.tolist()), delta)
-
     def _spread(self, table: Array, own: Array) -> Array:
         """Return the table [..., alternative, context] with the foremost's own in their places."""
         whole = np.broadcast_to(table, (*own.shape[:-2], *table.shape)).copy()
@@ -249,6 +253,11 @@ class FocusedBelief(CorrelatedAlternatives):
         """Return where alternatives stand among the foremost, and whether they do."""
         place = np.minimum(np.searchsorted(self.foremost, alternative), len(self.foremost) - 1)
         return place, np.asarray(self.foremost[place] == alternative)
+
+
+def _first(selected: IntArray) -> tuple[int, ...]:
+    """Return the selection of the first of several studies: they share it, as they share the summary."""
+    return tuple(selected.reshape(-1, selected.shape[-1])[0].tolist())
 
 
 def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | None = None) -> FocusedBelief:

@@ -41,6 +41,11 @@ class ByFormula:
         out += own[..., None, None] * self.level[..., None, :, :]
         return out
 
+    def within(self, alternatives: IntArray, context: int) -> Array:
+        """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
+        own = self.level[alternatives, context]
+        return np.asarray(self.prior.within(alternatives, context, len(self.level)) + own[:, None] * own)
+
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [m] of one study with each other, [m, m]."""
         own = self.level[alternative, context]

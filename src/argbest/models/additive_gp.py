@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 PARTS = ("trend", "offset", "joint", "own")
 NOISES = ("pair", "pooled")
 FIRST_STEPS = 25  # of every start; only the best goes on
-_NUMBERS, _FEWEST_POINTS = 2**24, 8  # in the noise tables of all points that a certificate averages over
+_NUMBERS, _FEWEST_POINTS = 2**22, 4  # in the noise tables of all points that a certificate averages over
 _ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
 
 # Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
