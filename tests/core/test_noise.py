@@ -6,6 +6,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2, f, invgamma, kstest
 
+from argbest.core import noise
 from argbest.core.arrays import Array
 from argbest.core.noise import _firmness, drawn, plausible_noise, relative_noise, shrunk
 from argbest.core.setting import Setting
@@ -217,3 +218,12 @@ def test_plausible_tables_cover_noise_of_their_own_model_as_often_as_they_say() 
 def test_without_replicates_plausible_tables_are_even() -> None:
     tally = Tally(np.ones((3, 4), np.int64), np.zeros((3, 4)), np.zeros((3, 4)))
     np.testing.assert_array_equal(plausible_noise(tally, 5, np.random.default_rng(0)), np.ones((5, 3, 4)))
+
+
+def test_pairs_that_were_not_observed_tell_nothing_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    freedom = np.where(rng.random(300) < 0.2, rng.integers(1, 5, 300), 0).astype(float)
+    squares = freedom * rng.gamma(2.0, 1.0, 300)
+    expected = shrunk(squares, freedom)
+    monkeypatch.setattr(noise, "_MANY", 10)
+    np.testing.assert_allclose(shrunk(squares, freedom), expected, rtol=1e-12)

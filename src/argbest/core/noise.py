@@ -159,11 +159,13 @@ def _firmness(squares: Array, freedom: Array) -> _Firmness:
     pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1.0)
     known = (total > 0) & (pooled > 0)
     ratio = np.where(known, squares / np.where(known, pooled, 1.0), 0.0)
-    firm = _FIRMNESS.reshape(-1, *(1,) * squares.ndim)
-    prior = firm * _likeliest_scale(ratio, freedom, firm)
-    half = (freedom + firm) / 2
+    firm, seen, own = _FIRMNESS.reshape(-1, *(1,) * squares.ndim), ratio, freedom
+    if freedom.ndim == 1 and len(freedom) > _MANY:  # what was not observed tells nothing
+        seen, own = ratio[..., freedom > 0], freedom[freedom > 0]
+    prior = firm * _likeliest_scale(seen, own, firm)
+    half = (own + firm) / 2
     fixed = np.sum(gammaln(half) - gammaln(firm / 2), axis=-1, keepdims=True)
-    evidence = fixed + np.sum(firm / 2 * np.log(prior) - half * np.log(prior + ratio), axis=-1, keepdims=True)
+    evidence = fixed + np.sum(firm / 2 * np.log(prior) - half * np.log(prior + seen), axis=-1, keepdims=True)
     return _Firmness(known, ratio, firm, prior, np.exp(evidence - evidence.max(axis=0)))
 
 
