@@ -76,7 +76,7 @@ def cycles(study: Study, truth: np.ndarray, number: int) -> float:
 def decisions(policy: str, size: tuple[int, int], number: int = 100) -> list[tuple[int, int]]:
     """Return the pairs of so many ask/tell cycles with the model `gp`, 16 trials being under way."""
     problem, truth = make_problem(*size)
-    study = Study(problem, policy=policy, model="gp", initial=2, seed=3)
+    study = Study(problem, policy=policy, model="gp", initial=2, seed=3, common_random_numbers=False)
 
     def noisy(trial: Trial) -> float:
         return float(truth[trial.pair]) + 0.5 * float(streams.standard_normal(trial.seed))

@@ -51,6 +51,7 @@ def test_rivals_that_ignore_coordinates_find_good_alternatives_of_few() -> None:
         assert module.loss(problem, [rule(problem, 0, np.random.default_rng(1))]) < 25.0
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_large_problems_says_how_near_it_came(capsys: pytest.CaptureFixture[str]) -> None:
     load("large").main(
         ["--problems", "serial-inventory", "--seeds", "1", "--budget", "60", "--without-rivals"]
