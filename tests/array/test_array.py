@@ -74,7 +74,8 @@ def as_an_array(home: Path, budget: int) -> None:
 
 
 def a_study(home: Path | None, simulate: Any = PROGRAM) -> Study:
-    return Study(Problem([1, 2, 3], [10, 20], simulate), policy="c-ocba", seed=3, initial=2, storage=home)
+    options = {"policy": "c-ocba", "seed": 3, "initial": 2, "common_random_numbers": False}
+    return Study(Problem([1, 2, 3], [10, 20], simulate), **options, storage=home)  # type: ignore[arg-type]
 
 
 def test_laptop_and_array_take_turns_and_give_the_study_of_one_serial_run(tmp_path: Path) -> None:
