@@ -132,6 +132,7 @@ WRITERS = {
     "compilation.py",  # into a folder that then gets its name
     "storage/read_only.py",  # a copy to read, in a folder of its own
     "study/undelivered.py",  # new, and its owner's alone
+    "array/copy.py",  # a copy of the database beside it, renamed when whole
 }
 
 

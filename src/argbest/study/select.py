@@ -1,9 +1,15 @@
 """One call from a simulator to an answer."""
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
+from argbest import defaults
+from argbest.models.base import Model
+from argbest.options import Given
+from argbest.policies.base import Policy
 from argbest.problems.base import Problem
+from argbest.storage.base import Storage
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.study import Study
@@ -21,15 +27,27 @@ def select(
     bounds: object = None,
     categorical: object = (),
     reward_range: object = None,
+    policy: Given | Policy = defaults.POLICY,
+    model: Given | Model[Any] | None = None,
+    initial: object = "auto",
+    seed: int = 0,
+    refit_every: int | str = "auto",
+    common_random_numbers: bool = True,
+    cost: object = None,
+    storage: str | PathLike[str] | Storage | None = None,
+    name: str = "study",
+    workers: int | None = None,
+    batch: int = 1,
+    timeout: float | None = None,
+    on_failure: str = "raise",
     progress: bool | Progress = False,
     on_result: OnResult | None = None,
     stop: Stop | None = None,
-    **options: Any,
 ) -> Study:
-    """Return a finished study of ``budget`` simulations: ask it for its selection() and certificate().
+    """Return a finished study of ``budget`` replications: ask it for its selection() and certificate().
 
-    ``on_result`` is called with (trial, value) once a value is kept. ``options`` are those of `Study`:
-    policy, model, initial, seed, refit_every, common_random_numbers.
+    The first options describe the `Problem`, those from ``policy`` to ``name`` the `Study`, and the rest are
+    those of `Study.run`.
     """
     problem = Problem(
         alternatives,
@@ -41,4 +59,25 @@ def select(
         categorical=categorical,
         reward_range=reward_range,
     )
-    return Study(problem, **options).run(budget, progress=progress, on_result=on_result, stop=stop)
+    study = Study(
+        problem,
+        policy=policy,
+        model=model,
+        initial=initial,
+        seed=seed,
+        refit_every=refit_every,
+        common_random_numbers=common_random_numbers,
+        cost=cost,
+        storage=storage,
+        name=name,
+    )
+    return study.run(
+        budget,
+        workers=workers,
+        batch=batch,
+        timeout=timeout,
+        on_failure=on_failure,
+        progress=progress,
+        on_result=on_result,
+        stop=stop,
+    )
