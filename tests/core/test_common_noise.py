@@ -114,3 +114,37 @@ def test_studies_side_by_side_are_estimated_one_by_one() -> None:
     expected = [common_noise.estimate(case.tally, case.noise) for case in cases]
     found = common_noise.estimate(both, np.stack([case.noise for case in cases]))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def spread_case(smooth: float, n: int, seed: int, n_contexts: int = 6) -> common_cases.Runs:
+    """Seven alternatives, n numbers each; noise is correlated as ``smooth`` to the power of a distance."""
+    rng = np.random.default_rng(seed)
+    place = np.arange(7)
+    cov = smooth ** np.abs(place[:, None] - place) if smooth else np.eye(7)
+    shocks = rng.normal(size=(1, n, n_contexts)) + rng.multivariate_normal(
+        np.zeros(7), cov, (n_contexts, n)
+    ).transpose(2, 1, 0)
+    k, r, c = (part.ravel() for part in np.indices(shocks.shape))
+    noise = np.full((7, n_contexts), 2.0)
+    return common_cases.Runs((7, n_contexts), k, c, r, shocks.ravel(), noise, np.full(n_contexts, 0.5))
+
+
+@pytest.mark.parametrize("smooth", [0.0, 0.5, 0.9])
+def test_unevenness_is_that_of_the_covariance_left_when_the_mean_is_taken_away(smooth: float) -> None:
+    place, centre = np.arange(7), np.eye(7) - 1 / 7
+    cov = centre @ (smooth ** np.abs(place[:, None] - place) if smooth else np.eye(7)) @ centre
+    expected = 6 * np.trace(cov @ cov) / np.trace(cov) ** 2
+    case = spread_case(smooth, 800, seed=5)
+    assert common_noise.unevenness(case.tally, case.noise, case.correlation) == pytest.approx(
+        expected, rel=0.05
+    )
+    few = [spread_case(smooth, 3, seed=seed) for seed in range(200)]
+    found = [float(common_noise.unevenness(each.tally, each.noise, each.correlation)) for each in few]
+    assert np.mean(found) == pytest.approx(expected, rel=0.2)  # cut off at 1, and a ratio of estimates
+
+
+def test_noise_that_is_not_common_or_hardly_known_counts_once() -> None:
+    case = spread_case(0.9, 50, seed=1)
+    assert common_noise.unevenness(case.tally, case.noise, np.zeros(6)) == 1.0
+    little = spread_case(0.9, 2, seed=1, n_contexts=2)
+    assert common_noise.unevenness(little.tally, little.noise, little.correlation) == 1.0

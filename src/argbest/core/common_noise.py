@@ -24,6 +24,7 @@ FOUND = 0.01  # chance of independent noise to be as alike: what is less likely 
 CHANCE = 1e-3  # and to be as unlike: what is less likely is taken for noise that goes against each other
 _ENOUGH = 100  # numbers that tell the correlation
 _AT_ONCE = 1 << 20  # entries of tables
+_FEWEST = 4  # degrees of freedom that tell how noise is spread
 _FARTHEST = 0.9  # of the most negative correlation that so many alternatives can have
 
 
@@ -244,6 +245,40 @@ def estimate(tally: Tally, noise: Array) -> Array:
         least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if against[at] else 0.0
         rho[at] = np.clip(1.0 - cautious / level, least, 0.0 if against[at] else MOST)
     return rho
+
+
+def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:
+    """Return [...] how unevenly the noise that is not common to all is spread; 1 where it is even.
+
+    With E the covariance of what is left of z when its mean over alternatives is taken away, that is
+    g = (K − 1) tr E² / (tr E)²: 1 for the independent noise of the model, K − 1 if all of it lies in one
+    direction, as it nearly does where neighbours have the same luck. tr E² is estimated without bias from the
+    replications that all alternatives have, as in John's test of sphericity. A model that averages over
+    neighbours takes such noise for signal unless it counts g times.
+    """
+    found = np.ones(tally.shape[:-2])
+    for study in np.ndindex(found.shape):
+        if rho[study].max(initial=0.0) > 0:
+            found[study] = _uneven(tally[study], noise[study])
+    return found
+
+
+def _uneven(tally: Tally, noise: Array) -> float:
+    n_alternatives, freedom = tally.shape[0], 0
+    cov = np.zeros((n_alternatives, n_alternatives))
+    for _, here in _contexts(tally, noise, tally.count > 0):
+        shared = here.present.all(axis=0)
+        if len(here.alternative) == n_alternatives and shared.sum() > 1:
+            z = here.z[:, shared]
+            z = z - z.mean(axis=1, keepdims=True) - z.mean(axis=0) + z.mean()
+            cov += z @ z.T
+            freedom += int(shared.sum()) - 1
+    trace = np.trace(cov)
+    if freedom < _FEWEST or not trace > 0:
+        return 1.0
+    ratio = np.sum((cov / trace) ** 2)
+    unbiased = (ratio - 1.0 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
+    return float(np.clip((n_alternatives - 1) * unbiased, 1.0, max(n_alternatives - 1, 1)))
 
 
 def likeness(tally: Tally, noise: Array) -> Array:

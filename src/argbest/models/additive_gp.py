@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, kernels, scaling
+from argbest.core import additive_conditioning, common_noise, kernels, scaling
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -82,6 +82,7 @@ class AdditiveGPParams:
     searched: IntArray  # [...]: observations at the last full search
     status: IntArray  # [...]: how the search ended
     changed: BoolArray  # [...]: whether the last fit was of this study
+    uneven: Array | None = None  # [...]: how many times noise that is not common counts; None: once
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,7 @@ class AdditiveGP:
         check_fit(found)
         own = scaling.Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         fresh = _in_units(found, data.count, searched, (noise[chosen], shared), own, len(setting.separation))
+        fresh = replace(fresh, uneven=common_noise.unevenness(data, noise[chosen], shared))
         kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
         return scattered(fresh, chosen, kept)
 
@@ -186,8 +188,7 @@ class AdditiveGP:
     ) -> Any:  # an AdditiveBelief, or a FocusedBelief
         """Return the exact posterior at the contexts; of very many alternatives, about the foremost."""
         prior = self._prior(setting, params, setting.separation)
-        data = Data(tally, params.noise, params.shift, params.correlation)
-        return additive_conditioning.conditioned(prior, data, known)
+        return additive_conditioning.conditioned(prior, _data(tally, params), known)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, generator: np.random.Generator
@@ -218,8 +219,7 @@ class AdditiveGP:
         """Return the exact posterior at new contexts, correlated across alternatives."""
         prior = self._prior(setting, params, setting.separation)
         cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
-        data = Data(tally, params.noise, params.shift, params.correlation)
-        return additive_conditioning.predict(prior, cross, data)
+        return additive_conditioning.predict(prior, cross, _data(tally, params))
 
     @property
     def _learns_noise(self) -> bool:
@@ -295,6 +295,15 @@ def _checked_parts(given: object) -> tuple[str, ...]:
         if part not in PARTS:
             raise unknown_name("part", str(part), PARTS)
     return tuple(part for part in PARTS if part in named)
+
+
+def _data(tally: Tally, params: AdditiveGPParams) -> Data:
+    """Return the data with their noise: what alternatives do not share counts as often as it is uneven."""
+    noise, rho = params.noise, params.correlation
+    if params.uneven is not None:
+        level = rho + (1.0 - rho) * params.uneven[..., None]
+        noise, rho = noise * level[..., None, :], rho / level
+    return Data(tally, noise, params.shift, rho)
 
 
 def _in_units(
