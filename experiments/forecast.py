@@ -44,7 +44,7 @@ def problem(name: str, seed: int) -> Problem:
 def trial(name: str, seed: int) -> dict[str, object] | None:
     """Return a row: what was foreseen and what came; None where the target was reached already."""
     given = problem(name, seed)
-    study = Study(given, seed=seed)
+    study = Study(given, seed=seed, common_random_numbers=False)  # as the stored ones were
     begun = max(BEGUN, 4 * given.n_alternatives * given.n_contexts)
     found = study.run(begun).forecast(TARGET)
     if not found.samples:

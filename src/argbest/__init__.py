@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from argbest import lazy
 
 if TYPE_CHECKING:
-    from argbest import experiment, models, policies, problems, report, testing, theory
+    from argbest import experiment, models, policies, problems, registry, report, testing, theory
     from argbest.core.certificate import Certificate
     from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
     from argbest.models.additive_gp import AdditiveGP
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __version__ = version("argbest")
 
 # Imported when they are first used: a worker that simulates needs none of them, and starts ten times faster.
-_MODULES = ("experiment", "models", "policies", "problems", "report", "testing", "theory")
+_MODULES = ("experiment", "models", "policies", "problems", "registry", "report", "testing", "theory")
 _WHERE = {
     "Certificate": "core.certificate",
     "ArgbestError": "errors",
@@ -94,6 +94,7 @@ __all__ = [
     "models",
     "policies",
     "problems",
+    "registry",
     "report",
     "select",
     "testing",

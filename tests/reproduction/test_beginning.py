@@ -101,7 +101,13 @@ def test_a_duel_spends_the_same_budget_on_both_sides(tmp_path: Path) -> None:
     for side, initial in (("fewer", SpaceFilling(55)), ("every", EveryPair(2))):
         samples = 221 - int(str(row[f"initial_{side}"]))
         asked = Experiment(
-            "newsvendor", beginning.RULE, samples=samples, macroreps=2, initial=initial, seed=beginning.SEED
+            "newsvendor",
+            beginning.RULE,
+            samples=samples,
+            macroreps=2,
+            initial=initial,
+            seed=beginning.SEED,
+            common_random_numbers=False,
         )
         last = run(asked).runs.query("samples == @samples")
         assert last["n_initial"].tolist() == [row[f"initial_{side}"]] * 2

@@ -79,7 +79,15 @@ def test_every_contender_but_the_slow_is_run_and_scored_at_three_checkpoints(
     assert rows["problem"].eq("newsvendor").all()
     asked = [f"{policy}:{tournament.MODEL}" for policy in ("equal", "dvr-loss")]
     runs = run(
-        Experiment("newsvendor", asked, samples=8, macroreps=2, seed=tournament.SEED, checkpoint_every=1)
+        Experiment(
+            "newsvendor",
+            asked,
+            samples=8,
+            macroreps=2,
+            seed=tournament.SEED,
+            checkpoint_every=1,
+            common_random_numbers=False,
+        )
     ).runs
     assert len(rows) == 4
     for row in rows.itertuples():
