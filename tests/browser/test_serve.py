@@ -95,6 +95,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
             "Still in the running",
             "What the model found",
             "Does the model fit?",
+            "Guaranteed by the data alone",
             "Workers",
             "Failed simulations",
             "How it was computed",

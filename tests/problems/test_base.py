@@ -181,7 +181,8 @@ def test_a_bad_indifference_zone_is_refused(delta: float) -> None:
             {"weights": ["1", "1", "1"]},
             r"got weights: entry 0 is '1' \(str\), not a number; expected",
         ),
-        ({"weights": {"x": 1}}, r"got weights: \{.*\} \(dict\) is not a number"),
+        ({"weights": {"x": 1}}, "unknown context 'x'. Did you mean one of 1, 3, 9"),
+        ({"weights": {1: 1, 3: 1}}, "the weights leave out 9. Give one weight for every context"),
         ({"goal": "maximise"}, "unknown goal 'maximise'; known are max, min. Did you mean 'max'"),
         ({"truth": [[1, 2], [3, 4]]}, r"truth of shape \(2, 2\); expected numbers of shape \(3, 3\)"),
         (

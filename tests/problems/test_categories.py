@@ -145,15 +145,17 @@ def test_rows_of_new_contexts_keep_what_is_declared() -> None:
 
 
 def test_pictures_and_pages_give_categories_no_order_and_no_slider() -> None:
-    truth = np.array([[1.0, 2, 3], [2, 2, 2]])
+    truth = np.array([[1.0, 3, 1], [2, 2, 2]])
     study = told(Problem(list("ab"), [3, 9, 27], categorical=["context"]), truth)
     assert curves.coordinate(study.problem) is None
     assert curves.policy_curve(study) is None
     kit = prediction_kit(study)
     assert kit["coordinates"] == [{"name": "context", "kind": "category", "values": [3, 9, 27]}]
-    assert [line[1] for line in payload(study)["choices"]] == ["b", "a"]
+    lines = [line[:2] for line in payload(study)["choices"]]
+    assert lines == [["context 3 and context 27", "b"], ["context 9", "a"]]
     ordered = told(Problem(list("ab"), [3, 9, 27]), truth)
-    assert "at context" in payload(ordered)["answer"][0]
+    lines = [line[:2] for line in payload(ordered)["choices"]]
+    assert lines == [["context 3", "b"], ["context 9", "a"], ["context 27", "b"]]
 
 
 RUNS = pd.DataFrame(

@@ -133,6 +133,7 @@ WRITERS = {
     "storage/read_only.py",  # a copy to read, in a folder of its own
     "study/undelivered.py",  # new, and its owner's alone
     "array/copy.py",  # a copy of the database beside it, renamed when whole
+    "studyfile/starts/sumo/simulate.py",  # a user's to start from: for SUMO to read, in a temporary folder
 }
 
 

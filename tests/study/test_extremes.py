@@ -108,7 +108,7 @@ def test_an_alternative_with_tiny_rewards_lives_beside_ordinary_ones(model: str)
         noise = float(np.random.default_rng(seed).standard_normal())
         return (1e-160 if alternative == 0.0 else 1.0) * (alternative + 0.1 * context + 0.1 * noise)
 
-    mixed = Study(Problem([0.0, 1.0, 2.0], CONTEXTS, simulate), model=model, seed=1, initial=2).run(40)
+    mixed = Study(Problem([0.0, 1.0, 2.0], CONTEXTS, simulate), model=model, seed=1, initial=4).run(64)
     assert mixed.selection()["selected"].tolist() == [2.0] * 4
     assert (mixed.selection()["p_best"] > 0.99).all()
 

@@ -4,14 +4,12 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import IO, Any, TextIO
 
 import click
 
 from argbest import __version__
-from argbest.cli.terminal import note
+from argbest.cli.terminal import complain, note
 from argbest.errors import (
     ArgbestError,
     CompilationNotice,
@@ -44,14 +42,7 @@ class _Failure(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the message."""
-        stream = file or sys.stderr
-        text = f"Error: {self.format_message()}"
-        if stream.isatty():
-            width = get_terminal_size().columns
-            text = "\n".join(
-                fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
-            )
-        click.echo(text, file=stream)
+        complain(f"Error: {self.format_message()}", file or sys.stderr)
 
 
 class _Misuse(_Failure):

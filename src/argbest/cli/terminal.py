@@ -5,7 +5,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import click
 
@@ -61,6 +63,15 @@ def show_json(value: object, *, indent: int | None = None) -> None:
 def note(line: str) -> None:
     """Print a line beside the answer, on standard error; a progress bar under way lets it pass above."""
     print(f"argbest: {harmless(line)}", file=sys.stderr, flush=True)
+
+
+def complain(text: str, stream: IO[str]) -> None:
+    """Print the lines of an error; where somebody reads them they break between words."""
+    lines = [harmless(line) for line in text.split("\n")]
+    if stream.isatty():
+        width = get_terminal_size().columns
+        lines = [fill(line, width, break_long_words=False, break_on_hyphens=False) for line in lines]
+    print(*lines, sep="\n", file=stream, flush=True)
 
 
 def listed(option: str, given: str, example: str) -> list[float]:
