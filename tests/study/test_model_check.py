@@ -386,9 +386,7 @@ QUEUES = [("queue-staffing", 300), ("newsvendor", 300)]
 def rejected(name: str, budget: int, seed: int) -> bool:
     problem = registry.problem_entry(name).make()
     assert isinstance(problem, Problem)
-    check = Study(problem, policy="gp-c-ocba", model="gp", seed=seed).run(budget).model_check()
-    assert check.fits or "one noise level" in str(check) or "something in common" in str(check)
-    return not check.fits
+    return not Study(problem, policy="gp-c-ocba", model="gp", seed=seed).run(budget).model_check().fits
 
 
 @SKEWED
