@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 from argbest.simulators.calling import batched, vectorised
 
+ENDLESS = "é" * 10**6
+
 
 def reward(alternative: str, context: int, seed: int) -> float:
     return len(alternative) + 10.0 * context + seed / 1000
@@ -61,6 +63,10 @@ def crash() -> None:
 
 def complain(text: str) -> NoReturn:
     raise ValueError(text)
+
+
+def shout(alternative: object, context: object, seed: int) -> NoReturn:
+    raise ValueError(ENDLESS)
 
 
 class AwkwardError(Exception):

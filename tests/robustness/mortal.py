@@ -35,6 +35,11 @@ def value(alternative: str, context: int, seed: int) -> float:
     return (k - 1) * (context - 1.5) + (seed * 0x9E3779B1 % 2**31) / 2**31
 
 
+def key(alternative: str, context: int, seed: int) -> str:
+    """Return what tells a simulation from all others: alternatives share their seeds in a context."""
+    return f"{ALTERNATIVES.index(alternative)}/{CONTEXTS.index(context)}/{seed}"
+
+
 class Logged:
     """The simulator, which writes what it will answer into a log of its own before it does.
 
@@ -47,7 +52,9 @@ class Logged:
     def __call__(self, alternative: str, context: int, seed: int) -> float:
         found = value(alternative, context, seed)
         file = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.write(file, f"{seed} {found!r}\n".encode())  # one write: whole lines, whoever else writes
+        os.write(
+            file, f"{key(alternative, context, seed)} {found!r}\n".encode()
+        )  # one write: whole lines, whoever else writes
         os.close(file)
         while not self.may():
             time.sleep(0.002)
@@ -78,9 +85,10 @@ def child(work: Callable[[], object], *, quiet: bool = False) -> int:
     os._exit(0)
 
 
-def observed(file: Path) -> list[tuple[int, float]]:
-    """Return seed and value of every observation in the file, read behind argbest's back."""
-    query = "SELECT seed, mean FROM argbest_observations o JOIN argbest_trials t USING (study, trial)"
+def observed(file: Path) -> list[tuple[str, float]]:
+    """Return key and value of every observation in the file, read behind argbest's back."""
+    columns = "alternative || '/' || context || '/' || seed, mean"
+    query = f"SELECT {columns} FROM argbest_observations o JOIN argbest_trials t USING (study, trial)"  # noqa: S608
     with closing(sqlite3.connect(file)) as database:
         return list(database.execute(f"{query} ORDER BY o.revision"))
 
@@ -92,8 +100,8 @@ def crash(folder: str, kills: str) -> dict[str, Any]:
     Study(problem(value), initial=1, seed=SEED, storage=file)
     warm()
     draw = np.random.default_rng(int(kills))
-    lost: list[int] = []
-    kept: set[int] = set()
+    lost: list[str] = []
+    kept: set[str] = set()
     moments = {"killed": 0, "before a value": 0}
     while moments["killed"] < int(kills):
         before = len(kept)
@@ -102,10 +110,10 @@ def crash(folder: str, kills: str) -> dict[str, Any]:
         time.sleep(draw.uniform(0.0, 0.004) if draw.random() < 0.9 else draw.uniform(0.0, 0.06))
         os.kill(number, signal.SIGKILL)
         moments["killed"] += os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == -signal.SIGKILL
-        kept = {seed for seed, _ in observed(file)}
+        kept = {each for each, _ in observed(file)}
         # The next simulation starts after the last value was acknowledged, so all but one must be there.
-        logged = seeds(log)
-        lost += [seed for seed in logged if seed not in kept and seed != logged[-1]]
+        logged = keys(log)
+        lost += [each for each in logged if each not in kept and each != logged[-1]]
         moments["before a value"] += len(kept) == before
     budget = len(kept) + 20
     last = os.waitpid(child(lambda: Study.load(file, simulate=Logged(log)).run(budget)), 0)[1]
@@ -123,8 +131,8 @@ def length(log: Path) -> int:
     return log.read_bytes().count(b"\n")
 
 
-def seeds(log: Path) -> list[int]:
-    return [int(line.split()[0]) for line in log.read_text().splitlines()]
+def keys(log: Path) -> list[str]:
+    return [line.split()[0] for line in log.read_text().splitlines()]
 
 
 POINTS = ("rows written", "rows counted", "committed")

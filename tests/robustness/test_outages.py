@@ -61,7 +61,9 @@ class Eventful:
 
 
 def new_study(simulate: Callable[..., float], storage: str | Path) -> Study:
-    return Study(Problem(["x", "yy", "zzz"], [1, 2], simulate), policy="equal", initial=1, storage=storage)
+    """Return a study whose trials are told apart by their seeds."""
+    problem = Problem(["x", "yy", "zzz"], [1, 2], simulate)
+    return Study(problem, policy="equal", initial=1, common_random_numbers=False, storage=storage)
 
 
 def said(caught: pytest.WarningsRecorder) -> list[str]:

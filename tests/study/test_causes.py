@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from misbehaving import ENDLESS, shout
 
 from argbest import Problem, Study
 from argbest.cli import main
@@ -13,15 +14,9 @@ from argbest.study.causes import Cause, causes
 from argbest.study.overview import overview
 from argbest.texts import LONGEST
 
-ENDLESS = "é" * 10**6
-
 
 def call(*arguments: object, given: str = "") -> Result:
     return CliRunner().invoke(main, [str(each) for each in arguments], input=given)
-
-
-def shout(alternative: object, context: object, seed: int) -> float:
-    raise ValueError(ENDLESS)
 
 
 def test_causes_are_counted_whatever_their_numbers_and_addresses() -> None:
