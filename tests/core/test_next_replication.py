@@ -110,7 +110,7 @@ def test_studies_side_by_side_learn_as_each_would_alone() -> None:
     several[1].runs = common_cases.runs(np.random.default_rng(50), several[0].one.shape, most=4)
     stack = common_cases.side_by_side([each.runs.tally for each in several])
     made = [each.params for each in several]
-    names = AdditiveGPParams.__dataclass_fields__
+    names = [name for name in AdditiveGPParams.__dataclass_fields__ if name != "uneven"]
     params = AdditiveGPParams(**{name: np.stack([getattr(one, name) for one in made]) for name in names})
     together = AdditiveGP().posterior(stack, several[0].one.setting, params)
     decision, number = Decision(np.array([0, 1]), np.array([1, 0])), np.array([6, 2])

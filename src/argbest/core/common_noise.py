@@ -263,6 +263,14 @@ def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:
     return found
 
 
+def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
+    """Return how often the noise counts, [..., context], and its correlation then (`unevenness`)."""
+    if uneven is None:
+        return np.ones_like(rho), rho
+    level = rho + (1.0 - rho) * uneven[..., None]
+    return level, rho / level
+
+
 def _uneven(tally: Tally, noise: Array) -> float:
     n_alternatives, freedom = tally.shape[0], 0
     cov = np.zeros((n_alternatives, n_alternatives))

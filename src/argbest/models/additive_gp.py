@@ -299,11 +299,8 @@ def _checked_parts(given: object) -> tuple[str, ...]:
 
 def _data(tally: Tally, params: AdditiveGPParams) -> Data:
     """Return the data with their noise: what alternatives do not share counts as often as it is uneven."""
-    noise, rho = params.noise, params.correlation
-    if params.uneven is not None:
-        level = rho + (1.0 - rho) * params.uneven[..., None]
-        noise, rho = noise * level[..., None, :], rho / level
-    return Data(tally, noise, params.shift, rho)
+    level, rho = common_noise.counted(params.correlation, params.uneven)
+    return Data(tally, params.noise * level[..., None, :], params.shift, rho)
 
 
 def _in_units(

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from argbest.core.arrays import BoolArray
-from argbest.core.common_noise import blocks, likeness
+from argbest.core.common_noise import blocks, counted, likeness
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -97,6 +97,7 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     shared = getattr(params, "correlation", None) if tally.common is not None else None
     if shared is not None and np.any(shared):
         belief = model.posterior(tally, setting, params)
+        _, shared = counted(shared, getattr(params, "uneven", None))
         off, total, observed, related = by_blocks(belief, tally, blocks(tally, belief.noise, shared), wanted)
         mean = observed - off
     else:
