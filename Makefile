@@ -33,8 +33,9 @@ test-bridges:
 	.venv-bridges/bin/python -m pytest -n 2 tests/test_bridges.py tests/study/test_on_result.py
 
 # Old packages may call each other's deprecated names; what they do to argbest shows in the results.
+# Four processes even on two cores: many tests wait for clocks or for one another.
 suite: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
+	$(BIN)/python -m pytest -n 4 -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
 
 # More bad inputs than `make test` tries, of one ROOM of tests/fuzz/rooms.py or of all.
 ROOM ?= all

@@ -2,8 +2,8 @@
 
 The rule, written before the first run:
 
-- Problems: `PROBLEMS`, of the families a new draw in every macro-replication. Every pair twice, then the
-  default policy and model; looks after `LOOKS` samples.
+- Problems: all that are shipped with at most 200 pairs, of the families a new draw in every
+  macro-replication. Every pair twice, then the default policy and model; looks after `LOOKS` samples.
 - One study is asked twice at every look: `certificate()`, which averages over hyper-parameters and noise,
   and `certificate(integrate=False)`, which takes the estimates for known. The selection is the same, so
   claims are judged apart from selections.
@@ -30,8 +30,10 @@ from argbest.csv_files import write_csv
 from argbest.problems.base import Problem
 
 SEED = 2026
-PROBLEMS = ("gp-draws", "trend-draws", "metric-draws", "queue-staffing", "newsvendor", "branin")
-FAMILIES = PROBLEMS[:3]
+FAMILIES = ("gp-draws", "trend-draws", "metric-draws")
+SINGLE = ("queue-staffing", "newsvendor", "branin", "griewank", "classical", "covid", "covid-regional")
+SEPARATED = ("branin-separated", "griewank-separated", "hartmann3-separated")
+PROBLEMS = (*FAMILIES, *SINGLE, *SEPARATED)
 LOOKS = (0, 100, 500)
 BINS = (0.8, 0.9, 0.95, 0.98)
 CLAIMS = ("integrated", "plug_in")

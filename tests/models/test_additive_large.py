@@ -102,7 +102,8 @@ def curved(k: int, c: int, seed: int) -> tuple[Setting, Tally]:
 
 @pytest.mark.parametrize(("dimensions", "most", "means", "sds"), [
     (2, 64, 0.2, 0.03), pytest.param(2, MOST, 0.01, 0.001, marks=pytest.mark.slow),
-    pytest.param(5, 512, 0.5, 0.1, marks=pytest.mark.slow), (5, MOST, 0.1, 0.01),
+    pytest.param(5, 512, 0.5, 0.1, marks=pytest.mark.slow),
+    pytest.param(5, MOST, 0.1, 0.01, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_with_few_features_predictions_stay_close(
     dimensions: int, most: int, means: float, sds: float

@@ -39,7 +39,7 @@ WRITING: dict[str, tuple[Arguments, list[str]]] = {
     ),
     "demo": (
         lambda out: ["demo", "--budget", 80, "--out", out],
-        ["observations.csv", "selection.csv", "report.html", "policy_map.png", "allocation.png"],
+        ["observations.csv", "report.html", "policy_map.png"],
     ),
     "compare": (
         lambda out: [*COMPARE, "--out", out],
