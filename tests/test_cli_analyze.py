@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 
 from argbest import Study
 from argbest.cli.group import main
-from argbest.study import posthoc
 from argbest.theory import contention, forecast
 
 WAITING = Path(__file__).resolve().parent.parent / "examples" / "data" / "waiting_times.csv"
@@ -25,7 +24,7 @@ def call(*arguments: str) -> Result:
 
 def by_hand(**options: Any) -> Study:
     names: dict[str, Any] = {"alternative": "rule", "context": "arrivals", "value": "waiting", "goal": "min"}
-    return posthoc.from_observations(pd.read_csv(WAITING), **names, **options)
+    return Study.from_observations(pd.read_csv(WAITING), **names, **options)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +127,7 @@ def test_bins_weights_models_and_policies_reach_the_study(tmp_path: Path) -> Non
     options = ("--weights", "w", "--model", "additive-gp", "--policy", "dvr", "--seed", "3", "--next", "4")
     result = call(str(tmp_path / "r.csv"), *names, "--bins", "load=4", *options, "--json")
     assert result.exit_code == 0, result.output
-    study = posthoc.from_observations(
+    study = Study.from_observations(
         frame,
         alternative="plan",
         context="load",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from argbest import Problem, Study
 from argbest.cli import main
 from argbest.csv_files import guarded, to_csv, unguarded, write_csv
-from argbest.study.reading import read_table
+from argbest.posthoc.reading import read_table
 from argbest.studyfile import read
 
 FORMULAS = [

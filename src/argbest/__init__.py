@@ -7,6 +7,7 @@ from argbest import lazy
 
 if TYPE_CHECKING:
     from argbest import experiment, models, policies, problems, registry, report, testing, theory
+    from argbest.answers.guarantee import Guarantee
     from argbest.core.certificate import Certificate
     from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
     from argbest.models.additive_gp import AdditiveGP
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from argbest.problems.space_filling import SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
-    from argbest.study.guarantee import Guarantee
     from argbest.study.select import select
     from argbest.study.stopping import ExpectedPCS, Guaranteed, OpportunityCost, WorstPCS
     from argbest.study.study import Study
@@ -53,7 +53,7 @@ _WHERE = {
     "vectorised": "simulators.calling",
     "select": "study.select",
     "ExpectedPCS": "study.stopping",
-    "Guarantee": "study.guarantee",
+    "Guarantee": "answers.guarantee",
     "Guaranteed": "study.stopping",
     "OpportunityCost": "study.stopping",
     "WorstPCS": "study.stopping",

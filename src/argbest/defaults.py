@@ -2,3 +2,4 @@
 
 POLICY = "dvr-loss"  # the winner of experiments/tournament.py
 MODEL = "additive-gp"
+ALPHA = 0.05  # probability of error of a guarantee

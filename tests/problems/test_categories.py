@@ -9,15 +9,14 @@ import pandas as pd
 import pytest
 
 from argbest import InputError, Problem, Study, select
+from argbest.answers.prediction_kit import prediction_kit
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
 from argbest.problems.categories import declared
 from argbest.report import curves
 from argbest.report.page.studies import payload
-from argbest.study import posthoc
 from argbest.study.definition import of_problem, problem_from
 from argbest.study.differences import differences
-from argbest.study.prediction_kit import prediction_kit
 
 PLANS = [{"plan_id": i, "servers": n} for i, n in ((7, 2), (11, 2), (40, 3))]
 ZONES = [{"zone": z, "rate": r} for z in (3, 9) for r in (1.0, 2.0)]
@@ -169,31 +168,31 @@ COLUMNS: dict[str, Any] = {"alternative": "plan_id", "context": "zone"}
 
 
 def test_runs_made_elsewhere_may_have_declared_columns() -> None:
-    study = posthoc.from_observations(RUNS, **COLUMNS, categorical=["plan_id", "zone"])
+    study = Study.from_observations(RUNS, **COLUMNS, categorical=["plan_id", "zone"])
     assert study.problem.setting.alternatives is None
     assert study.problem.bounds == {}
-    assert posthoc.from_observations(RUNS, **COLUMNS).problem.bounds == {"zone": (10.0, 70.0)}
+    assert Study.from_observations(RUNS, **COLUMNS).problem.bounds == {"zone": (10.0, 70.0)}
     with pytest.raises(InputError, match="unknown categorical column 'zones'"):
-        posthoc.from_observations(RUNS, **COLUMNS, categorical=["zones"])
+        Study.from_observations(RUNS, **COLUMNS, categorical=["zones"])
 
 
 def test_exported_columns_are_declared_by_either_name() -> None:
     frame = RUNS.rename(columns={"plan_id": "alternative.plan_id", "zone": "context.zone"})
     for name in ("zone", "context.zone"):
-        study = posthoc.from_observations(frame, categorical=[name])
+        study = Study.from_observations(frame, categorical=[name])
         assert study.problem.contexts.categorical == frozenset({"zone"})
 
 
 def test_categories_do_not_go_into_bins() -> None:
     frame = RUNS.assign(rate=np.arange(72) % 6)
     columns = COLUMNS | {"context": ["zone", "rate"], "categorical": ["zone"]}
-    found = posthoc.from_observations(frame, **columns, bins=2).problem.contexts.columns
+    found = Study.from_observations(frame, **columns, bins=2).problem.contexts.columns
     assert set(found["zone"]) == {10, 20, 70}
     assert len(set(found["rate"])) == 2
     with pytest.raises(InputError, match="bins for 'zone', which holds no numbers"):
-        posthoc.from_observations(frame, **columns, bins={"zone": 2})
+        Study.from_observations(frame, **columns, bins={"zone": 2})
     with pytest.raises(InputError, match="no context column holds numbers"):
-        posthoc.from_observations(RUNS, **COLUMNS, categorical=["zone"], bins=2)
+        Study.from_observations(RUNS, **COLUMNS, categorical=["zone"], bins=2)
 
 
 def test_one_call_takes_declarations_too() -> None:

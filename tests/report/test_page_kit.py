@@ -10,11 +10,11 @@ from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, value
 from scipy.special import ndtri
 
 from argbest import GP, Study
+from argbest.answers import predicting
+from argbest.answers import prediction_kit as kits
+from argbest.answers.prediction_kit import prediction_kit
 from argbest.core import correlated
 from argbest.core.arrays import Array
-from argbest.study import predicting
-from argbest.study import prediction_kit as kits
-from argbest.study.prediction_kit import prediction_kit
 
 
 def correlation(kernel: str, r: float) -> float:

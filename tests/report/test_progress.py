@@ -6,9 +6,9 @@ import pytest
 import small_problems
 
 from argbest import InputError, Study
+from argbest.answers import history
 from argbest.report import plot_progress
 from argbest.report.progress import progress
-from argbest.study import history
 
 
 def study() -> Study:

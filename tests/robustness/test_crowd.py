@@ -15,8 +15,8 @@ from robustness.mortal import CELLS, keys, problem, value
 from watching import PATIENCE
 
 from argbest import Study
+from argbest.answers.overview import overview
 from argbest.storage.sql import SQLStorage
-from argbest.study.overview import overview
 from argbest.studyfile import read
 
 WORKERS, BUDGET = 32, 150

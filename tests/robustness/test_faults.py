@@ -11,9 +11,9 @@ from robustness.commands import study_file
 from robustness.shaky import ALTERNATIVES, CONTEXTS, WAYS, faulty, hole, shaky, value
 
 from argbest import Problem, Study
+from argbest.answers.overview import overview
 from argbest.cli import main
 from argbest.simulators.program import Program
-from argbest.study.overview import overview
 
 LIMIT = 8.0  # seconds: those that answer do so long before, however busy the machine is
 APART: dict[str, Any] = {"common_random_numbers": False}  # how one fails depends on the seed: many are needed

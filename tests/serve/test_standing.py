@@ -7,11 +7,11 @@ import pytest
 from serve.crowd import create
 
 from argbest import Study
+from argbest.answers.overview import overview
 from argbest.serve.course import MOST, Point, extended, past
 from argbest.serve.reading import Reading
 from argbest.serve.standing import standing
 from argbest.storage.base import Worker
-from argbest.study.overview import overview
 
 SAME = ("observations", "budget", "seconds_spent", "seconds_budget", "trials")
 

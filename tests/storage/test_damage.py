@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from argbest import ArgbestError, Problem, StorageError, Study
+from argbest.answers.overview import overview
 from argbest.storage.schema import TABLES, studies, workers
-from argbest.study.overview import overview
 
 CASES = 300
 PAGE = 4096

@@ -10,8 +10,8 @@ import pytest
 from study.conftest import problem
 
 from argbest import Study
+from argbest.answers.overview import overview
 from argbest.simulators.ray import RayExecutor
-from argbest.study.overview import overview
 
 pytestmark = [  # both open files and sockets for the life of the process
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

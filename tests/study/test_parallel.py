@@ -20,8 +20,8 @@ from argbest import (
     batched,
     vectorised,
 )
+from argbest.answers.overview import overview
 from argbest.errors import DataNotice
-from argbest.study.overview import overview
 
 
 def uneven(alternative: str, context: int, seed: int) -> float:

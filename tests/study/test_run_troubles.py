@@ -14,10 +14,10 @@ from study.conftest import assert_same_frames, problem, simulate
 from watching import PATIENCE, eventually, is_running
 
 from argbest import GP, InputError, Program, SimulationError, StorageError, Study, registry
+from argbest.answers.overview import overview
 from argbest.errors import SlowNotice
 from argbest.storage.base import Worker
 from argbest.study import presence, runner
-from argbest.study.overview import overview
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ def analyze(
     runs, with their sample variance in the column variance. Without --alternative and --context the columns
     are those that argbest exports.
     """
-    from argbest.study import observed, posthoc, reading
+    from argbest.posthoc import observed, reading
+    from argbest.posthoc.notes import notes
 
     found = observed.observe(
         reading.read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet),
@@ -140,10 +141,10 @@ def analyze(
     if out is not None:
         prepare(out)
     study = found.study(policy=policy, model=model, seed=seed)
-    notes = [*found.notes, *posthoc.notes(study)]
-    for each in notes:
+    remarks = [*found.notes, *notes(study)]
+    for each in remarks:
         note(each)
-    answer = _answer(study, notes, delta=delta, n_next=n_next)
+    answer = _answer(study, remarks, delta=delta, n_next=n_next)
     if as_json:
         show_json(answer)
     else:
@@ -169,8 +170,8 @@ def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
 
 def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> dict[str, Any]:
     """Return all that is told, as JSON-ready values."""
+    from argbest.answers.forecasting import foreseen
     from argbest.core.states import LEVEL
-    from argbest.study.forecasting import foreseen
     from argbest.theory import contention
 
     certificate, selection = study.certificate(delta), study.selection(delta=delta or None)

@@ -18,10 +18,10 @@ from argbest.cli.terminal import say, show_json, table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
     """Show how the study in STORAGE stands: progress, certainty, what the model found, workers, failures."""
+    from argbest.answers.forecasting import foreseen
+    from argbest.answers.overview import overview
     from argbest.core.states import LEVEL
     from argbest.outlets import unheard
-    from argbest.study.forecasting import foreseen
-    from argbest.study.overview import overview
 
     study = load(storage, name)
     while True:

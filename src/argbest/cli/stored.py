@@ -100,7 +100,7 @@ def _numbers(gap: float, p_best: float) -> tuple[str, str]:
 
 def show_troubles(study: "Study") -> None:
     """Print how many trials failed and why, and the pairs set aside."""
-    from argbest.study.overview import failures
+    from argbest.answers.overview import failures
 
     status = study.trials()["status"]
     show_failures(failures(study), int((status == "failed").sum()), len(status))

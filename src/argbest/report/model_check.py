@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from argbest.answers import model_check
+from argbest.answers.model_check import ModelCheck
 from argbest.checks import one_of
 from argbest.core.arrays import Array
 from argbest.report import curves, style
 from argbest.report.style import BAND, LABEL, TICK, Sheet
-from argbest.study import model_check
-from argbest.study.model_check import ModelCheck
 from argbest.study.study import Study
 
 if TYPE_CHECKING:

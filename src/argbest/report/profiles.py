@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from argbest.answers.predicting import posterior
 from argbest.checks import finite, whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
@@ -15,7 +16,6 @@ from argbest.problems.axis import Item, Label
 from argbest.problems.base import Problem
 from argbest.report import curves, style, tables
 from argbest.report.style import LABEL, Sheet
-from argbest.study import posterior
 from argbest.study.study import Study
 
 if TYPE_CHECKING:
@@ -189,14 +189,14 @@ def _believed(
     if low < high and not isinstance(values[0], bool):
         grid = np.linspace(low, high, points).tolist()
         try:
-            return tuple(grid), True, posterior.of_study(study, [_moved(here, name, x) for x in grid])
+            return tuple(grid), True, posterior(study, [_moved(here, name, x) for x in grid])
         except InputError:  # perhaps a model that knows the simulated contexts only
             known = _simulated(study.problem, name, here)
             if not known:
                 raise
             values = tuple(values[c] for c in known)
     shown = tuple(dict.fromkeys(values))
-    return shown, False, posterior.of_study(study, [_moved(here, name, value) for value in shown])
+    return shown, False, posterior(study, [_moved(here, name, value) for value in shown])
 
 
 def _moved(here: Item, name: str, value: Label) -> Item:

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from argbest.answers import history
 from argbest.checks import one_of
 from argbest.report import comparison, style
 from argbest.report.comparison import NAMES, Band
 from argbest.report.style import LABEL
-from argbest.study import history
 from argbest.study.study import Study
 
 if TYPE_CHECKING:

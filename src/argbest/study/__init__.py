@@ -1,1 +1,1 @@
-"""Studies: asking for trials, being told their values, answering per context."""
+"""Studies: asking for trials, being told their values, running simulators."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from argbest import registry
 from argbest.core import schedule
 from argbest.errors import (
-    DataNotice,
     InputError,
     OutageNotice,
     SimulationError,
@@ -29,7 +28,7 @@ from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds
 from argbest.storage.base import is_shared
-from argbest.study import executors, normality, undelivered
+from argbest.study import executors, undelivered
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Means
@@ -74,9 +73,7 @@ def run(
             study, limits, means, simulate, executor, slots, presence, patience, report, total, track
         )
         under_way.go()
-    remark, advice = normality.of_study(study), under_way.advice()
-    if remark:
-        warnings.warn(remark, DataNotice, stacklevel=3)
+    advice = under_way.advice()
     if advice and (shared or slots > 1):
         warnings.warn(advice, SlowNotice, stacklevel=3)
 

@@ -1,11 +1,17 @@
 """How far the selected alternatives are ahead of others, by the values alone."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from argbest.core import sequences
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import best
 from argbest.problems.base import Problem
 from argbest.study.replications import Replications
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
 
 _RESOLUTION = 1e-12  # of the largest reward: differences that vary by less are equal
 
@@ -46,6 +52,39 @@ class Separations:
             return sequences.normal_lower(differences, alpha, resolution=resolution, exact=exact)
         low, high = self._problem.reward_range
         return sequences.bounded_lower(differences, alpha, low - high, high - low)
+
+
+def leads(study: "Study", alpha: float) -> Array:
+    """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
+
+    inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
+    """
+    ledger, selected = study._journal.ledger, best(study._belief())
+    lower, out = ledger.separations.lower(selected, alpha), study._ruled_out
+    for k, c in ledger.in_order.sorted:
+        lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
+    return lower if out is None else np.where(out, np.inf, lower)
+
+
+def missing(study: "Study", alpha: float, delta: float) -> BoolArray:
+    """Return the pairs of which a guarantee needs more replications, [alternative, context].
+
+    In every context that is not certified: the selected alternative and the rivals not yet separated.
+    """
+    near = ~reached(leads(study, alpha), delta)
+    near[best(study._belief()), np.arange(study.problem.n_contexts)] = near.any(axis=0)
+    return np.asarray(near & answered(study))
+
+
+def reached(lower: Array, delta: float) -> BoolArray:
+    """Return whether the bounds certify the wish: a lag of at most delta or, if that is 0, a lead."""
+    return np.asarray(lower >= -delta if delta > 0 else lower > 0)
+
+
+def answered(study: "Study") -> BoolArray:
+    """Return in which contexts some alternative can be selected."""
+    out = study._ruled_out
+    return np.ones(study.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
 
 
 def _vary(rows: Array) -> BoolArray:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from argbest import defaults
 from argbest.checks import finite, indifference_zone, one_of
 from argbest.core.arrays import BoolArray
-from argbest.study import guarantee
+from argbest.study import separations
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -70,7 +71,7 @@ class Guaranteed:
     after every result, and once the initial design is in it simulates what the guarantee still needs.
     """
 
-    alpha: float = guarantee.ALPHA
+    alpha: float = defaults.ALPHA
     delta: float = 0.0
     contexts: str = "all"
 
@@ -86,4 +87,4 @@ class Guaranteed:
     def missing(self, study: "Study") -> BoolArray:
         """Return the pairs that still need replications, [alternative, context]."""
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
-        return guarantee.missing(study, share, self.delta)
+        return separations.missing(study, share, self.delta)

@@ -1,71 +1,62 @@
 """Study: the one stateful class. It asks for trials, is told their values, and answers per context."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from argbest import defaults, registry
-from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
-from argbest.core import schedule
-from argbest.core import tally as tallies
-from argbest.core.arrays import BoolArray
+from argbest import defaults
+from argbest.checks import finite, flag, indifference_zone, path_of
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import usual_delta
-from argbest.errors import InputError, StorageError
+from argbest.errors import DataNotice
 from argbest.lazy import later
-from argbest.models.base import Model, params_type
+from argbest.models.base import Model
 from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
-from argbest.problems.base import Problem, Simulate
-from argbest.storage import damage
-from argbest.storage.address import concealed, shown
-from argbest.storage.base import Plain, Storage
-from argbest.storage.opening import opened
-from argbest.study import answers, definition, guarantee, runner
-from argbest.study.guarantee import Guarantee
-from argbest.study.journal import BY_HAND, Journal
-from argbest.study.learning import Knowledge
+from argbest.problems.base import Simulate
+from argbest.storage.address import concealed
+from argbest.storage.base import Storage
+from argbest.study import grounds, runner
+from argbest.study.ask_tell import AskTell
 from argbest.study.limits import Limits, Means
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.tracking import OnResult
-from argbest.study.trial import Record, Trial, Value, record, summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from argbest.report.notebook import Plots
-    from argbest.study import (
+    from argbest.answers import (
         forecasting,
         frames,
+        guarantee,
         history,
         model_check,
         model_summary,
-        posterior,
+        normality,
         predicting,
     )
-else:  # they make frames, and whoever asks and tells needs none
-    forecasting, frames, history, model_check, model_summary, posterior, predicting = (
-        later(f"argbest.study.{name}")
-        for name in (
-            "forecasting",
-            "frames",
-            "history",
-            "model_check",
-            "model_summary",
-            "posterior",
-            "predicting",
-        )
-    )
+    from argbest.posthoc import observed
+    from argbest.posthoc.columns import Bins
+    from argbest.report.notebook import Plots
+else:  # rooms above this one: asking and telling needs none of them
+    forecasting = later("argbest.answers.forecasting")
+    frames = later("argbest.answers.frames")
+    guarantee = later("argbest.answers.guarantee")
+    history = later("argbest.answers.history")
+    model_check = later("argbest.answers.model_check")
+    model_summary = later("argbest.answers.model_summary")
+    normality = later("argbest.answers.normality")
+    predicting = later("argbest.answers.predicting")
+    observed = later("argbest.posthoc.observed")
 
 
-class Study:
+class Study(AskTell):
     """A sequential simulation study of one problem.
 
     ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
@@ -80,96 +71,66 @@ class Study:
     options of `run` that other workers of the stored study should use, as `argbest worker` does.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
+    @classmethod
+    def from_observations(
+        cls,
+        frame: "pd.DataFrame",
         *,
+        alternative: str | Sequence[str] = "alternative",
+        context: str | Sequence[str] = "context",
+        value: str = "value",
+        replication: str | None = None,
+        goal: str = "max",
+        weights: object = None,
+        bounds: object = None,
+        categorical: object = (),
+        bins: "Bins" = None,
+        reward_range: object = None,
+        dropna: bool = False,
+        simulate: Simulate | None = None,
+        title: str = "runs",
         policy: Given | Policy = defaults.POLICY,
         model: Given | Model[Any] | None = None,
-        initial: object = "auto",
         seed: int = 0,
         refit_every: int | str = "auto",
-        common_random_numbers: bool = True,
+        common_random_numbers: bool | None = None,
         cost: object = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",
-        plan: Mapping[str, Any] | None = None,
-    ) -> None:
-        if not isinstance(problem, Problem):
-            raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
-        chosen_policy, chosen_model = registry.choose(policy, model)
-        chosen_model.check(problem.shape, problem.setting)
-        stored = definition.of_study(
-            problem,
-            chosen_policy,
-            chosen_model,
-            seed=whole("seed", seed, at_least=0, below=2**64),
-            initial=initial,
-            refit_every=schedule.checked("refit_every", refit_every),
-            common_random_numbers=flag("common_random_numbers", common_random_numbers),
-            cost=cost,
-            plan=plan,
-        )
-        if storage is not None:
-            params_type(chosen_model)
-        with opened(storage, name=name) as kept:
-            kept.create(stored)
-            self._open(kept, stored, problem, chosen_policy, chosen_model)
-
-    @classmethod
-    def load(
-        cls,
-        storage: str | PathLike[str] | Storage,
-        *,
-        name: str = "study",
-        simulate: Simulate | None = None,
-        policy: Policy | None = None,
-        model: Model[Any] | None = None,
     ) -> "Study":
-        """Return the study kept in a storage, to go on with.
-
-        ``simulate`` is its simulator, where that was a function of your own; so with a policy or a model.
-        """
-        study = cls.__new__(cls)
-        with opened(storage, name=name) as kept:
-            stored = kept.definition()
-            if stored is None:
-                raise StorageError(
-                    f"there is no study {name!r} in {shown(storage)}; make it with Study(..., storage=)."
-                )
-            with damage.explained("the definition of the study"):
-                stored = definition.modern(stored, notify=model is None)
-                problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
-                study._open(kept, stored, problem, chosen_policy, chosen_model)
-        return study
-
-    @classmethod
-    def from_observations(cls, frame: "pd.DataFrame", **options: Any) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
-        Options: the columns ``alternative``, ``context``, ``value`` and ``replication`` (which runs shared
-        random numbers), ``goal``, ``categorical`` columns,
-        ``bins`` for contexts that never repeat, and those of `Study`; see
-        `argbest.study.posthoc.from_observations`.
+        ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
+        runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
+        out incomplete rows, ``title`` names the problem. The other options are those of `Problem` and
+        `Study`; random numbers count as common if ``replication`` is given.
         """
-        from argbest.study import posthoc  # which makes studies, so it imports this module
-
-        return posthoc.from_observations(frame, **options)
-
-    def _open(
-        self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
-    ) -> None:
-        self.problem = problem
-        self.seed: int = stored["seed"]
-        self.refit_every: int | str = stored["refit_every"]
-        self.common_random_numbers: bool = stored["common_random_numbers"]
-        self.definition = stored
-        self._journal = Journal(storage, stored, problem, policy, model)
-        self._kept: answers.Answers | None = None
-
-    def __repr__(self) -> str:
-        size = "{} alternatives x {} contexts".format(*self.problem.shape)
-        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} observations>"
+        runs = observed.observe(
+            frame,
+            alternative=alternative,
+            context=context,
+            value=value,
+            replication=replication,
+            goal=goal,
+            weights=weights,
+            bounds=bounds,
+            categorical=categorical,
+            bins=bins,
+            reward_range=reward_range,
+            dropna=dropna,
+            simulate=simulate,
+            name=title,
+        )
+        return runs.study(
+            policy=policy,
+            model=model,
+            seed=seed,
+            refit_every=refit_every,
+            common_random_numbers=common_random_numbers,
+            cost=cost,
+            storage=storage,
+            name=name,
+        )
 
     def _repr_html_(self) -> str:
         from argbest.report.notebook import of_study
@@ -182,119 +143,6 @@ class Study:
         from argbest.report.notebook import Plots
 
         return Plots(self)
-
-    @property
-    def policy(self) -> Policy:
-        """The rule that decides; a two-stage one carries what it has fixed."""
-        return self._journal.policy
-
-    @property
-    def model(self) -> Model[Any]:
-        """The statistical model."""
-        return self._journal.model
-
-    @property
-    def n_observations(self) -> int:
-        """Replications told so far."""
-        return self._journal.ledger.n_observations
-
-    @property
-    def n_waiting(self) -> int:
-        """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
-        journal = self._journal
-        if journal.ledger.design is None:
-            return journal.automatic().size(self.problem)
-        return len(journal.ledger.queue)
-
-    @property
-    def initial_design(self) -> str:
-        """What the study simulates before its policy decides, and why, in words; "" until that is fixed."""
-        ledger = self._journal.ledger
-        given = "" if ledger.design is None else f"{len(ledger.design):,} replications, as given"
-        return ledger.design_reason or given
-
-    @property
-    def tally(self) -> tallies.Tally:
-        """Count, mean and sum of squared deviations of every pair."""
-        return self._tally if self.problem.sign > 0 else tallies.negated(self._tally)
-
-    @property
-    def set_aside(self) -> list[tuple[Item, Item]]:
-        """The pairs (alternative, context) that failed again and again; they are not asked for any more."""
-        problem = self.problem
-        return [
-            (problem.alternatives.item(k), problem.contexts.item(c))
-            for k, c in np.argwhere(self._journal.ledger.set_aside).tolist()
-        ]
-
-    def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
-        """Return n trials to simulate: what is left of the initial design, then the policy's choice.
-
-        With ``context`` all of them lie in that context. Trials under way are taken into account; those
-        given back come first.
-        """
-        n = whole("n", n, at_least=1, at_most=10**7)
-        only = None if context is None else self.problem.contexts.index(context)
-        return self._journal.ask(n, worker=BY_HAND, only=only)
-
-    def tell(
-        self,
-        trial: Trial | int,
-        value: Value | None = None,
-        *,
-        mean: float | None = None,
-        variance: float | None = None,
-        n: int | None = None,
-        seconds: float | None = None,
-    ) -> None:
-        """Record what a trial gave: a number, a list or array of replications, or their summary by keywords.
-
-        A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
-        n − 1; a single replication has none. ``seconds`` is how long the simulation took. Nothing is fitted
-        here; the next `ask` does that when it is due.
-        """
-        took = None if seconds is None else not_negative("seconds", seconds)
-        asked = self._journal.open(trial)
-        if mean is None and variance is None and n is None:
-            entry = record(asked, value)
-        elif value is None:
-            entry = summary(asked, mean=mean, variance=variance, n=n)
-        else:
-            raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
-        self._journal.tell(entry, seconds=took)
-
-    def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
-        """Record that a trial gave no value; it is not asked again by itself."""
-        took = None if seconds is None else not_negative("seconds", seconds)
-        self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=took)
-
-    def pending(self) -> list[Trial]:
-        """Return the trials under way, for example those a process that ended has left behind."""
-        ledger = self._journal.ledger
-        return [ledger.trials[i] for i in sorted(ledger.held)]
-
-    def give_back(self, trial: Trial | int) -> None:
-        """Return a trial that nobody simulates any more; the next `ask` hands it out again, seed and all."""
-        self._journal.give_back([self._journal.open(trial).id])
-
-    @property
-    def plan(self) -> Mapping[str, Any]:
-        """The options of `run` that were stored with the study, as plain values."""
-        stored: Mapping[str, Any] = self.definition["plan"]
-        return stored
-
-    def readmit(self) -> None:
-        """Ask for the pairs set aside again, for example with a mended simulator."""
-        self._journal.readmit()
-
-    def close(self) -> None:
-        """Let go of the storage's files and connections; they are opened again when needed."""
-        self._journal.storage.close()
-
-    def refresh(self) -> "Study":
-        """Return the study with all that other processes have added to its storage."""
-        self._journal.catch_up()
-        return self
 
     def run(
         self,
@@ -310,7 +158,7 @@ class Study:
         progress: bool | Progress = False,
         on_result: OnResult | None = None,
         stop: Stop | None = None,
-    ) -> "Study":
+    ) -> Self:
         """Return the study, run until it holds ``budget`` observations in all or ``stop`` is met.
 
         ``seconds`` limits the simulation time of all runs together. ``workers`` processes, or an ``executor``
@@ -325,6 +173,8 @@ class Study:
         limits = Limits(budget, seconds, confirm, stop)
         means = Means(workers, executor, batch, timeout, on_failure)
         runner.run(self, limits, means, progress, on_result)
+        if remark := normality.of_study(self):
+            warnings.warn(remark, DataNotice, stacklevel=2)
         return self
 
     def selection(self, *, delta: float | None = None) -> "pd.DataFrame":
@@ -380,7 +230,7 @@ class Study:
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
         The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
-        as right. See `argbest.study.forecasting`.
+        as right.
         """
         return forecasting.of_study(self, target, worst=worst, delta=delta)
 
@@ -394,7 +244,7 @@ class Study:
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":
         """Return the belief about every alternative at the contexts, or at others given."""
-        return posterior.of_study(self, contexts)
+        return predicting.posterior(self, contexts)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
         """Return the path of one self-contained HTML page, written there: answer, certainty, how it was got.
@@ -412,9 +262,9 @@ class Study:
         estimates for known.
         """
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
-        return answers.of_study(self).certificate(zone, integrate=averaged)
+        return grounds.of_study(self).certificate(zone, integrate=averaged)
 
-    def guarantee(self, alpha: float = guarantee.ALPHA, delta: float = 0.0) -> Guarantee:
+    def guarantee(self, alpha: float = defaults.ALPHA, delta: float = 0.0) -> "guarantee.Guarantee":
         """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
 
         That every selected alternative is within ``delta`` of the best of its context; 0: that it is the
@@ -447,23 +297,4 @@ class Study:
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
-        return answers.of_study(self).belief
-
-    @property
-    def _ruled_out(self) -> BoolArray | None:
-        """[alternative, context] whether a pair was set aside without a single value; None where none was."""
-        return self._journal.ledger.ruled_out
-
-    @property
-    def _tally(self) -> tallies.Tally:
-        """The tally with larger being better."""
-        return self._journal.ledger.tally
-
-    @property
-    def _records(self) -> Sequence[Record]:
-        return self._journal.ledger.records
-
-    def _learned(self) -> Knowledge:
-        if not self._records:
-            raise InputError("nothing is known yet: tell the value of at least one trial first.")
-        return self._journal.learned()
+        return grounds.of_study(self).belief

@@ -6,10 +6,10 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 
+from argbest.answers import forecasting, guarantee
 from argbest.core.certificate import Certificate
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report.wording import chance, count, names
-from argbest.study import forecasting, guarantee
 from argbest.study.study import Study
 
 MOST_SET_ASIDE = 100  # pairs named in the page

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from argbest.answers import guarantee, model_check
+from argbest.answers.prediction_kit import prediction_kit
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
@@ -20,8 +22,6 @@ from argbest.report.page.hyperparameters import hyperparameters
 from argbest.report.page.plain import table, value, values
 from argbest.report.sketch import sketch
 from argbest.report.wording import choices, count, names, short, word
-from argbest.study import guarantee, model_check
-from argbest.study.prediction_kit import prediction_kit
 from argbest.study.study import Study
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from argbest import Problem, Study
+from argbest.answers import normality
+from argbest.answers.normality import departure
 from argbest.core.arrays import Array
-from argbest.study import normality
-from argbest.study.normality import departure
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
 

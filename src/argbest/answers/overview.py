@@ -1,19 +1,35 @@
 """How a study stands: progress, certainty, workers and failures, as plain values."""
 
+import re
 import time
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from argbest.answers import guarantee
 from argbest.core.states import counts
-from argbest.study import guarantee
-from argbest.study.causes import causes
+from argbest.simulators.program import COMMAND
 from argbest.study.presence import alive
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 _MOST = 5  # causes of failures told
+# What differs between failures of one cause: the command that was run, numbers, addresses, identifiers.
+_VARYING = re.compile(
+    rf"^{COMMAND}.*$|\b0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{{8,}}\b|[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Failures that say the same but for numbers and addresses."""
+
+    count: int
+    trial: int  # the last of them
+    reason: str  # which it gave
 
 
 def overview(study: "Study") -> dict[str, Any]:
@@ -88,3 +104,12 @@ def _workers(study: "Study", now: float) -> list[dict[str, Any]]:
         }
         for worker in study._journal.storage.workers()
     ]
+
+
+def causes(reasons: Mapping[int, str]) -> list[Cause]:
+    """Return the causes of failures, given their reasons by trial: the most frequent first."""
+    groups: dict[str, list[int]] = {}
+    for trial in sorted(reasons):
+        groups.setdefault(_VARYING.sub("#", reasons[trial]), []).append(trial)
+    found = [Cause(len(group), group[-1], reasons[group[-1]]) for group in groups.values()]
+    return sorted(found, key=lambda cause: (-cause.count, -cause.trial))

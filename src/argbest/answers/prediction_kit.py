@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from argbest.answers import predicting
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.correlated import SOBOL_POINTS, sobol_points
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import InputError
-from argbest.study import predicting
 from argbest.study.study import Study
 
 Plain: TypeAlias = dict[str, Any]

@@ -17,7 +17,7 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
-from argbest.study.answers import integrated_by_seed
+from argbest.study.grounds import integrated_by_seed
 from argbest.study.trial import Record, replications
 
 if TYPE_CHECKING:

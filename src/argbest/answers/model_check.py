@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from argbest.answers import misfit, noise_check, regions
+from argbest.answers.left_out import by_blocks, left_out, relations
 from argbest.core.arrays import BoolArray
 from argbest.core.common_noise import blocks, counted, likeness
 from argbest.core.setting import Setting
@@ -14,8 +16,6 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model, troubles
 from argbest.problems.base import Problem
-from argbest.study import misfit, noise_check, regions
-from argbest.study.left_out import by_blocks, left_out, relations
 from argbest.texts import Sentences
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     A pair is flagged where |z| is beyond the limit for the largest of all of them (Bonferroni). Σz² of all
     and of every region is compared with g χ²_h of the same mean and variance, the latter from the
     correlations of the z-scores; Σz of every region with its normal distribution, and z-scores of different
-    alternatives with each other (`argbest.study.regions`). Variances within pairs are compared by Bartlett's
-    test (`argbest.study.noise_check`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
+    alternatives with each other (`regions`). Variances within pairs are compared by Bartlett's
+    test (`noise_check`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
     Where alternatives share noise, ȳ are the means by generalised least squares, and predictions know what
     the noise of others tells. Where they may share some, but none is clearly seen, alternatives may be off
     together by noise alone, and nothing is made of it.

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from argbest.answers.noise_check import bartlett, compared
 from argbest.core.tally import Tally
-from argbest.study.noise_check import bartlett, compared
 
 
 def test_with_many_replications_it_is_the_test_of_the_textbooks() -> None:

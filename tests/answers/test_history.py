@@ -8,9 +8,9 @@ import small_problems
 from study.conftest import problem, started
 
 from argbest import InputError, Study
+from argbest.answers import history
 from argbest.core.belief import best
-from argbest.study import history
-from argbest.study.answers import integrated_by_seed
+from argbest.study.grounds import integrated_by_seed
 from argbest.study.trial import Record, Trial
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from argbest import InputError
-from argbest.study import posthoc
-from argbest.study.reading import read_table
+from argbest import InputError, Study
+from argbest.posthoc.reading import read_table
 
 RUNS = pd.DataFrame(
     {
@@ -71,7 +70,7 @@ def test_names_that_come_twice_stay_so_and_are_refused_only_if_used(tmp_path: Pa
         frame = read_table(tmp_path / name)
         assert frame.columns.tolist() == ["plan", "rate", "cost", "cost"]
         with pytest.raises(InputError, match="the column 'cost' comes 2 times"):
-            posthoc.from_observations(frame, alternative="plan", context="rate", value="cost")
+            Study.from_observations(frame, alternative="plan", context="rate", value="cost")
 
 
 def test_decimal_commas_are_read_where_told_and_refused_otherwise(tmp_path: Path) -> None:
@@ -80,9 +79,9 @@ def test_decimal_commas_are_read_where_told_and_refused_otherwise(tmp_path: Path
     assert read_table(path, decimal=",")["rate"].tolist() == [0.5, 0.5, 1.0, 1.0]
     names: dict[str, Any] = {"alternative": "plan", "context": "rate", "value": "cost"}
     with pytest.raises(InputError, match=r"data row 1 has cost '1,25' .*decimal=',' \(--decimal ,\)"):
-        posthoc.from_observations(read_table(path), **names)
+        Study.from_observations(read_table(path), **names)
     with pytest.raises(InputError, match="context column 'rate' holds '0,5'.*decimal comma"):
-        posthoc.from_observations(read_table(path).assign(cost=1.0), **names)
+        Study.from_observations(read_table(path).assign(cost=1.0), **names)
     thousands = text(tmp_path, "plan;cost;more\na;1.234,5;1.234\nb;2;5\n", "t.csv")
     assert read_table(thousands, decimal=",")["more"].tolist() == ["1.234", "5"]
     assert read_table(thousands, decimal=",")["cost"].tolist() == ["1.234,5", "2"]
@@ -134,7 +133,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
     found = read_table(text(tmp_path, "plan,rate,cost\n"))
     assert found.columns.tolist() == ["plan", "rate", "cost"]
     with pytest.raises(InputError, match="a frame without rows"):
-        posthoc.from_observations(found)
+        Study.from_observations(found)
 
 
 @pytest.mark.parametrize(

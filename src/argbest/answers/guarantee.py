@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from argbest import defaults
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import best
+from argbest.study import separations
 from argbest.study.replications import Replications
 from argbest.texts import Sentences
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
     from argbest.study.study import Study
 
-ALPHA = 0.05  # the usual probability of error
 _ENOUGH = 20  # values of each alternative from which there is a bound, if differences vary
 
 
@@ -71,8 +72,8 @@ class Guarantee(Sentences):
 
 def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
     """Return what is guaranteed of a study's selections."""
-    problem, answered, selected = study.problem, _answered(study), best(study._belief())
-    each, together = leads(study, alpha), leads(study, alpha / problem.n_contexts)
+    problem, answered, selected = study.problem, separations.answered(study), best(study._belief())
+    each, together = separations.leads(study, alpha), separations.leads(study, alpha / problem.n_contexts)
     counted = study._journal.ledger.in_order
     frame = problem.contexts.frame()
     frame["selected"] = _labels(study, selected, answered)
@@ -81,7 +82,7 @@ def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
         lower = np.where(answered, bounds.min(axis=0), np.nan)
         frame[f"lower{end}"] = lower
         frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
-        frame[f"certified{end}"] = reached(lower, delta)
+        frame[f"certified{end}"] = separations.reached(lower, delta)
     frame["replications"] = counted.count.sum(axis=0)
     notes = [*_notes(study, counted), *_equal(each, counted, selected)]
     return Guarantee(alpha, delta, frame, tuple(notes))
@@ -91,40 +92,7 @@ def planned(study: "Study") -> Guarantee:
     """Return the guarantee that the study was planned to stop with; if none was, the usual one."""
     rule = study.plan.get("stop")
     wished = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
-    return of_study(study, float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0)))
-
-
-def leads(study: "Study", alpha: float) -> Array:
-    """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
-
-    inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
-    """
-    ledger, selected = study._journal.ledger, best(study._belief())
-    lower, out = ledger.separations.lower(selected, alpha), study._ruled_out
-    for k, c in ledger.in_order.sorted:
-        lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
-    return lower if out is None else np.where(out, np.inf, lower)
-
-
-def missing(study: "Study", alpha: float, delta: float) -> BoolArray:
-    """Return the pairs of which a guarantee needs more replications, [alternative, context].
-
-    In every context that is not certified: the selected alternative and the rivals not yet separated.
-    """
-    near = ~reached(leads(study, alpha), delta)
-    near[best(study._belief()), np.arange(study.problem.n_contexts)] = near.any(axis=0)
-    return np.asarray(near & _answered(study))
-
-
-def reached(lower: Array, delta: float) -> BoolArray:
-    """Return whether the bounds certify the wish: a lag of at most delta or, if that is 0, a lead."""
-    return np.asarray(lower >= -delta if delta > 0 else lower > 0)
-
-
-def _answered(study: "Study") -> BoolArray:
-    """Return in which contexts some alternative can be selected."""
-    out = study._ruled_out
-    return np.ones(study.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
+    return of_study(study, float(wished.get("alpha", defaults.ALPHA)), float(wished.get("delta", 0.0)))
 
 
 def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":

@@ -8,8 +8,8 @@ import small_problems
 from scipy import stats
 
 from argbest import InputError, Problem, Study
-from argbest.study import forecasting
-from argbest.study.forecasting import Forecast
+from argbest.answers import forecasting
+from argbest.answers.forecasting import Forecast
 
 
 def begun(budget: int = 60, **options: object) -> Study:

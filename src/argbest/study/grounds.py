@@ -22,7 +22,7 @@ DRAWS = 4096
 NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws
 
 
-class Answers:
+class Grounds:
     """The belief, what it is unsure of, and certificates of a study at one state of its knowledge."""
 
     def __init__(self, study: "Study") -> None:
@@ -83,9 +83,9 @@ def integrated_by_seed(
     return integrated(model, tally, setting, params, generator, ruled_out=ruled_out, known=belief)
 
 
-def of_study(study: "Study") -> Answers:
+def of_study(study: "Study") -> Grounds:
     """Return what answers rest on now."""
     kept = study._kept
     if kept is None or not kept.still_true(study):
-        kept = study._kept = Answers(study)
+        kept = study._kept = Grounds(study)
     return kept

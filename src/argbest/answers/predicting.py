@@ -4,6 +4,7 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
@@ -12,7 +13,7 @@ from argbest.core.selectable import among_the_rest
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
 from argbest.problems.categories import never_seen
-from argbest.study import answers
+from argbest.study import grounds
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -34,6 +35,33 @@ def predicted(study: "Study", contexts: object, *, integrate: bool) -> Predictio
     return found
 
 
+def posterior(study: "Study", contexts: object = None) -> pd.DataFrame:
+    """Return one row per alternative and context: mean and sd of the mean reward, noise_sd, P(best).
+
+    Contexts vary fastest. ``contexts`` may be new to the study; by default they are its own. ``noise_sd`` is
+    the standard deviation of one replication. Numbers are in the user's unit and sign. What cannot be
+    selected has P(best) 0, and NaN where there is no answer.
+    """
+    problem = study.problem
+    if contexts is None:
+        rows, belief = problem.contexts, study._learned().belief
+        chance = study.certificate().best_probability
+        tables = [belief.mean, belief.var, belief.noise, chance]
+    else:
+        rows = problem.contexts.rows(contexts)
+        belief = model_at(study, rows)
+        chance = certificate_at(study, rows).best_probability
+        given = (belief.mean, belief.var, belief.noise, chance)
+        tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
+        warn_of_the_unknown(study, rows)
+    mean, var, noise, chance = (each.ravel() for each in tables)
+    k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
+    frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)
+    frame["mean"], frame["sd"] = problem.sign * mean, np.sqrt(var)
+    frame["noise_sd"], frame["p_best"] = np.sqrt(noise), chance
+    return frame
+
+
 def warn_of_the_unknown(study: "Study", rows: Axis) -> None:
     """Warn of categories that no simulated context has, in the name of whoever called the study."""
     if said := never_seen(study.problem.contexts, rows):
@@ -42,7 +70,7 @@ def warn_of_the_unknown(study: "Study", rows: Axis) -> None:
 
 def certificate_at(study: "Study", rows: Axis, *, integrate: bool = True) -> Certificate:
     """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
-    out, points = ruled_out_at(study, rows), answers.of_study(study).integrated if integrate else None
+    out, points = ruled_out_at(study, rows), grounds.of_study(study).integrated if integrate else None
     mixture = None if points is None else points.at(_separation(study, rows), out)
     belief = among_the_rest(model_at(study, rows), out)
     answered = None if out is None else np.any(~out, axis=-2)

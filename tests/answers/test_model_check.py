@@ -11,13 +11,13 @@ import small_problems
 from scipy import stats
 
 from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
+from argbest.answers import left_out, model_check, regions
+from argbest.answers.model_check import ModelCheck
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.decision import Decision
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
-from argbest.study import left_out, model_check, regions
-from argbest.study.model_check import ModelCheck
 
 X = np.array([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
 K, C = 3, len(X)

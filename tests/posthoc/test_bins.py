@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from argbest import InputError
-from argbest.study import posthoc
-from argbest.study.observed import observe
+from argbest import InputError, Study
+from argbest.posthoc.observed import observe
 
 
 def drawn(n: int = 200, **columns: Any) -> pd.DataFrame:
@@ -22,40 +21,40 @@ def drawn(n: int = 200, **columns: Any) -> pd.DataFrame:
 def test_contexts_that_never_repeat_are_refused_with_an_offer() -> None:
     message = r"200 runs have 200 different contexts \(context has 200 values\).*bins=\{'context': 8\}"
     with pytest.raises(InputError, match=message):
-        posthoc.from_observations(drawn())
+        Study.from_observations(drawn())
 
 
 def test_the_offer_names_the_columns_with_many_values() -> None:
     r = np.random.default_rng(1)
     frame = drawn(rate=r.normal(size=200), day=np.tile([1, 2], 100), name="x").drop(columns="context")
     with pytest.raises(InputError, match=r"bins=\{'rate': 8\} \(--bins rate=8\)"):
-        posthoc.from_observations(frame, context=["day", "rate", "name"])
+        Study.from_observations(frame, context=["day", "rate", "name"])
 
 
 def test_a_column_that_numbers_the_runs_is_named() -> None:
     frame = drawn(run=[f"run {i}" for i in range(200)])
     with pytest.raises(InputError, match="Leave out 'run' if it only numbers the runs"):
-        posthoc.from_observations(frame, context="run")
+        Study.from_observations(frame, context="run")
 
 
 def test_alternatives_that_never_repeat_are_refused_without_such_an_offer() -> None:
     frame = drawn().rename(columns={"alternative": "context", "context": "alternative"})
     with pytest.raises(InputError, match="200 different alternatives.*what can be chosen"):
-        posthoc.from_observations(frame)
+        Study.from_observations(frame)
 
 
 def test_a_few_contexts_need_not_repeat() -> None:
     frame = drawn(30)
-    assert posthoc.observed_problem(frame).n_contexts == 30
-    assert posthoc.observed_problem(pd.concat([drawn(100)] * 2)).n_contexts == 100
+    assert observe(frame).problem.n_contexts == 30
+    assert observe(pd.concat([drawn(100)] * 2)).problem.n_contexts == 100
 
 
 def test_many_contexts_with_one_run_per_pair_are_refused_too() -> None:
     rows = [(k, c, 0.0) for k in "abc" for c in range(501)]
     frame = pd.DataFrame(rows, columns=["alternative", "context", "value"])
     with pytest.raises(InputError, match="1503 runs have 501 different contexts"):
-        posthoc.from_observations(frame)
-    assert posthoc.observed_problem(pd.concat([frame, frame])).n_contexts == 501
+        Study.from_observations(frame)
+    assert observe(pd.concat([frame, frame])).problem.n_contexts == 501
 
 
 @settings(max_examples=60, deadline=None)
@@ -92,22 +91,22 @@ def test_columns_with_few_values_and_columns_not_named_stay_as_they_are() -> Non
     frame = drawn(day=np.tile([1, 2, 3, 4], 50), zone=np.tile(list("xy"), 100))
     columns = ["day", "context", "zone"]
     for bins in (5, {"context": 5}, {"context": 5, "day": 5}):
-        problem = posthoc.observed_problem(frame, context=columns, bins=bins)
+        problem = observe(frame, context=columns, bins=bins).problem
         assert set(problem.contexts.columns["day"]) == {1, 2, 3, 4}
         assert set(problem.contexts.columns["zone"]) == {"x", "y"}
         assert len(set(problem.contexts.columns["context"])) == 5
-    assert len(set(posthoc.observed_problem(frame, context=columns, bins=2).contexts.columns["day"])) == 2
+    assert len(set(observe(frame, context=columns, bins=2).problem.contexts.columns["day"])) == 2
 
 
 def test_equal_numbers_make_a_bin_at_that_number() -> None:
     x = [0.1] * 50 + np.linspace(1, 2, 30).tolist()
     frame = pd.DataFrame({"alternative": [0, 1] * 40, "context": x, "value": 0.0})
-    assert posthoc.observed_problem(frame, bins=4).contexts.labels[0] == 0.1
+    assert observe(frame, bins=4).problem.contexts.labels[0] == 0.1
 
 
 def test_bins_of_an_exported_frame_drop_its_labels() -> None:
     frame = drawn().rename(columns={"context": "context.rate"}).assign(context=[f"c{i}" for i in range(200)])
-    problem = posthoc.observed_problem(frame, bins={"context.rate": 4})
+    problem = observe(frame, bins={"context.rate": 4}).problem
     assert not problem.contexts.named
     assert problem.n_contexts == 4
     assert list(problem.contexts.columns) == ["rate"]
@@ -122,14 +121,14 @@ def test_a_bin_weighs_as_much_as_the_contexts_in_it() -> None:
 
 def test_given_bounds_take_the_place_of_the_data_s() -> None:
     frame = drawn(day=np.tile([1, 2, 3, 4], 50))
-    problem = posthoc.observed_problem(frame, context=["day", "context"], bins=4, bounds={"day": (0, 7)})
+    problem = observe(frame, context=["day", "context"], bins=4, bounds={"day": (0, 7)}).problem
     assert problem.bounds == {"day": (0, 7), "context": (frame["context"].min(), frame["context"].max())}
-    assert posthoc.observed_problem(frame, bins=4, bounds=(0, 99)).bounds == {"context": (0, 99)}
+    assert observe(frame, bins=4, bounds=(0, 99)).problem.bounds == {"context": (0, 99)}
 
 
 def test_predictions_within_the_data_are_no_extrapolation() -> None:
     frame = drawn()
-    study = posthoc.from_observations(frame, bins=5)
+    study = Study.from_observations(frame, bins=5)
     ends = [frame["context"].min(), frame["context"].max(), frame["context"].max() + 1]
     assert study.predict(ends)["extrapolated"].tolist() == [False, False, True]
 
@@ -148,10 +147,10 @@ def test_predictions_within_the_data_are_no_extrapolation() -> None:
 def test_bins_that_make_no_sense_are_refused(bins: Any, message: str) -> None:
     frame = drawn(zone=np.tile(list("xy"), 100))
     with pytest.raises(InputError, match=message):
-        posthoc.from_observations(frame, context=["context", "zone"], bins=bins)
+        Study.from_observations(frame, context=["context", "zone"], bins=bins)
 
 
 def test_bins_without_numbers_are_refused() -> None:
     frame = drawn(zone=np.tile(list("xy"), 100))
     with pytest.raises(InputError, match=r"bins=4, but no context column holds numbers: \['zone'\]"):
-        posthoc.from_observations(frame, context="zone", bins=4)
+        Study.from_observations(frame, context="zone", bins=4)

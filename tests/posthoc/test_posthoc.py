@@ -14,8 +14,8 @@ from elsewhere import NAMES, runs
 from study.conftest import assert_same_frames
 
 from argbest import InputError, Problem, Study, registry
-from argbest.study import posthoc
-from argbest.study.observed import observe
+from argbest.posthoc.notes import notes
+from argbest.posthoc.observed import observe
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +36,7 @@ def told_by_hand(frame: pd.DataFrame, **options: Any) -> Study:
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "c-ocba", "dvr"])
 def test_a_study_of_runs_equals_one_that_was_told_by_hand(policy: str) -> None:
     frame = runs()
-    one = posthoc.from_observations(frame, **NAMES, goal="min", policy=policy, seed=4)
+    one = Study.from_observations(frame, **NAMES, goal="min", policy=policy, seed=4)
     two = told_by_hand(frame, policy=policy, seed=4)
     assert one.n_waiting == 0
     assert_same_frames(one, two)
@@ -54,7 +54,7 @@ def test_a_study_of_runs_equals_one_that_was_told_by_hand(policy: str) -> None:
 
 def test_the_tally_is_that_of_the_problem_s_own_reading() -> None:
     frame = runs(1).assign(cost=lambda f: f["cost"] + 1e6)
-    study = posthoc.from_observations(frame, **NAMES)
+    study = Study.from_observations(frame, **NAMES)
     renamed = frame.rename(columns={"plan": "alternative.plan", "rate": "context.rate", "cost": "value"})
     expected = study.problem.tally(renamed)
     np.testing.assert_array_equal(study.tally.count, expected.count)
@@ -64,7 +64,7 @@ def test_the_tally_is_that_of_the_problem_s_own_reading() -> None:
 
 def test_observations_show_every_value_in_the_order_of_the_rows() -> None:
     frame = runs(2)
-    shown = posthoc.from_observations(frame, **NAMES).observations()
+    shown = Study.from_observations(frame, **NAMES).observations()
     assert len(shown) == len(frame)
     for (k, c), own in frame.groupby(["plan", "rate"]):
         mine = shown[(shown["alternative.plan"] == k) & (shown["context.rate"] == c)]
@@ -75,7 +75,7 @@ def test_observations_show_every_value_in_the_order_of_the_rows() -> None:
 def test_axes_are_ordered_by_their_columns_numbers_by_size_and_text_as_it_first_came() -> None:
     rows = [("low", 20), ("high", 3), ("low", 3), ("high", 20), ("mid", 3)]
     frame = pd.DataFrame(rows, columns=["level", "size"]).assign(k=[2, 1, 1, 2, 2], value=0.0)
-    problem = posthoc.observed_problem(frame, alternative="k", context=["level", "size"])
+    problem = observe(frame, alternative="k", context=["level", "size"]).problem
     assert problem.alternatives.columns == {"k": (1, 2)}
     assert problem.contexts.labels == (
         *("level=low, size=3", "level=low, size=20", "level=high, size=3", "level=high, size=20"),
@@ -101,22 +101,20 @@ def test_what_a_study_exports_gives_the_same_study_back(axes: tuple[Any, Any], t
     study.tell(study.ask(1)[0], mean=0.3, variance=2.0, n=9)
     study.observations().to_csv(tmp_path / "o.csv", index=False)
     for frame in (study.observations(), pd.read_csv(tmp_path / "o.csv")):
-        again = posthoc.from_observations(frame, goal="min", seed=1)
+        again = Study.from_observations(frame, goal="min", seed=1)
         assert again.problem.alternatives == problem.alternatives
         assert again.problem.contexts == problem.contexts
         np.testing.assert_array_equal(again.tally.count, study.tally.count)
         np.testing.assert_allclose(again.tally.mean, study.tally.mean, rtol=1e-14)
         np.testing.assert_allclose(again.tally.m2, study.tally.m2, rtol=1e-13)
-        twice = posthoc.from_observations(again.observations(), goal="min", seed=1)
+        twice = Study.from_observations(again.observations(), goal="min", seed=1)
         pd.testing.assert_frame_equal(twice.observations(), again.observations())
         assert [t.pair for t in twice.ask(6)] == [t.pair for t in again.ask(6)]
 
 
 def test_columns_may_be_named_as_they_are_exported() -> None:
     frame = runs().rename(columns={"plan": "alternative.plan", "rate": "context.rate"})
-    named = posthoc.observed_problem(
-        frame, alternative="alternative.plan", context=["context.rate"], value="cost"
-    )
+    named = observe(frame, alternative="alternative.plan", context=["context.rate"], value="cost").problem
     assert named.alternatives.columns == {"plan": tuple(frame["alternative.plan"].drop_duplicates())}
     assert list(named.contexts.columns) == ["rate"]
 
@@ -131,7 +129,7 @@ def test_rows_with_n_above_one_are_summaries_of_their_own() -> None:
             "variance": [np.nan, 2.5, 0.5, 7.0, np.nan],
         }
     )
-    study = posthoc.from_observations(frame)
+    study = Study.from_observations(frame)
     assert study.n_observations == 17
     np.testing.assert_allclose(study.tally.mean[:, 0], [(2 + 30 + 4) / 12, 9 / 5])
     shown = study.observations()
@@ -148,27 +146,27 @@ def test_rows_with_n_above_one_are_summaries_of_their_own() -> None:
 
 def test_a_column_n_that_tells_the_alternative_is_no_count() -> None:
     frame = pd.DataFrame({"n": [3, 4] * 4, "context": [1, 1, 2, 2] * 2, "value": range(8)})
-    assert posthoc.from_observations(frame, alternative="n").n_observations == 8
+    assert Study.from_observations(frame, alternative="n").n_observations == 8
     frame = pd.DataFrame({"alternative": [3, 4] * 4, "context": [1, 1, 2, 2] * 2, "n": range(8)})
-    assert posthoc.from_observations(frame, value="n").tally.mean.tolist() == [[2.0, 4.0], [3.0, 5.0]]
+    assert Study.from_observations(frame, value="n").tally.mean.tolist() == [[2.0, 4.0], [3.0, 5.0]]
 
 
 def test_a_column_variance_may_be_the_reward() -> None:
     frame = runs().rename(columns={"cost": "variance"})
-    study = posthoc.from_observations(frame, **(NAMES | {"value": "variance"}))
+    study = Study.from_observations(frame, **(NAMES | {"value": "variance"}))
     assert study.n_observations == 36
     frame.loc[2, "variance"] = np.nan
     with pytest.raises(InputError, match="data row 3 has no variance"):
-        posthoc.from_observations(frame, **(NAMES | {"value": "variance"}))
+        Study.from_observations(frame, **(NAMES | {"value": "variance"}))
 
 
 def test_pairs_never_run_and_extreme_imbalance_are_fine_for_a_gp() -> None:
     r = np.random.default_rng(0)
     rows = [("a", 1, v) for v in r.normal(size=2000)] + [("b", 2, 1.0), ("c", 3, 0.0), ("c", 3, 0.5)]
-    study = posthoc.from_observations(pd.DataFrame(rows, columns=["alternative", "context", "value"]))
+    study = Study.from_observations(pd.DataFrame(rows, columns=["alternative", "context", "value"]))
     assert np.isfinite(study.selection()[["mean", "gap", "p_best"]].to_numpy()).all()
     assert len(study.ask(5)) == 5
-    assert posthoc.notes(study) == [
+    assert notes(study) == [
         "6 of 9 pairs were never run: what is said of them rests on the model alone.",
         "1 of 9 pairs have a single run, which tells nothing of its noise.",
         "run in 1 of 3 contexts only: alternative 'a', 'b', 'c'.",
@@ -176,39 +174,39 @@ def test_pairs_never_run_and_extreme_imbalance_are_fine_for_a_gp() -> None:
 
 
 def test_notes_are_few_where_nothing_is_open_and_name_rewards_far_from_normal() -> None:
-    assert posthoc.notes(posthoc.from_observations(runs(), **NAMES)) == []
+    assert notes(Study.from_observations(runs(), **NAMES)) == []
     frame = runs(0, 40).assign(cost=lambda f: np.exp(2 * f["cost"]))
-    [note] = posthoc.notes(posthoc.from_observations(frame, **NAMES))
+    [note] = notes(Study.from_observations(frame, **NAMES))
     assert note.startswith("rewards look far from normal: strongly skewed")
 
 
 def test_alternatives_hardly_run_are_named_three_at_most() -> None:
     rows = [(k, c, 0.0) for k in range(9) for c in range(6) if k < 2 or c < k % 3 + 1 - (k == 8)]
-    study = posthoc.from_observations(pd.DataFrame(rows, columns=["alternative", "context", "value"]))
-    assert "run in 1 to 2 of 6 contexts only: alternative 3, 4, 6 and 2 more." in posthoc.notes(study)
+    study = Study.from_observations(pd.DataFrame(rows, columns=["alternative", "context", "value"]))
+    assert "run in 1 to 2 of 6 contexts only: alternative 3, 4, 6 and 2 more." in notes(study)
 
 
 def test_numbers_that_differ_by_rounding_are_one_context_but_whole_numbers_never() -> None:
     frame = pd.DataFrame(
         {"alternative": [1, 2] * 2, "context": [0.3, 0.1 + 0.2, 0.4, 0.4], "value": range(4)}
     )
-    assert posthoc.observed_problem(frame).contexts.labels == (0.3, 0.4)
+    assert observe(frame).problem.contexts.labels == (0.3, 0.4)
     frame["context"] = [10**13, 10**13 + 1, 10**13, 5]
-    assert posthoc.observed_problem(frame).contexts.labels == (5, 10**13, 10**13 + 1)
+    assert observe(frame).problem.contexts.labels == (5, 10**13, 10**13 + 1)
 
 
 @pytest.mark.parametrize("kind", ["category", "string", "object"])
 def test_columns_of_any_pandas_type_of_text_will_do(kind: Any) -> None:
     frame = runs().astype({"plan": kind})
-    expected = posthoc.from_observations(runs(), **NAMES)
-    pd.testing.assert_frame_equal(posthoc.from_observations(frame, **NAMES).selection(), expected.selection())
+    expected = Study.from_observations(runs(), **NAMES)
+    pd.testing.assert_frame_equal(Study.from_observations(frame, **NAMES).selection(), expected.selection())
 
 
 @pytest.mark.parametrize("kind", ["Int64", "Float64", "float32", "object"])
 def test_columns_of_any_pandas_type_of_number_will_do(kind: Any) -> None:
     frame = runs().astype({"rate": kind}).assign(cost=lambda f: np.rint(f["cost"]))
-    study = posthoc.from_observations(frame.astype({"cost": kind}), **NAMES)
-    expected = posthoc.from_observations(frame.astype({"rate": "int64"}), **NAMES)
+    study = Study.from_observations(frame.astype({"cost": kind}), **NAMES)
+    expected = Study.from_observations(frame.astype({"rate": "int64"}), **NAMES)
     np.testing.assert_array_equal(study.tally.mean, expected.tally.mean)
 
 
@@ -221,18 +219,18 @@ def test_hostile_labels_are_labels() -> None:
     hostile = ["'; drop table trials; --", "<script>alert(1)</script>", "a\nb", "", "ü \u202e\u0000", "NaN"]
     rows = [(k, c, float(i)) for i, (k, c) in enumerate((k, c) for k in hostile for c in hostile)]
     frame = pd.DataFrame(rows, columns=["plan", "rate", "cost"])
-    study = posthoc.from_observations(frame, **NAMES)
+    study = Study.from_observations(frame, **NAMES)
     assert study.problem.alternatives.labels == study.problem.contexts.labels == tuple(hostile)
-    again = posthoc.from_observations(study.observations())
+    again = Study.from_observations(study.observations())
     pd.testing.assert_frame_equal(again.allocation(), study.allocation())
 
 
 def test_a_stored_study_of_runs_goes_on_where_it_was(tmp_path: Path) -> None:
-    study = posthoc.from_observations(runs(), **NAMES, storage=tmp_path / "s.db")
+    study = Study.from_observations(runs(), **NAMES, storage=tmp_path / "s.db")
     loaded = Study.load(tmp_path / "s.db")
     pd.testing.assert_frame_equal(loaded.observations(), study.observations())
     assert [t.pair for t in loaded.ask(5)] == [
-        t.pair for t in posthoc.from_observations(runs(), **NAMES).ask(5)
+        t.pair for t in Study.from_observations(runs(), **NAMES).ask(5)
     ]
 
 
@@ -246,7 +244,7 @@ def test_numbers_as_text_are_names_and_said_to_be() -> None:
 
 def test_weights_come_from_a_column_that_agrees_with_itself() -> None:
     frame = runs().assign(w=lambda f: f["rate"] / 5.0)
-    assert posthoc.observed_problem(frame, **NAMES, weights="w").weights.tolist() == [
+    assert observe(frame, **NAMES, weights="w").problem.weights.tolist() == [
         1 / 15,
         2 / 15,
         4 / 15,
@@ -256,21 +254,21 @@ def test_weights_come_from_a_column_that_agrees_with_itself() -> None:
     with pytest.raises(
         InputError, match=r"weight 'w' of the context \d+ is .* in data row \d+ and 99 in data row 36"
     ):
-        posthoc.observed_problem(frame, **NAMES, weights="w")
+        observe(frame, **NAMES, weights="w")
 
 
 def test_a_simulator_lets_the_study_run_on() -> None:
     def simulate(alternative: Any, context: Any, seed: int) -> float:
         return float(seed % 5)
 
-    study = posthoc.from_observations(runs(), **NAMES, simulate=simulate, title="plans")
+    study = Study.from_observations(runs(), **NAMES, simulate=simulate, title="plans")
     assert study.run(40).n_observations == 40
     assert study.problem.name == "plans"
 
 
 def test_the_shipped_problem_s_own_study_is_recovered_from_its_export() -> None:
     study = Study(registry.problem("branin")).run(210)
-    again = posthoc.from_observations(study.observations(), goal=study.problem.goal)
+    again = Study.from_observations(study.observations(), goal=study.problem.goal)
     for axis in ("alternatives", "contexts"):
         assert set(getattr(again.problem, axis).labels) == set(getattr(study.problem, axis).labels)
     merged = study.allocation().merge(again.allocation(), on=["alternative.x1", "context.x2"])

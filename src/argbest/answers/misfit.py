@@ -11,7 +11,7 @@ from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 
 if TYPE_CHECKING:
-    from argbest.study.model_check import ModelCheck
+    from argbest.answers.model_check import ModelCheck
 
 Axes: TypeAlias = tuple[tuple[Axis, pd.DataFrame], ...]
 

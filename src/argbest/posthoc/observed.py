@@ -11,9 +11,9 @@ from argbest.checks import flag
 from argbest.core.arrays import Array, IntArray
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError
+from argbest.posthoc import columns
+from argbest.posthoc.columns import Bins, Located, Names
 from argbest.problems.base import Problem, Simulate
-from argbest.study import columns
-from argbest.study.columns import Bins, Located, Names
 from argbest.study.study import Study
 from argbest.study.trial import MOST
 

@@ -8,16 +8,15 @@ import pandas as pd
 import pytest
 from elsewhere import NAMES, runs
 
-from argbest import InputError
-from argbest.study import posthoc
-from argbest.study.observed import observe
+from argbest import InputError, Study
+from argbest.posthoc.observed import observe
 
 
 def test_missing_values_are_refused_by_row_or_left_out_if_asked() -> None:
     frame = runs()
     frame.loc[[3, 7], "cost"] = np.nan
     with pytest.raises(InputError, match=r"data row 4 has no cost. So it is in 2 of 36 rows.*dropna=True"):
-        posthoc.from_observations(frame, **NAMES)
+        Study.from_observations(frame, **NAMES)
     found = observe(frame, **NAMES, dropna=True)
     assert found.notes == ("2 of 36 rows were left out: something is missing in them.",)
     expected = observe(frame.drop([3, 7]), **NAMES)
@@ -28,9 +27,9 @@ def test_missing_values_are_refused_by_row_or_left_out_if_asked() -> None:
     with pytest.raises(
         InputError, match=r"data row 10 has cost inf"
     ):  # rows count as they stand in the frame
-        posthoc.from_observations(frame, **NAMES, dropna=True)
+        Study.from_observations(frame, **NAMES, dropna=True)
     with pytest.raises(InputError, match=r"every row lacks one of \['plan', 'rate', 'cost'\]"):
-        posthoc.from_observations(frame.assign(cost=np.nan), **NAMES, dropna=True)
+        Study.from_observations(frame.assign(cost=np.nan), **NAMES, dropna=True)
 
 
 def broken(**columns: Any) -> pd.DataFrame:
@@ -101,10 +100,10 @@ def broken(**columns: Any) -> pd.DataFrame:
 )
 def test_what_cannot_be_used_is_refused(frame: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        posthoc.from_observations(frame, **(NAMES | options))
+        Study.from_observations(frame, **(NAMES | options))
 
 
 def test_nothing_is_stored_when_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has variance"):
-        posthoc.from_observations(runs().assign(n=2, variance=-1.0), **NAMES, storage=tmp_path / "s.db")
+        Study.from_observations(runs().assign(n=2, variance=-1.0), **NAMES, storage=tmp_path / "s.db")
     assert not list(tmp_path.iterdir())

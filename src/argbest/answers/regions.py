@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtr, chdtrc, gammainc, gammaincc, ndtr
 
+from argbest.answers.left_out import Relations
+from argbest.answers.noise_check import Comparison
 from argbest.core import kernels
 from argbest.core.arrays import Array, IntArray
 from argbest.core.setting import Setting
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.study.left_out import Relations
-from argbest.study.noise_check import Comparison
 
 _FIRM = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
 _NEAR = 0.5  # of the range of contexts: so far z-scores of different alternatives are compared

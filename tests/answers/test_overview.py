@@ -8,10 +8,9 @@ from click.testing import CliRunner, Result
 from misbehaving import ENDLESS, shout
 
 from argbest import Problem, Study
+from argbest.answers.overview import Cause, causes, overview
 from argbest.cli import main
 from argbest.errors import SimulationError
-from argbest.study.causes import Cause, causes
-from argbest.study.overview import overview
 from argbest.texts import LONGEST
 
 

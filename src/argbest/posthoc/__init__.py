@@ -1,0 +1,1 @@
+"""Runs made elsewhere: tables read and told to a study."""
