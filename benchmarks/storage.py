@@ -67,7 +67,7 @@ def of_study(storage: Storage, _: str) -> Cycle:
 def begin_study(policy: str, storage: Storage) -> None:
     """Make a study of 10 x 10 pairs and tell it its initial design."""
     study = Study(Problem(range(10), range(10)), policy=policy, model="gp", initial=1, storage=storage)
-    for trial in study.ask(study.n_waiting):
+    for trial in study.ask(study.n_queued):
         study.tell(trial, float(trial.seed % 1000))
 
 

@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 
 from argbest import Study
-from argbest.posthoc.reading import read_table
+from argbest.table_files import read_table
 from argbest.theory import contention
 
 RUNS = Path(__file__).parent / "data" / "waiting_times.csv"

@@ -26,8 +26,8 @@ import pandas as pd
 
 from argbest import Study, registry, streams
 from argbest.cli.terminal import say, table
-from argbest.csv_files import write_csv
 from argbest.problems.base import Problem
+from argbest.table_files import write_csv
 
 SEED = 2026
 FAMILIES = ("gp-draws", "trend-draws", "metric-draws")

@@ -41,11 +41,11 @@ import pandas as pd
 from argbest import defaults
 from argbest.cli.terminal import say, table
 from argbest.core.kernels import covariance
-from argbest.csv_files import write_csv
 from argbest.experiment import Experiment, run
 from argbest.experiment.claims import unpacked
 from argbest.problems.axis import Axis
 from argbest.problems.random_draws import RandomProblem
+from argbest.table_files import write_csv
 
 CORRELATIONS = (0.0, 0.5, 0.8, -0.3)
 MACROREPS, SEED = 200, 2026

@@ -15,8 +15,8 @@ from scipy.stats import t as student
 
 from argbest import defaults
 from argbest.cli.terminal import say, table
-from argbest.csv_files import write_csv
 from argbest.experiment import Experiment, run
+from argbest.table_files import write_csv
 from experiments.models import first_below
 
 SEED, SAMPLES, MACROREPS = 2026, 500, 50

@@ -33,7 +33,7 @@ import pandas as pd
 from argbest.cli.terminal import list_written, prepare, table
 from argbest.core import sequences
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.csv_files import write_csv
+from argbest.table_files import write_csv
 
 SEED, MACROREPS, K, ALPHA, DELTA = 2026, 500, 10, 0.05, 0.5
 HORIZON, LONGEST = 1000, 200  # replications of an alternative: at the worst moment, and of stopped runs

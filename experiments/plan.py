@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from argbest.checks import whole
-from argbest.csv_files import write_csv
 from argbest.errors import ArgbestError
 from argbest.experiment import Experiment, Results, run
 from argbest.report import picture_files
 from argbest.study.progress import Progress
+from argbest.table_files import write_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

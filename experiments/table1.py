@@ -58,7 +58,7 @@ def _alone(name: str, policy: str, length: int, seed: int) -> float:
             seed=seed,
             common_random_numbers=False,
         )
-        n_initial = study.n_waiting
+        n_initial = study.n_queued
         study.run(n_initial)
         begin = time.process_time()
         study.run(n_initial + budget)

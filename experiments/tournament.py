@@ -31,8 +31,8 @@ import numpy as np
 import pandas as pd
 
 from argbest.cli.terminal import say, table
-from argbest.csv_files import write_csv
 from argbest.experiment import Experiment, run
+from argbest.table_files import write_csv
 
 MODEL = "additive-gp"
 POLICIES = ("dvr", "dvr-loss", "dvr-m", "ikg", "levi", "top-two", "gp-c-ocba", "equal")

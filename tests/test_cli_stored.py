@@ -166,7 +166,7 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     study.fail(study.ask()[0], "no <licence> [bold]left[/bold]")
     shown = call("status", place).stdout
     assert "observations: 8 of 8" in shown
-    assert "trials: 8 told, 0 under way, 0 waiting, 1 failed" in shown
+    assert "trials: 8 told, 0 under way, 0 given back, 1 failed" in shown
     assert "PCS so far:" in shown
     told = " ".join(shown.split())
     assert "initial design: 4 replications, as given" in told
@@ -185,7 +185,7 @@ def test_status_as_json_is_one_object_per_look(place: Path) -> None:
     study = Study.load(place)
     study.tell(study.ask()[0], 1.0)  # one value alone must be enough for a look
     [now] = rows(call("status", place, "--json"))
-    assert now["trials"] == {"told": 1, "pending": 0, "waiting": 0, "failed": 0}
+    assert now["trials"] == {"told": 1, "pending": 0, "given_back": 0, "failed": 0}
     call("worker", place, "--quiet")
     [now] = rows(call("status", place, "--json", "--watch"))  # finished, so one look is enough
     assert now["observations"] == now["budget"] == 8
@@ -261,9 +261,9 @@ def test_tell_takes_every_kind_of_line(place: Path) -> None:
     ]
     result = call("tell", place, given="\n\n".join(json.dumps(line) for line in lines))
     assert result.exit_code == 0, result.output
-    assert [row["status"] for row in rows(result)] == ["told", "told", "told", "failed", "waiting"]
+    assert [row["status"] for row in rows(result)] == ["told", "told", "told", "failed", "given back"]
     study = Study.load(place)
-    assert study.trials()["status"].tolist() == ["told", "told", "told", "failed", "waiting", "pending"]
+    assert study.trials()["status"].tolist() == ["told", "told", "told", "failed", "given back", "pending"]
     assert study.n_observations == 1 + 3 + 30
     assert study.trials()["reason"][3] == "out of\nmemory \u2028 \ufffd"
     assert study._journal.ledger.spent == 2.0
@@ -413,7 +413,7 @@ def test_an_interruption_names_the_command_that_goes_on_and_loses_nothing(tmp_pa
     last = complained.splitlines()[-1]
     again = f"argbest resume {shlex.quote(str(place))}"
     assert last == f"argbest: interrupted with {study.n_observations} observations kept; go on with: {again}"
-    assert set(study.trials()["status"]) <= {"told", "waiting"}
+    assert set(study.trials()["status"]) <= {"told", "given back"}
     assert study.pending() == []
     assert call(*shlex.split(again)[1:], "--quiet").exit_code == 0
     study.refresh()

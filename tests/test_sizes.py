@@ -30,7 +30,7 @@ def little_memory() -> Iterator[None]:
 
 def study(**options: Any) -> Study:
     made = Study(Problem(["a", "b"], [0.0, 1.0, 2.0]), policy="equal", **({"model": "gp"} | options))
-    for trial in made.ask(made.n_waiting):
+    for trial in made.ask(made.n_queued):
         made.tell(trial, float(trial.pair[0] + trial.pair[1] + 0.1 * trial.replication))
     return made
 

@@ -21,6 +21,7 @@ from argbest.core.allocation import Convergence
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
+from argbest.core.states import LEVEL, contenders
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 from argbest.study.study import Study
@@ -38,7 +39,6 @@ __all__ = [
 ]
 
 _NUMBERS = 1 << 21  # in one temporary array of a forecast, 16 MB
-_ROUNDING = 1e-12  # of a sum of probabilities
 
 
 class StaticOptimum(NamedTuple):
@@ -116,7 +116,7 @@ def convergence(problem: Problem, allocation: object, *, delta: float = 0.0) -> 
     return core.balance(*_apart(problem, delta), _shares(problem, allocation))
 
 
-def contention(study: Study, *, level: float = 0.95) -> pd.DataFrame:
+def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
     """Return one row per context: the fewest alternatives whose probabilities of being best reach ``level``.
 
     ``contenders`` holds their labels, likeliest first, ``size`` their number, ``probability`` the sum. A
@@ -124,17 +124,13 @@ def contention(study: Study, *, level: float = 0.95) -> pd.DataFrame:
     """
     level = finite("level", level, above=0, below=1)
     chance = study.certificate().best_probability
-    answered = ~np.isnan(chance).all(axis=0)
-    chance = np.where(answered, chance, 0.0)
-    order = np.argsort(-chance, axis=0, kind="stable")
-    reached = np.cumsum(np.take_along_axis(chance, order, axis=0), axis=0)
-    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=0), len(chance)) * answered
+    order, size = contenders(chance, level)
     labels = study.problem.alternatives.labels
     frame = study.problem.contexts.frame()
     frame["contenders"] = [tuple(labels[k] for k in order[:m, c]) for c, m in enumerate(size)]
     frame["size"] = size
-    together = np.minimum(reached[size - 1, np.arange(len(size))], 1.0)
-    frame["probability"] = np.where(answered, together, np.nan)
+    together = [chance[order[:m, c], c].sum() if m else np.nan for c, m in enumerate(size)]
+    frame["probability"] = np.minimum(together, 1.0)
     return frame
 
 

@@ -16,7 +16,7 @@ STAFF = [{"servers": s, "beds": b, "night": s > 3} for s in (2, 5) for b in (10.
 
 def staffed(alternatives: Any, tell: float = 10.0) -> Study:
     study = Study(Problem(alternatives, [1.0, 2.0]), initial=2, model="gp", policy="equal")
-    for trial in study.ask(study.n_waiting):
+    for trial in study.ask(study.n_queued):
         k, c = trial.pair
         study.tell(trial, tell * ((k == 3 - c) + 0.01 * trial.replication))
     return study
@@ -52,7 +52,7 @@ def test_labels_of_rows_come_with_the_rows_and_plain_labels_alone() -> None:
 def test_selected_columns_are_exported(tmp_path: Path) -> None:
     given = Problem(STAFF, [1.0, 2.0])
     study = Study(given, initial=2, model="gp", policy="equal", storage=tmp_path / "study.db")
-    for trial in study.ask(study.n_waiting):
+    for trial in study.ask(study.n_queued):
         study.tell(trial, 10.0 * (trial.pair[0] == 3 - trial.pair[1]) + 0.1 * trial.replication)
     for kind in ("csv", "json"):
         out = str(tmp_path / f"selection.{kind}")

@@ -15,7 +15,7 @@ from argbest import InputError, Problem, SimulationError, StorageError, Study
 from argbest.array.coordinator import tasks_in
 from argbest.array.copy import WorkingCopy, taken
 from argbest.array.executor import FATAL, FolderExecutor
-from argbest.array.folder import FINISHED, Folder, Means
+from argbest.array.folder import FINISHED, Folder, Recipe
 from argbest.array.task import serve
 from argbest.cli import main
 from argbest.simulators.calling import evaluate
@@ -178,12 +178,12 @@ def test_a_file_in_use_or_absent_is_not_taken(tmp_path: Path) -> None:
     other.close()
 
 
-MEANS = Means({"program": PROGRAM.plain()}, shared_seeds=False, timeout=None)
+RECIPE = Recipe({"program": PROGRAM.plain()}, shared_seeds=False, timeout=None)
 
 
 def test_a_replication_that_ends_every_task_fails(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    with FolderExecutor(tmp_path, "study", MEANS) as executor:
+    with FolderExecutor(tmp_path, "study", RECIPE) as executor:
         future = executor.submit(evaluate, PROGRAM, [(1, 10, 5)])
         for _ in range(FATAL):
             name = Presence().name
@@ -197,9 +197,9 @@ def test_a_replication_that_ends_every_task_fails(tmp_path: Path) -> None:
 
 
 def test_a_second_coordinator_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    with FolderExecutor(tmp_path, "study", MEANS) as executor, a_task(tmp_path):
+    with FolderExecutor(tmp_path, "study", RECIPE) as executor, a_task(tmp_path):
         with pytest.raises(InputError, match="another coordinator.*uses the folder"):
-            FolderExecutor(tmp_path, "study", MEANS)
+            FolderExecutor(tmp_path, "study", RECIPE)
         [outcome] = executor.submit(evaluate, PROGRAM, [(2, 10, 5)]).result(timeout=10)
         executor.shutdown()
     assert outcome.value == 2.1005
@@ -210,7 +210,7 @@ def test_a_folder_that_goes_away_ends_the_run_and_no_replication_fails(tmp_path:
         raise OSError("the drive is gone")
 
     (tmp_path / "jobs" / "a").mkdir(parents=True)
-    with FolderExecutor(tmp_path, "study", MEANS, publish) as executor:
+    with FolderExecutor(tmp_path, "study", RECIPE, publish) as executor:
         study = a_study(None)
         Folder(tmp_path).greet(Presence(name="a").greeting())
         with pytest.raises(SimulationError, match="the drive is gone.*kept for the next run"):

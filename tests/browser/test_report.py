@@ -445,7 +445,7 @@ def test_headings_and_remarks_stay_with_what_follows_on_paper(page: Any) -> None
 
 def test_pairs_that_are_set_aside_are_shown_with_the_failures(open_page: Open, tmp_path: Path) -> None:
     study = Study(Problem(["a", "b"], ["Mon", "<b>Tue</b>"]), initial=1, model="gp", policy="equal")
-    while study.n_waiting or not study.set_aside:
+    while study.n_queued or not study.set_aside:
         trial = study.ask(1)[0]
         study.fail(trial, "no") if trial.pair == (1, 1) else study.tell(trial, [1.0, 2.0 + trial.pair[0]])
     page = open_page(write_report(study, tmp_path / "report.html"))

@@ -52,7 +52,7 @@ def problem(draw: Draw, folder: Path, said: list[str]) -> None:
     given = mixed(draw, of_problem(draw))
     said.append(f"Problem(**{shown(given)})")
     study = Study(Problem(**given), initial=1, policy=one(draw, POLICIES[:3]))
-    for trial in study.ask(min(study.n_waiting, 12)):
+    for trial in study.ask(min(study.n_queued, 12)):
         study.tell(trial, simulate(trial.alternative, trial.context, trial.seed))
     looked_at(draw, study, folder, said)
 

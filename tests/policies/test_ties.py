@@ -38,7 +38,7 @@ def test_no_context_takes_half_of_the_budget_while_another_loses_more(
 ) -> None:
     problem = make()
     study = Study(problem, seed=seed)
-    begun = study.n_waiting
+    begun = study.n_queued
     study.run(begun + ADAPTIVE)
     took = np.bincount(
         [t.pair[1] for t in study._journal.ledger.trials[-ADAPTIVE:]], minlength=problem.n_contexts

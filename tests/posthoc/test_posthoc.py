@@ -14,7 +14,7 @@ from elsewhere import NAMES, runs
 from study.conftest import assert_same_frames
 
 from argbest import InputError, Problem, Study, registry
-from argbest.posthoc.notes import notes
+from argbest.posthoc.analysis import notes
 from argbest.posthoc.observed import observe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def test_a_study_of_runs_equals_one_that_was_told_by_hand(policy: str) -> None:
     frame = runs()
     one = Study.from_observations(frame, **NAMES, goal="min", policy=policy, seed=4)
     two = told_by_hand(frame, policy=policy, seed=4)
-    assert one.n_waiting == 0
+    assert one.n_queued == 0
     assert_same_frames(one, two)
     np.testing.assert_array_equal(one.tally.m2, two.tally.m2)
     pd.testing.assert_frame_equal(one.selection(), two.selection())
@@ -96,7 +96,7 @@ def test_axes_are_ordered_by_their_columns_numbers_by_size_and_text_as_it_first_
 def test_what_a_study_exports_gives_the_same_study_back(axes: tuple[Any, Any], tmp_path: Path) -> None:
     problem = Problem(*axes, goal="min")
     study = Study(problem, initial=2, seed=1)
-    for i, trial in enumerate(study.ask(study.n_waiting)):
+    for i, trial in enumerate(study.ask(study.n_queued)):
         study.tell(trial, 0.1 * i * i - i)
     study.tell(study.ask(1)[0], mean=0.3, variance=2.0, n=9)
     study.observations().to_csv(tmp_path / "o.csv", index=False)

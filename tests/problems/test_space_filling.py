@@ -80,4 +80,4 @@ def test_wrong_numbers_are_refused(options: tuple[int, int]) -> None:
 
 def test_a_study_begins_with_it() -> None:
     study = Study(grid(12, 20), model="additive-gp", initial=SpaceFilling(15), seed=4)
-    assert study.n_waiting == 30
+    assert study.n_queued == 30

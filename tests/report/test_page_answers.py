@@ -149,7 +149,7 @@ def broken(*, told_once: bool = False) -> Study:
     """A study in which alternative 3 fails in contexts 3 and 4, perhaps after a first value."""
     study = Study(Problem([1, 2, 3], [1, 2, 3, 4]), initial=2, model="gp", policy="equal")
     seen = set()
-    while study.n_waiting:
+    while study.n_queued:
         trial = study.ask(1)[0]
         k, c = trial.pair
         if k == 2 and c >= 2 and (trial.pair in seen or not told_once):

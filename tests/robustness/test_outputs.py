@@ -258,7 +258,7 @@ def test_tell_keeps_every_line_though_nobody_hears_that(studied: Path, tmp_path:
     assert call("ask", place, "-n", 40).exit_code == 0
     lines = "".join(f'{{"trial": {trial}, "value": 1.5}}\n' for trial in range(12, 52))
     assert unheard("tell", place, given=lines) == (0, "")
-    assert trials(place) == {"told": 52, "pending": 0, "waiting": 0, "failed": 0}
+    assert trials(place) == {"told": 52, "pending": 0, "given_back": 0, "failed": 0}
 
 
 def test_standard_output_on_a_full_disk_is_a_sentence() -> None:
@@ -279,4 +279,4 @@ PRINTING = "def simulate(alternative, context, seed):\n    print('x' * 10000)\n 
 def test_a_simulator_may_print_though_nobody_listens(run: str, tmp_path: Path) -> None:
     file = study_file(tmp_path, python=PRINTING, budget=6, run=run)
     assert unheard("run", file, "--quiet") == (0, "")
-    assert trials(tmp_path / "study.db") == {"told": 6, "pending": 0, "waiting": 0, "failed": 0}
+    assert trials(tmp_path / "study.db") == {"told": 6, "pending": 0, "given_back": 0, "failed": 0}

@@ -11,7 +11,7 @@ from conftest import ROOT
 
 from argbest import Problem, Study
 from argbest.cli import main
-from argbest.csv_files import unguarded
+from argbest.table_files import unguarded
 
 LABELS = [
     "'; DROP TABLE argbest_trials; --",

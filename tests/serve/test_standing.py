@@ -3,14 +3,12 @@
 import itertools
 from pathlib import Path
 
-import pytest
 from serve.crowd import create
 
 from argbest import Study
 from argbest.answers.overview import overview
-from argbest.serve.course import MOST, Point, extended, past
 from argbest.serve.reading import Reading
-from argbest.serve.standing import standing
+from argbest.serve.watch import MOST_POINTS, Point, extended, past, standing
 from argbest.storage.base import Worker
 
 SAME = ("observations", "budget", "seconds_spent", "seconds_budget", "trials")
@@ -24,35 +22,34 @@ def failing(alternative: str, context: object, seed: int) -> float:
 
 def test_progress_is_what_the_status_says(study: Study, file: Path) -> None:
     storage = Reading(file)
-    found, expected = standing(Study.load(storage), storage.workers()), overview(study)
+    found, expected = standing(Study.load(storage)), overview(study)
     assert {name: found[name] for name in SAME} == {name: expected[name] for name in SAME}
     (worker,), (known,) = found["workers"], expected["workers"]
-    assert {name: worker[name] for name in ("name", "host", "alive", "slots", "under_way")} == {
-        name: known[name] for name in ("name", "host", "alive", "slots", "under_way")
-    }
-    assert worker["busy"] == pytest.approx(min(1.0, known["utilisation"]))
+    assert {**worker, "silent": 0} == {**known, "silent": 0}
+    assert 0 < worker["utilisation"] <= 1
     assert not worker["alive"]  # its run has ended
     assert 0 <= worker["silent"] < 60
-    assert (found["finished"], found["design_left"], found["failures"]) == (False, 0, [])
+    assert (found["finished"], found["queued"], found["failures"]) == (False, 0, [])
 
 
 def test_a_study_is_finished_when_its_budget_is_reached(study: Study) -> None:
-    assert standing(study.run(40), [])["finished"]
+    assert standing(study.run(40))["finished"]
 
 
 def test_a_worker_that_vanished_is_gone_but_keeps_what_it_had(study: Study) -> None:
     study._journal.ask(2, worker="lost")
     lost = Worker("lost", "elsewhere", 1, 0.0, 100.0, 4, 200.0)
-    (found,) = standing(study, [lost])["workers"]
+    study._journal.storage.greet(lost)
+    (found,) = (each for each in standing(study)["workers"] if each["name"] == "lost")
     assert not found["alive"]
-    assert (found["under_way"], found["busy"]) == (2, 0.5)
+    assert (found["under_way"], found["utilisation"]) == (2, 0.5)
 
 
 def test_failures_come_latest_first_and_pairs_set_aside_with_their_labels(file: Path) -> None:
     create(file, initial=1)
     study = Study.load(file, simulate=failing)
     study.run(60, on_failure="record")
-    found = standing(study, [])
+    found = standing(study)
     assert found["trials"]["failed"] == len(study.trials().query("status == 'failed'"))
     assert len(found["failures"]) == 20 < found["trials"]["failed"]
     trials = [row[0] for row in found["failures"]]
@@ -67,7 +64,7 @@ def test_the_course_keeps_its_ends_and_stays_short() -> None:
     for n in range(1, 1001):
         course = extended(course, (n, 0.5, 0.5, None, 1.0))
         assert (course[0][0], course[-1][0]) == (1, n)
-        assert len(course) <= MOST + 1
+        assert len(course) <= MOST_POINTS + 1
         assert [point[0] for point in course] == sorted({point[0] for point in course})
     gaps = [b[0] - a[0] for a, b in itertools.pairwise(course)]
     assert max(gaps) <= 20

@@ -147,7 +147,7 @@ def test_a_study_that_has_not_begun_has_no_picture_and_then_one(file: Path, watc
     assert state["picture"] is None
     assert watch.picture() is None
     assert state["troubles"] == {"reading": None, "computing": None}
-    assert state["standing"]["design_left"] == 24
+    assert state["standing"]["queued"] == 24
     for trial in study.ask(6):
         study.tell(trial, 1.0 * trial.id)
     assert known(watch, 6)["course"] == []  # pairs that were never simulated: nothing to compare with

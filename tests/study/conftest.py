@@ -54,7 +54,7 @@ def started(policy: Any = "gp-c-ocba", **options: Any) -> Study:
     """A study that has been told its initial design, one replication of every pair unless said otherwise."""
     options = {"initial": 1} | options
     study = Study(problem(), policy=policy, **options)
-    answer(study, study.ask(study.n_waiting))
+    answer(study, study.ask(study.n_queued))
     return study
 
 

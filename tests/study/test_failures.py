@@ -46,7 +46,7 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert isinstance(caught.value, ArgbestError)
     assert study.n_observations == len(study.observations()) == call - 1
-    assert study.trials()["status"].tolist() == ["told"] * (call - 1) + ["waiting"]
+    assert study.trials()["status"].tolist() == ["told"] * (call - 1) + ["given back"]
     assert study.allocation()["pending"].sum() == 0
 
 
@@ -69,7 +69,7 @@ def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any) -
 @pytest.mark.parametrize("initial", [1, 2, RandomContexts(2)])
 def test_a_mended_run_completes_the_design_and_reaches_its_budget(wrong: set[int], initial: Any) -> None:
     whole = Study(problem(), initial=initial)
-    planned = [trial.pair for trial in whole.ask(whole.n_waiting)]
+    planned = [trial.pair for trial in whole.ask(whole.n_queued)]
     study = Study(problem(Fragile(wrong, explode)), initial=initial)
     for _ in wrong:
         with pytest.raises(SimulationError, match="call `run` again"):
@@ -119,7 +119,7 @@ def test_a_failure_that_comes_again_and_again_spends_nothing() -> None:
         with pytest.raises(SimulationError, match="trial 0 "):
             study.run(40)
         assert study.n_observations == 0
-        assert study.trials()["status"].tolist() == ["waiting"]
+        assert study.trials()["status"].tolist() == ["given back"]
 
 
 @pytest.mark.parametrize("call", [5, 20])

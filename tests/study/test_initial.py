@@ -16,7 +16,7 @@ ALL = [(k, c) for k in range(3) for c in range(4)]
 def designed(initial: Any, seed: int = 0) -> list[tuple[int, int]]:
     """The pairs of the whole initial design."""
     study = Study(problem(None), initial=initial, seed=seed)
-    return where(study.ask(study.n_waiting))
+    return where(study.ask(study.n_queued))
 
 
 @pytest.mark.parametrize("initial", [3, np.int64(3), EveryPair(3)])
@@ -206,10 +206,10 @@ def additive(**options: Any) -> Study:
 def test_the_design_is_open_until_the_first_trials_are_asked_for() -> None:
     study = additive()
     assert study.initial_design == ""
-    assert study.n_waiting == 486
+    assert study.n_queued == 486
     study.ask(3)
     assert study.initial_design.startswith("every pair twice (486 replications), at most half of a budget")
-    assert study.n_waiting == 483
+    assert study.n_queued == 483
 
 
 def test_the_budget_of_the_first_run_decides_and_later_ones_change_nothing() -> None:
@@ -224,7 +224,7 @@ def test_the_budget_of_the_first_run_decides_and_later_ones_change_nothing() -> 
 def test_the_planned_budget_decides_where_trials_are_asked_for_by_hand() -> None:
     study = additive(plan={"budget": 120})
     study.ask()
-    assert study.n_waiting == 59
+    assert study.n_queued == 59
 
 
 def test_a_stored_study_remembers_its_design_and_why(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_stored_study_remembers_its_design_and_why(tmp_path: Path) -> None:
     first = additive(seed=3, storage=tmp_path / "study.db").run(40)
     again = Study.load(tmp_path / "study.db", simulate=GRID.simulate)
     assert again.initial_design == first.initial_design
-    assert again.n_waiting == first.n_waiting == 0
+    assert again.n_queued == first.n_queued == 0
     Study.load(tmp_path / "study.db", simulate=GRID.simulate).run(100)
     assert again.refresh().n_observations == whole.n_observations
 

@@ -176,7 +176,7 @@ def test_a_failure_ends_a_parallel_run_and_keeps_every_trial() -> None:
         pytest.raises(SimulationError, match="boom. The observations so far are kept"),
     ):
         study.run(80, executor=executor)
-    assert set(study.trials()["status"]) == {"told", "waiting"}
+    assert set(study.trials()["status"]) == {"told", "given back"}
     assert study.pending() == []
 
 

@@ -228,7 +228,7 @@ def test_trials_left_behind_are_listed_and_given_back(tmp_path: Path) -> None:
     for trial in back.pending():
         back.give_back(trial)
     assert back.pending() == []
-    assert back.trials()["status"].tolist() == ["waiting", "told", "waiting"]
+    assert back.trials()["status"].tolist() == ["given back", "told", "given back"]
     again = back.ask(3)
     assert [trial.id for trial in again] == [0, 2, 3]
     assert [trial.seed for trial in again[:2]] == [left[0].seed, left[2].seed]

@@ -35,7 +35,7 @@ def test_a_pair_that_never_works_stops_no_policy(policy: str, tmp_path: Path) ->
     assert np.isfinite(study.selection()["mean"]).all()
     resumed = Study.load(tmp_path / "s.db", simulate=simulate)
     resumed.readmit()
-    assert resumed.n_waiting == 2  # of the initial design, dropped when the pair was set aside
+    assert resumed.n_queued == 2  # of the initial design, dropped when the pair was set aside
     resumed.run(70)
     assert resumed.tally.count[2, 0] >= 2
 

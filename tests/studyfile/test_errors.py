@@ -94,26 +94,26 @@ def test_the_top_of_the_file(text: str | bytes, message: str, tmp_path: Path) ->
         ),
         (
             "[alternatives]\nfile = 'gone.csv'",
-            r"\[alternatives\]: cannot read the file '.*gone.csv': No such file",
+            r"\[alternatives\]: '.*gone.csv' is not there: no such file",
         ),
         (
             "[alternatives]\nfile = 'ragged.csv'",
-            r"\[alternatives\]: row 2 of the file .* is \['3', '4', '5'\]",
+            r"\[alternatives\]: line 3 of '.*' has 3 fields, its first line names 1",
         ),
         (
             "[alternatives]\nfile = 'quote.csv'",
-            r"\[alternatives\]: the file .* is not a CSV table: unexpected end",
+            r"\[alternatives\]: '.*' is not a table of text: unexpected end",
         ),
         ("[alternatives]\nfile = 'twice.csv'", r"\[alternatives\]: the file .* has the columns \['a', 'a'\]"),
         ("[alternatives]\nfile = 'head.csv'", r"\[alternatives\]: got 0 alternatives"),
-        ("[alternatives]\nfile = 'binary.csv'", r"\[alternatives\]: the file .* is not a CSV table"),
+        ("[alternatives]\nfile = 'binary.csv'", r"\[alternatives\]: '.*binary.csv' is not UTF-8 text"),
         (
             "[alternatives]\nfile = 'empty.csv'",
-            r"\[alternatives\]: the file .* is empty; expected names of columns",
+            r"\[alternatives\]: '.*' is empty; expected a line of names",
         ),
         (
             "[alternatives]\nfile = 'hole.csv'",
-            r"\[alternatives\]: row 2 of the file .* is \['y', ''\]; expected some",
+            r"\[alternatives\]: row 2 of the file .* has no servers. Complete it",
         ),
         (
             "[alternatives]\nfile = 'good.csv'\ncolumns = ['server']",

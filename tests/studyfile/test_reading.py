@@ -168,7 +168,7 @@ def test_a_file_of_contexts_can_hold_labels_and_weights(tmp_path: Path) -> None:
 
 
 def test_cells_of_a_file_are_numbers_or_booleans_only_all_together(tmp_path: Path) -> None:
-    text = "a,b,c,d,e\n1,1,true,1_0,1e999\n-2,0.1,False,2,2\n"
+    text = "a,b,c,d,e,f\n1,1,true,1_0,1e999,007\n-2,0.1,False,2,2,8\n"
     written(tmp_path, "\ufeff" + text.replace("\n", "\r\n\r\n"), "rows.csv")
     columns = parsed(
         tmp_path, 'contexts = [1]\n[alternatives]\nfile = "rows.csv"'
@@ -179,8 +179,9 @@ def test_cells_of_a_file_are_numbers_or_booleans_only_all_together(tmp_path: Pat
         "c": (True, False),
         "d": ("1_0", "2"),
         "e": ("1e999", "2"),
+        "f": ("007", "8"),
     }
-    assert [type(values[0]) for values in columns.values()] == [int, float, bool, str, str]
+    assert [type(values[0]) for values in columns.values()] == [int, float, bool, str, str, str]
 
 
 def test_a_file_of_names_alone_gives_labels(tmp_path: Path) -> None:

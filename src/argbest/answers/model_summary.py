@@ -11,6 +11,7 @@ from argbest.core import common_noise, kernels
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.findings import Findings, Lengthscales
+from argbest.jsonable import table
 from argbest.models.base import troubles
 from argbest.problems.base import Problem
 from argbest.texts import Sentences, number
@@ -66,14 +67,10 @@ class ModelSummary(Sentences):
     def plain(self) -> dict[str, Any]:
         """Return sentences and frames (columns and rows) as JSON-ready values, None in the place of NaN."""
         frames = {"effects": self.effects, "parts": self.parts, "lengthscales": self.lengthscales}
-        tables = {
-            name: {
-                "columns": list(frame.columns),
-                "rows": frame.astype(object).where(frame.notna(), None).to_numpy().tolist(),
-            }
-            for name, frame in frames.items()
+        return {
+            "sentences": list(self.sentences),
+            **{name: table(frame) for name, frame in frames.items()},
         }
-        return {"sentences": list(self.sentences), **tables}
 
 
 def of_study(study: "Study") -> ModelSummary:

@@ -4,11 +4,11 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from argbest.answers import guarantee
 from argbest.core.states import counts
+from argbest.jsonable import value
 from argbest.simulators.program import COMMAND
 from argbest.study.presence import alive
 
@@ -34,24 +34,37 @@ class Cause:
 
 def overview(study: "Study") -> dict[str, Any]:
     """Return how a study stands, as JSON-ready values; certainty and model are None until a value came."""
-    ledger, now = study._journal.ledger, time.time()
     return {
         "problem": study.problem.name,
         "n_alternatives": study.problem.n_alternatives,
         "n_contexts": study.problem.n_contexts,
         "initial_design": study.initial_design,
-        "observations": study.n_observations,
-        "budget": study.plan.get("budget"),
-        "seconds_spent": ledger.spent,
-        "seconds_budget": study.plan.get("seconds"),
-        "trials": ledger.counts,
+        **progress(study),
         "certainty": _certainty(study) if study.n_observations else None,
         "guarantee": _guarantee(study) if study.n_observations else None,
         "model": study.model_summary().plain() if study.n_observations else None,
-        "workers": _workers(study, now),
         **failures(study),
         "set_aside": [list(pair) for pair in study.set_aside],
     }
+
+
+def progress(study: "Study") -> dict[str, Any]:
+    """Return how far a study is and who works on it: what can be told at once, without fitting a model."""
+    ledger, budget, seconds = study._journal.ledger, study.plan.get("budget"), study.plan.get("seconds")
+    return {
+        "observations": study.n_observations,
+        "budget": budget,
+        "seconds_spent": ledger.spent,
+        "seconds_budget": seconds,
+        "finished": _reached(study.n_observations, budget) or _reached(ledger.spent, seconds),
+        "queued": study.n_queued,
+        "trials": ledger.counts,
+        "workers": _workers(study, time.time()),
+    }
+
+
+def _reached(amount: float, limit: float | None) -> bool:
+    return limit is not None and amount >= limit
 
 
 def failures(study: "Study") -> dict[str, Any]:
@@ -76,13 +89,12 @@ def _certainty(study: "Study") -> dict[str, Any]:
 def _guarantee(study: "Study") -> dict[str, Any]:
     """Return what the data alone certify, of the wish that the study was planned with."""
     found = guarantee.planned(study)
-    smallest = found.smallest_delta
     return {
         "alpha": found.alpha,
         "delta": found.delta,
         "certified": found.certified,
         "n_certified": found.n_certified,
-        "smallest_delta": smallest if isfinite(smallest) else None,
+        "smallest_delta": value(found.smallest_delta),
         "replications": found.replications,
         "sentence": str(found),
         "notes": list(found.notes),
@@ -90,7 +102,7 @@ def _guarantee(study: "Study") -> dict[str, Any]:
 
 
 def _workers(study: "Study", now: float) -> list[dict[str, Any]]:
-    """Return every worker: whether it is alive, what it has, and the share of its slots' time in use."""
+    """Return every worker: whether it is alive, what it has, and the share of its time that it simulated."""
     held = list(study._journal.ledger.held.values())
     return [
         {
@@ -100,7 +112,8 @@ def _workers(study: "Study", now: float) -> list[dict[str, Any]]:
             "slots": worker.slots,
             "under_way": held.count(worker.name),
             "seen": worker.seen,
-            "utilisation": worker.busy / max(worker.slots * (worker.seen - worker.started), 1e-9),
+            "silent": max(0.0, now - worker.seen),
+            "utilisation": min(1.0, worker.busy / max(worker.slots * (worker.seen - worker.started), 1e-9)),
         }
         for worker in study._journal.storage.workers()
     ]

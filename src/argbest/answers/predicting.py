@@ -11,6 +11,7 @@ from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.selectable import among_the_rest
 from argbest.errors import ExtrapolationNotice
+from argbest.models import base as models
 from argbest.problems.axis import Axis
 from argbest.problems.categories import never_seen
 from argbest.study import grounds
@@ -60,6 +61,11 @@ def posterior(study: "Study", contexts: object = None) -> pd.DataFrame:
     frame["mean"], frame["sd"] = problem.sign * mean, np.sqrt(var)
     frame["noise_sd"], frame["p_best"] = np.sqrt(noise), chance
     return frame
+
+
+def knows_new_contexts(study: "Study") -> bool:
+    """Return whether the model of a study can speak of contexts that were never simulated."""
+    return models.knows_new_contexts(study.model)
 
 
 def warn_of_the_unknown(study: "Study", rows: Axis) -> None:

@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from argbest.answers import predicting
-from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.correlated import SOBOL_POINTS, sobol_points
 from argbest.core.two_stage import completed, coordinates, ends, estimator
-from argbest.errors import InputError
+from argbest.jsonable import values
 from argbest.study.study import Study
 
 Plain: TypeAlias = dict[str, Any]
@@ -37,12 +36,12 @@ def prediction_kit(study: Study) -> Plain:
     listed holds ``points`` with the predictions there.
     """
     params = study._learned().params
-    make = _FAMILIES.get(f"{type(params).__module__}.{type(params).__name__}")
-    own = type(study.model).__module__.startswith("argbest.models.")
+    family = vars(type(study.model)).get("family")  # its own, for a derived model may predict otherwise
+    make = None if family is None else _FAMILIES[family]
     crowded = make is _additive and study.problem.n_alternatives > MOST_CORRELATED
     correlation = getattr(params, "correlation", None)
     shares = correlation is not None and bool(np.any(correlation))  # then counts and means do not say all
-    body = listed(study) if make is None or not own or crowded or shares else make(study, params)
+    body = listed(study) if make is None or crowded or shares else make(study, params)
     return {
         "sign": study.problem.sign,
         "coordinates": _coordinates(study),
@@ -59,13 +58,9 @@ def listed(study: Study) -> Plain:
     """
     rows: list[Any] = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]
     known: list[int | None] = list(range(len(rows)))
-    grid = _grid(study)
+    grid = _grid(study) if predicting.knows_new_contexts(study) else []
     axis = study.problem.contexts.rows(rows + grid)
-    try:
-        said = predicting.model_at(study, axis)
-    except InputError:
-        grid, axis = [], study.problem.contexts.rows(rows)
-        said = predicting.model_at(study, axis)
+    said = predicting.model_at(study, axis)
     certificate = predicting.certificate_at(study, axis)
     belief = certificate.belief
     reference = best(belief)
@@ -73,12 +68,12 @@ def listed(study: Study) -> Plain:
         "family": "listed",
         "simulated": known + [None] * len(grid),
         "points": [list(point) for point in zip(*axis.coordinates.values(), strict=True)],
-        "mean": _plain(said.mean[..., 0]),
-        "sd": _plain(np.sqrt(belief.var[..., 0])),
-        "difference_sd": _plain(np.sqrt(belief.difference_var(reference)[..., 0])),
-        "probability": _plain(certificate.best_probability[..., 0]),
-        "p_best": _plain(certificate.pcs[..., 0]),
-        "expected_loss": _plain(certificate.expected_loss[..., 0]),
+        "mean": values(said.mean[..., 0]),
+        "sd": values(np.sqrt(belief.var[..., 0])),
+        "difference_sd": values(np.sqrt(belief.difference_var(reference)[..., 0])),
+        "probability": values(certificate.best_probability[..., 0]),
+        "p_best": values(certificate.pcs[..., 0]),
+        "expected_loss": values(certificate.expected_loss[..., 0]),
     }
 
 
@@ -102,10 +97,10 @@ def _gp(study: Study, params: Any) -> Plain:
         "family": "gp",
         "kernel": study.model.kernel,  # type: ignore[attr-defined]
         **_data(study),
-        "lengthscale": _plain(params.lengthscale),
-        "scale": _plain(params.scale),
-        "constant": _plain(params.constant),
-        "noise": _plain(params.noise),
+        "lengthscale": values(params.lengthscale),
+        "scale": values(params.scale),
+        "constant": values(params.constant),
+        "noise": values(params.noise),
     }
 
 
@@ -117,8 +112,8 @@ def _additive(study: Study, params: Any) -> Plain:
         "family": "additive",
         "kernel": study.model.kernel,  # type: ignore[attr-defined]
         **_data(study),
-        **{name: _plain(getattr(params, name)) for name in names},
-        "relation": _plain(related),
+        **{name: values(getattr(params, name)) for name in names},
+        "relation": values(related),
         "sobol": sobol(study.problem.n_alternatives),
     }
 
@@ -137,21 +132,16 @@ def _linear(study: Study, params: Any) -> Plain:
     return {
         "family": "linear",
         "ends": [{"coordinate": j, "from": a, "to": b} for j, a, b in ends(separation)],
-        "coefficients": _plain(np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0))),
-        "covariance": _plain((design * var[:, None, :]) @ np.swapaxes(design, -1, -2)),
+        "coefficients": values(np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0))),
+        "covariance": values((design * var[:, None, :]) @ np.swapaxes(design, -1, -2)),
     }
 
 
-# By name: a study meets concrete models through the registry alone.
-_FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {
-    "argbest.models.additive_gp.AdditiveGPParams": _additive,
-    "argbest.models.gp.GPParams": _gp,
-    "argbest.models.linear.LinearParams": _linear,
-}
+_FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {"additive": _additive, "gp": _gp, "linear": _linear}
 
 
 def _data(study: Study) -> Plain:
-    return {"count": _plain(study._tally.count), "mean": _plain(study._tally.mean)}
+    return {"count": values(study._tally.count), "mean": values(study._tally.mean)}
 
 
 def _ruled_out(study: Study) -> Plain | None:
@@ -171,26 +161,16 @@ def _grid(study: Study) -> list[Any]:
     columns = _coordinates(study)
     if len(columns) != 1 or columns[0]["kind"] != "number" or not columns[0]["low"] < columns[0]["high"]:
         return []
-    values = np.linspace(columns[0]["low"], columns[0]["high"], LISTED_POINTS).tolist()
-    return [{columns[0]["name"]: x} for x in values] if study.problem.contexts.columns else values
+    grid = np.linspace(columns[0]["low"], columns[0]["high"], LISTED_POINTS).tolist()
+    return [{columns[0]["name"]: x} for x in grid] if study.problem.contexts.columns else grid
 
 
 def _coordinates(study: Study) -> list[Plain]:
     described = []
-    for name, values in study.problem.contexts.coordinates.items():
-        column: Plain = {"name": name, "kind": "category", "values": list(values)}
+    for name, held in study.problem.contexts.coordinates.items():
+        column: Plain = {"name": name, "kind": "category", "values": list(held)}
         if name in study.problem.bounds:
-            column["kind"] = "boolean" if isinstance(values[0], bool) else "number"
+            column["kind"] = "boolean" if isinstance(held[0], bool) else "number"
             column["low"], column["high"] = (float(end) for end in study.problem.bounds[name])
         described.append(column)
     return described
-
-
-def _plain(values: Array | IntArray) -> Any:
-    """Return nested lists in which what is not a finite number is None."""
-    array = np.asarray(values)
-    if array.dtype.kind != "f" or np.isfinite(array).all():
-        return array.tolist()
-    known = array.astype(object)
-    known[~np.isfinite(array)] = None
-    return known.tolist()

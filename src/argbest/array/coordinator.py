@@ -7,7 +7,7 @@ from typing import Any
 
 from argbest.array.copy import WorkingCopy
 from argbest.array.executor import FolderExecutor
-from argbest.array.folder import Means
+from argbest.array.folder import Recipe
 from argbest.errors import InputError
 from argbest.simulators import stored
 from argbest.simulators.calling import Job
@@ -28,9 +28,9 @@ def tasks_in(
             "tasks cannot be sent this simulator; give a command, or Function('module:function')."
         )
     options = dict(options)
-    means = Means(simulator, study.common_random_numbers, options.pop("timeout", None))
+    recipe = Recipe(simulator, study.common_random_numbers, options.pop("timeout", None))
     kept = _Kept(study, copy)
-    with FolderExecutor(folder, study.definition["id"], means, kept.publish) as executor:
+    with FolderExecutor(folder, study.definition["id"], recipe, kept.publish) as executor:
         yield options | {"executor": executor, "workers": MOST_TASKS}
 
 

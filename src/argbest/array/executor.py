@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from argbest.array.folder import FINISHED, RUNNING, Folder, Means
+from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe
 from argbest.errors import ArgbestError, InputError
 from argbest.simulators.calling import Job, Outcome
 from argbest.study.lifeline import Lifeline, ended
@@ -41,12 +41,12 @@ class FolderExecutor(Executor):
         self,
         folder: Path,
         study: str,
-        means: Means,
+        recipe: Recipe,
         publish: Callable[[], Iterable[Job]] = tuple,
         *,
         silence: float = SILENCE,
     ) -> None:
-        self.folder, self._study, self._means, self._publish = Folder(folder), study, means, publish
+        self.folder, self._study, self._recipe, self._publish = Folder(folder), study, recipe, publish
         self.folder.make()
         self._name, self._beat = Presence().name, 0
         self._refuse_another()
@@ -77,7 +77,7 @@ class FolderExecutor(Executor):
     def submit(self, fn: Any, /, *args: Any, **_: Any) -> "Future[Any]":  # noqa: ARG002
         """Return the future of what a run submits: ``evaluate, simulate, jobs``."""
         jobs: Sequence[Job] = args[1]
-        wanted = _Wanted({self._means.key(self._study, job): job for job in jobs})
+        wanted = _Wanted({self._recipe.key(self._study, job): job for job in jobs})
         wanted.future.set_running_or_notify_cancel()
         with self._lock:
             if self._trouble is not None:
@@ -185,12 +185,12 @@ class FolderExecutor(Executor):
         self._next_publication = ended + _IDLE * (ended - began)
         for task, jobs in zip(free, todo, strict=False):
             name = secrets.token_hex(8)
-            self.folder.give(task, name, self._means, jobs)
+            self.folder.give(task, name, self._recipe, jobs)
             self._assigned[task, name] = set(jobs)
 
     def _clear(self, settled: Iterable[Job]) -> None:
         """Remove files of results that nobody will ask for again."""
-        self._settled.update(self._means.key(self._study, job) for job in settled)
+        self._settled.update(self._recipe.key(self._study, job) for job in settled)
         for path, keys in list(self._read.items()):
             if self._settled.issuperset(keys):
                 path.unlink(missing_ok=True)

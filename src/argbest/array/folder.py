@@ -28,7 +28,7 @@ RUNNING, FINISHED = "running", "finished"
 
 
 @dataclass(frozen=True)
-class Means:
+class Recipe:
     """What tasks simulate with: a simulator as plain values, and how."""
 
     simulator: dict[str, Any]
@@ -68,16 +68,16 @@ class Folder:
         found = (_read(path) for path in _files(self.path / "tasks"))
         return [Worker(**said) for said in found if said is not None]
 
-    def give(self, task: str, name: str, means: Means, jobs: dict[str, Job]) -> None:
+    def give(self, task: str, name: str, recipe: Recipe, jobs: dict[str, Job]) -> None:
         """Write a job for a task: replications by their keys."""
-        _write(self.path / "jobs" / task / f"{name}.json", asdict(means) | {"jobs": jobs})
+        _write(self.path / "jobs" / task / f"{name}.json", asdict(recipe) | {"jobs": jobs})
 
-    def given(self, task: str) -> Iterator[tuple[str, Means, dict[str, Job]]]:
+    def given(self, task: str) -> Iterator[tuple[str, Recipe, dict[str, Job]]]:
         """Yield the jobs of a task, by name."""
         for path in _files(self.path / "jobs" / task):
             if (said := _read(path)) is not None:
                 jobs = {key: (a, c, seed) for key, (a, c, seed) in said.pop("jobs").items()}
-                yield path.stem, Means(**said), jobs
+                yield path.stem, Recipe(**said), jobs
 
     def inboxes(self) -> list[str]:
         """Return the tasks that have a folder for jobs."""

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from argbest.array.folder import FINISHED, Folder, Means
+from argbest.array.folder import FINISHED, Folder, Recipe
 from argbest.errors import InputError
 from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds, reason
 from argbest.simulators.pool import SimulationPool
@@ -34,9 +34,9 @@ def serve(path: Path, *, patience: float = PATIENCE, late: float = _LATE) -> int
         simulation = stack.enter_context(_Simulation())
         hope = _Hope(folder, patience, late)
         while hope.lasts():
-            for name, means, jobs in folder.given(presence.name):
+            for name, recipe, jobs in folder.given(presence.name):
                 if name not in done:
-                    folder.deliver(presence.name, name, *simulation.run(means, jobs))
+                    folder.deliver(presence.name, name, *simulation.run(recipe, jobs))
                     done.add(name)
             time.sleep(POLL)
     return len(done)
@@ -65,7 +65,7 @@ class _Simulation:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._means: tuple[Means, int] | None = None
+        self._recipe: tuple[Recipe, int] | None = None
 
     def __enter__(self) -> "_Simulation":
         return self
@@ -73,11 +73,11 @@ class _Simulation:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
-    def run(self, means: Means, jobs: dict[str, Any]) -> tuple[dict[str, Outcome], str]:
+    def run(self, recipe: Recipe, jobs: dict[str, Any]) -> tuple[dict[str, Outcome], str]:
         """Return the outcomes of replications by key, or an error that another task would meet, too."""
         began = time.monotonic()
         try:
-            self._prepare(means, len(jobs))
+            self._prepare(recipe, len(jobs))
             made = self._executor.submit(evaluate, self._simulate, [*jobs.values()]).result()
         except InputError as error:
             return {}, str(error)
@@ -86,17 +86,17 @@ class _Simulation:
             made = [Outcome(None, reason(error), took)] * len(jobs)
         return dict(zip(jobs, made, strict=True)), ""
 
-    def _prepare(self, means: Means, batch: int) -> None:
-        if (means, batch) == self._means:
+    def _prepare(self, recipe: Recipe, batch: int) -> None:
+        if (recipe, batch) == self._recipe:
             return
         self._stack.close()
-        simulate = simulator_from(means.simulator)
-        self._simulate = for_shared_seeds(simulate) if means.shared_seeds else simulate
-        limit = None if means.timeout is None else means.timeout * batch
+        simulate = simulator_from(recipe.simulator)
+        self._simulate = for_shared_seeds(simulate) if recipe.shared_seeds else simulate
+        limit = None if recipe.timeout is None else recipe.timeout * batch
         # A Python function gets a process of its own: it may crash or block, and this task lives on.
         self._executor = Here() if isinstance(simulate, Program) else SimulationPool(1, timeout=limit)
         self._stack.enter_context(self._executor)
-        self._means = (means, batch)
+        self._recipe = (recipe, batch)
 
 
 @contextmanager

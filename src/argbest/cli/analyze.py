@@ -1,6 +1,5 @@
 """`argbest analyze`: what runs made elsewhere say, and where the next ones should go."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,7 @@ from argbest.cli.terminal import drawn, list_written, listed, note, numbers, pre
 from argbest.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from argbest.study.study import Study
-
-_DRAWS = 500  # of a forecast
-_WORK = 3_000_000  # K C² times draws: some seconds
-_FEWEST = 20  # draws that still tell something
 
 
 @click.command()
@@ -121,11 +114,12 @@ def analyze(
     runs, with their sample variance in the column variance. Without --alternative and --context the columns
     are those that argbest exports.
     """
-    from argbest.posthoc import observed, reading
-    from argbest.posthoc.notes import notes
+    from argbest.posthoc import observed
+    from argbest.posthoc.analysis import analysis, notes
+    from argbest.table_files import read_table
 
     found = observed.observe(
-        reading.read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet),
+        read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet),
         alternative=alternative or "alternative",
         context=context or "context",
         value=value,
@@ -144,7 +138,7 @@ def analyze(
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)
-    answer = _answer(study, remarks, delta=delta, n_next=n_next)
+    answer = analysis(study, remarks, delta=delta, n_next=n_next)
     if as_json:
         show_json(answer)
     else:
@@ -166,78 +160,6 @@ def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
             return int(number)
         named[column] = int(number)
     return named or None
-
-
-def _answer(study: "Study", notes: list[str], *, delta: float, n_next: int) -> dict[str, Any]:
-    """Return all that is told, as JSON-ready values."""
-    from argbest.answers.forecasting import foreseen
-    from argbest.core.states import LEVEL
-    from argbest.theory import contention
-
-    certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
-    measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
-    ahead = foreseen(study, LEVEL, delta=delta)
-    guaranteed = study.guarantee(delta=delta)
-    bounded = guaranteed.frame.replace([math.inf, -math.inf], math.nan)
-    shown = {
-        "problem": study.problem.name,
-        "goal": study.problem.goal,
-        "replications": study.n_observations,
-        "alternatives": study.problem.n_alternatives,
-        "contexts": study.problem.n_contexts,
-        "notes": notes,
-        "selection": _records(selection.assign(p_right=certificate.pcs)),
-        "certificate": {
-            "delta": delta,
-            "equal_within": study.indifference(delta or None),
-            **{name: float(getattr(certificate, name)) for name in measures},
-        },
-        "guarantee": {
-            "alpha": guaranteed.alpha,
-            "said": str(guaranteed),
-            "notes": list(guaranteed.notes),
-            "rows": _records(bounded),
-        },
-        "contention": _records(contention(study)[certificate.pcs < LEVEL]),
-        "until": None if ahead is None else ahead.plain(),
-        "forecast": _forecast(study, n_next, delta),
-    }
-    if n_next:
-        study.ask(n_next)
-    return {**shown, "next": _records(_next(study))}
-
-
-def _forecast(study: "Study", n_next: int, delta: float) -> dict[str, float] | None:
-    """Return the PCS_E expected after the next runs, and what they add; None where that would take long.
-
-    What they add is a mean over paired draws, so it goes well with the certificate's exact PCS_E of now.
-    """
-    from argbest.theory import forecast
-
-    n_alternatives, n_contexts = study.problem.shape
-    draws = min(_DRAWS, _WORK // (n_alternatives * n_contexts**2))
-    if not n_next or draws < _FEWEST:
-        return None
-    now, then = forecast(study, [0, n_next], draws=draws, delta=delta).to_dict("records")
-    gain = then["mean"] - now["mean"]
-    return {"samples": n_next, "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0), "gain": gain}
-
-
-def _next(study: "Study") -> "pd.DataFrame":
-    """Return a row per pair that the next runs go to: its runs so far and the next ones, most first."""
-    frame = study.allocation().rename(columns={"pending": "next"}).drop(columns=["share", "mean", "sd"])
-    return frame[frame["next"] > 0].sort_values("next", ascending=False, kind="stable")
-
-
-def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows as dicts, None for what is not a number."""
-    return [
-        {
-            str(name): None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
 
 
 def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
@@ -282,9 +204,10 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
 
 def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
     """Print the pairs that the next runs go to, and what they would buy."""
+    from argbest.posthoc.analysis import next_runs
     from argbest.report import curves
 
-    frame, problem = _next(study), study.problem
+    frame, problem = next_runs(study), study.problem
     if not len(frame):
         return
     alternatives, contexts = curves.row_labels(problem.alternatives), curves.row_labels(problem.contexts)
@@ -320,13 +243,14 @@ def _write(study: "Study", answer: dict[str, Any], out: Path, *, quiet: bool) ->
     """Write the frames and, where matplotlib is there, the pictures; say where they are."""
     import pandas as pd
 
-    from argbest.csv_files import write_csv
+    from argbest.posthoc.analysis import next_runs
     from argbest.report import figures
+    from argbest.table_files import write_csv
 
     frames = {
         "selection": pd.DataFrame(answer["selection"]),
         "allocation": study.allocation(),
-        "next": _next(study),
+        "next": next_runs(study),
     }
     written = [write_csv(out / f"{name}.csv", frame) for name, frame in frames.items()]
     written += figures.write(drawn(lambda: figures.draw(study)) or {}, out)

@@ -266,9 +266,9 @@ def _write(
     loss: float | None,
 ) -> None:
     """Write the tables, a page and, where matplotlib is there, the pictures; say where they are."""
-    from argbest.csv_files import write_csv
     from argbest.report import comparison, picture_files, plot_calibration
     from argbest.report.page import write_comparison
+    from argbest.table_files import write_csv
 
     claims, goals = _claims(results), {"pcs": pcs, "loss": loss}
     written = [write_csv(out / "summary.csv", summary), write_csv(out / "calibration.csv", claims)]

@@ -98,8 +98,8 @@ def _equal(study: "Study") -> "IntArray":
 
 def _write(study: "Study", out: Path) -> Path:
     """Return the page, written with the frames and, where matplotlib is there, the pictures; say where."""
-    from argbest.csv_files import write_csv
     from argbest.report import figures
+    from argbest.table_files import write_csv
 
     frames = {"observations": study.observations(), "selection": study.selection()}
     page = study.report(out / "report.html", command="argbest demo")

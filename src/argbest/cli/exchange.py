@@ -79,7 +79,7 @@ def _tell(study: "Study", said: dict[str, Any]) -> dict[str, Any]:
         return _ack(said, "failed")
     if "given_back" in said:
         study.give_back(trial)
-        return _ack(said, "waiting")
+        return _ack(said, "given back")
     if "summary" in said:
         study.tell(trial, **_summary(said["summary"]), seconds=seconds)
     else:

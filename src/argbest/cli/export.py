@@ -40,7 +40,7 @@ def export(storage: str, name: str, table: str, out: Path | None) -> None:
 
 
 def _csv(frame: "pd.DataFrame") -> str:
-    from argbest.csv_files import to_csv
+    from argbest.table_files import to_csv
 
     return to_csv(frame)
 

@@ -57,7 +57,7 @@ def _show(now: dict[str, Any]) -> None:
         + (f" of {budget}" if budget else "")
         + f"; simulation time {_duration(now['seconds_spent'])}"
         + (f" of {_duration(now['seconds_budget'])}" if now["seconds_budget"] else ""),
-        f"trials: {trials['told']} told, {trials['pending']} under way, {trials['waiting']} waiting, "
+        f"trials: {trials['told']} told, {trials['pending']} under way, {trials['given_back']} given back, "
         f"{trials['failed']} failed",
     )
     certainty = now["certainty"]

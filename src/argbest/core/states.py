@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array
+from argbest.core.arrays import AnyArray, Array, IntArray
 
 SURE, EQUAL, OPEN = "sure", "equal", "open"
 LEVEL = 0.95  # the probability from which a statement counts as sure
+_ROUNDING = 1e-12  # of a sum of probabilities
 _SHARE = 0.01  # of the range of the posterior means: a difference that seldom matters
 
 
@@ -19,6 +20,19 @@ def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
     names = np.where(best >= level, SURE, np.where(within >= level, EQUAL, OPEN)).astype(object)
     names[np.isnan(best)] = None
     return names
+
+
+def contenders(chance: Array, level: float = LEVEL) -> tuple[IntArray, IntArray]:
+    """Return who is likeliest to be best, [rank, context], and how many of them reach the level together.
+
+    ``chance`` is P(best) [alternative, context]; nobody is in question where there is no answer (NaN).
+    """
+    answered = ~np.isnan(chance).all(axis=0)
+    known = np.where(answered, chance, 0.0)
+    order = np.argsort(-known, axis=0, kind="stable")
+    reached = np.cumsum(np.take_along_axis(known, order, axis=0), axis=0)
+    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=0), len(chance))
+    return order, size * answered
 
 
 def counts(names: AnyArray) -> dict[str, int]:

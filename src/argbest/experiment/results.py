@@ -1,6 +1,5 @@
 """Results of an experiment: one tidy frame of runs, and what it says of every contender."""
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.spec import checkpoints
 from argbest.experiment.storage import Folder
+from argbest.jsonable import value, values
 
 _LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
 
@@ -91,8 +91,8 @@ class Results:
                 "n_initial": int(runs["n_initial"].iloc[0]),
                 "samples_taken": [_short(value) for value in own["samples_taken"]],
                 "samples": own["samples"].tolist(),
-                **{name: [_known(value) for value in own[name]] for name in _LISTED},
-                **{name: _known(fast[name][label]) for name in ("samples_to_pcs", "samples_to_loss")},
+                **{name: values(own[name].tolist()) for name in _LISTED},
+                **{name: value(fast[name][label]) for name in ("samples_to_pcs", "samples_to_loss")},
                 "seconds": float(own["seconds"].iloc[-1] * self.macroreps),
             }
         return {
@@ -116,10 +116,6 @@ def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd
         own = frame[frame["macroreplication"].isin(wanted)]
         whole.append(own.drop_duplicates(order, keep="first"))
     return pd.concat([each.sort_values(order, kind="stable") for each in whole], ignore_index=True)
-
-
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _short(value: float) -> float | int:

@@ -18,10 +18,10 @@ import pandas as pd
 
 from argbest import files
 from argbest.core.arrays import IntArray
-from argbest.csv_files import write_csv
 from argbest.errors import InputError
 from argbest.experiment import claims, measures
 from argbest.experiment.spec import Experiment
+from argbest.table_files import write_csv
 
 HEADER = "header.json"
 _PARTS, _LOCK = "runs", ".lock"

@@ -100,6 +100,7 @@ class AdditiveGP:
     a number or a table.
     """
 
+    family: ClassVar[str] = "additive"
     refit_growth: ClassVar[float] = 0.1
     weighs_common_noise: ClassVar[bool] = True
 

@@ -43,7 +43,8 @@ class Model(Protocol[Params]):
     then average over these. A model may also have a method ``findings(setting, params)`` that returns what it
     has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words; and
     one ``troubles(setting, params)`` that returns sentences on how its search ended, if a user should know.
-    One that knows what to do with the replications in ``tally.common`` says ``weighs_common_noise = True``.
+    One that knows what to do with the replications in ``tally.common`` says ``weighs_common_noise = True``,
+    and one that can say nothing of contexts never simulated says ``knows_new_contexts = False``.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
@@ -145,6 +146,11 @@ def entries(params: Params, index: Any) -> Params:
     """Return the entries of a dataclass of arrays that an index of their first axis picks."""
     found = {each.name: getattr(params, each.name) for each in fields(params)}  # type: ignore[arg-type]
     return type(params)(**{name: part[index] for name, part in found.items() if part is not None})
+
+
+def knows_new_contexts(model: Model[Any]) -> bool:
+    """Return whether the model can speak of contexts that were never simulated."""
+    return bool(getattr(model, "knows_new_contexts", True))
 
 
 def troubles(model: Model[Any], setting: Setting, params: Any) -> tuple[str, ...]:

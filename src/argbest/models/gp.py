@@ -63,6 +63,7 @@ class GP:
     since 0.12 is ``GP(kernel="rbf", prior="modern")``.
     """
 
+    family: ClassVar[str] = "gp"  # of its predictions, see `argbest.answers.prediction_kit`
     weighs_common_noise: ClassVar[bool] = True
 
     kernel: str = "matern52"

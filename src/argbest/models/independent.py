@@ -46,6 +46,7 @@ class Independent:
     noise is correlated within each context, and means are those of generalised least squares.
     """
 
+    knows_new_contexts: ClassVar[bool] = False
     weighs_common_noise: ClassVar[bool] = True
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

@@ -41,6 +41,7 @@ class Linear:
     data, all of whose pairs are set aside, is left alone.
     """
 
+    family: ClassVar[str] = "linear"
     weighs_replications: ClassVar[bool] = False
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

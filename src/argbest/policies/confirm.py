@@ -9,6 +9,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, of_selected
 from argbest.core.decision import Decision, of_each_context
 from argbest.core.setting import Setting
+from argbest.core.states import LEVEL
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws, evenly, with_pending
 
@@ -26,7 +27,7 @@ class Confirm:
     context is decided: the leaders of the least certain one. Ties at random; neither weights nor costs enter.
     """
 
-    level: float = 0.95
+    level: float = LEVEL
 
     def __post_init__(self) -> None:
         finite("level", self.level, above=0.0, below=1.0)

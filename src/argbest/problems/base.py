@@ -13,6 +13,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
+from argbest.jsonable import values
 from argbest.problems import categories
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
@@ -220,9 +221,7 @@ class Problem:
             "best": self.best.tolist() if known else None,
             "ties": [list(tied) for tied in self.ties] if known else None,
             "pcs_ceiling": self.pcs_ceiling if known else None,
-            "gap_over_noise": [r if np.isfinite(r) else None for r in self.gap_over_noise.tolist()]
-            if scored
-            else None,
+            "gap_over_noise": values(self.gap_over_noise) if scored else None,
         }
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from argbest.checks import finite
 from argbest.core.arrays import Array, IntArray
+from argbest.core.states import LEVEL
 from argbest.report import curves, style, tables
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK, Sheet
@@ -28,7 +29,7 @@ class Contention:
     level: float
 
 
-def contenders(study: Study, *, level: float = 0.95) -> Contention:
+def contenders(study: Study, *, level: float = LEVEL) -> Contention:
     """Return, in reading order, who is in the fewest alternatives whose P(best) sum to the level."""
     style.require_study(study)
     level = finite("level", level, above=0, below=1)
@@ -50,7 +51,7 @@ def contenders(study: Study, *, level: float = 0.95) -> Contention:
 
 
 def plot_contention(
-    study: Study, *, level: float = 0.95, ax: "Axes | None" = None, theme: str | None = None
+    study: Study, *, level: float = LEVEL, ax: "Axes | None" = None, theme: str | None = None
 ) -> "Axes":
     """Return axes with a cell per alternative still in the running, and how many there are per context.
 

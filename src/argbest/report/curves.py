@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from argbest.answers.predicting import knows_new_contexts
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.errors import InputError
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.study.study import Study
@@ -104,15 +104,12 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     """
     problem = study.problem
     name = coordinate(problem)
-    if name is None:
+    if name is None or not knows_new_contexts(study):
         return None
     alternatives = side(problem.alternatives)
     grid = np.linspace(*problem.bounds[name], points)
     rows = [{name: x} for x in grid.tolist()] if problem.contexts.columns else grid.tolist()
-    try:
-        predicted = study.predict(rows)
-    except InputError:
-        return None
+    predicted = study.predict(rows)
     return PolicyCurve(
         at=np.sort(np.array(problem.contexts.coordinates[name], float)),
         grid=grid,

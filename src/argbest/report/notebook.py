@@ -3,6 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING, cast
 
+from argbest.core.states import LEVEL
 from argbest.report import (
     plot_allocation,
     plot_contention,
@@ -58,7 +59,7 @@ class Plots:
         coordinate: str | None = None,
         context: object = None,
         leading: int = 4,
-        level: float = 0.95,
+        level: float = LEVEL,
         theme: str | None = None,
     ) -> "Figure":
         """Return what is believed of the leading alternatives along a coordinate; see `plot_profiles`."""
@@ -72,7 +73,7 @@ class Plots:
         """Return how many replications every pair got."""
         return _figure(plot_allocation(self._study, theme=theme))
 
-    def contention(self, *, level: float = 0.95, theme: str | None = None) -> "Figure":
+    def contention(self, *, level: float = LEVEL, theme: str | None = None) -> "Figure":
         """Return which alternatives are still in the running."""
         return _figure(plot_contention(self._study, level=level, theme=theme))
 

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from argbest.answers.predicting import posterior
+from argbest.answers.predicting import knows_new_contexts, posterior
 from argbest.checks import finite, whole
 from argbest.core.arrays import Array, IntArray
-from argbest.errors import InputError, unknown_name
+from argbest.core.states import LEVEL
+from argbest.errors import unknown_name
 from argbest.problems.axis import Item, Label
 from argbest.problems.base import Problem
 from argbest.report import curves, style, tables
@@ -45,7 +46,7 @@ def profiles(
     coordinate: str | None = None,
     context: object = None,
     leading: int = 4,
-    level: float = 0.95,
+    level: float = LEVEL,
     points: int = 121,
 ) -> Profiles:
     """Return mean and interval of the alternatives that are likeliest best somewhere along a coordinate.
@@ -91,7 +92,7 @@ def plot_profiles(
     coordinate: str | None = None,
     context: object = None,
     leading: int = 4,
-    level: float = 0.95,
+    level: float = LEVEL,
     ax: "Axes | None" = None,
     theme: str | None = None,
 ) -> "Axes":
@@ -187,14 +188,10 @@ def _believed(
     values = study.problem.contexts.coordinates[name]
     low, high = study.problem.bounds.get(name, (0.0, 0.0))
     if low < high and not isinstance(values[0], bool):
-        grid = np.linspace(low, high, points).tolist()
-        try:
+        if knows_new_contexts(study):
+            grid = np.linspace(low, high, points).tolist()
             return tuple(grid), True, posterior(study, [_moved(here, name, x) for x in grid])
-        except InputError:  # perhaps a model that knows the simulated contexts only
-            known = _simulated(study.problem, name, here)
-            if not known:
-                raise
-            values = tuple(values[c] for c in known)
+        values = tuple(values[c] for c in _simulated(study.problem, name, here)) or values
     shown = tuple(dict.fromkeys(values))
     return shown, False, posterior(study, [_moved(here, name, value) for value in shown])
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from argbest.core.states import EQUAL, LEVEL, SURE
+from argbest.core.states import EQUAL, SURE, contenders
 from argbest.problems.axis import Axis, Label
 from argbest.report import curves
 from argbest.study.study import Study
@@ -129,10 +128,8 @@ def _choice(study: Study, selection: pd.DataFrame, group: Sequence[int]) -> tupl
 def _contenders(study: Study, group: Sequence[int]) -> list[int]:
     """Return who is likely to be best in these contexts, likeliest first."""
     probability, found = study.certificate().best_probability[:, list(group)], dict[int, float]()
-    for column in probability.T:
-        order = np.argsort(-column, kind="stable")
-        needed = int(np.searchsorted(np.cumsum(column[order]), LEVEL)) + 1
-        for k in order[: max(needed, 2)].tolist():
+    for column, order, size in zip(probability.T, *(each.T for each in contenders(probability)), strict=True):
+        for k in order[: max(size, 2)].tolist():
             found[k] = max(found.get(k, 0.0), float(column[k]))
     return sorted(found, key=lambda k: -found[k])
 

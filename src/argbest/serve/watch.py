@@ -8,18 +8,31 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from argbest.answers.overview import progress
 from argbest.core import schedule
 from argbest.errors import ArgbestError, InputError
+from argbest.jsonable import value
+from argbest.report.curves import row_labels
 from argbest.report.page.studies import payload
-from argbest.serve.course import MEASURES, Point, extended, past
 from argbest.serve.reading import Reading
-from argbest.serve.standing import Plain, standing
 from argbest.study.study import Study
 
+Plain: TypeAlias = dict[str, Any]
+# Observations, PCS_E, PCS_M, P(all) and EOC; what was not worked out is None.
+Point: TypeAlias = tuple[int, float | None, float | None, float | None, float | None]
+
+MEASURES = ("pcs_e", "pcs_m", "p_all", "eoc")
+MOST_POINTS = 240  # of a course; a screen shows no more
+MOST_FAILURES = 20  # the last ones, told in detail
+MOST_SET_ASIDE = 100
+_LONGEST = 500  # characters of a reason
 LOOK = 1.0  # seconds between two looks at the storage
 INTEREST = 15.0  # seconds after the last question for which the study is watched
 _SHARE = 1 / 3  # of one core, at most, for working out what is known: simulations need the rest
@@ -41,7 +54,7 @@ class Watch:
         self._troubles: dict[str, str | None] = {"reading": None, "computing": None}
         self._painter: _Painter | None = None
         self._picture: tuple[str, bytes, int] | None = None  # version, JSON, observations
-        self._standing: Plain = standing(self._study, self._storage.workers())
+        self._standing: Plain = standing(self._study)
 
     def start(self) -> None:
         """Begin to watch."""
@@ -98,7 +111,7 @@ class Watch:
 
     def _look(self) -> None:
         self._study.refresh()
-        self._stand(standing(self._study, self._storage.workers()))
+        self._stand(standing(self._study))
 
     def _paint(self) -> None:
         if self._painter is None:
@@ -140,7 +153,7 @@ class _Painter:
         for name in _LEFT_OUT:
             data.pop(name)
         data["check"] = {"verdict": data["check"]["verdict"]}
-        designed = not study.n_waiting  # before that, certainty has no course yet: pairs were never simulated
+        designed = not study.n_queued  # before that, certainty has no course yet: pairs were never simulated
         if designed:
             sure = data["certainty"]
             point = study.n_observations, *(sure[name] for name in MEASURES)
@@ -163,5 +176,37 @@ class _Painter:
     def _finished(self, data: Plain) -> tuple[int, bytes, Plain]:
         self._number += 1
         whole = data | {"course": self._course, "revision": self._storage.revision}
-        now = standing(self._study, self._storage.workers())
+        now = standing(self._study)
         return self._number, json.dumps(whole, allow_nan=False).encode(), now
+
+
+def standing(study: Study) -> Plain:
+    """Return how far a study is, its last failures (the latest first) and the pairs set aside."""
+    problem, ledger = study.problem, study._journal.ledger
+    alternatives, contexts = row_labels(problem.alternatives), row_labels(problem.contexts)
+
+    def named(pair: Sequence[int]) -> list[str]:
+        return [alternatives[pair[0]], contexts[pair[1]]]
+
+    failed = sorted(ledger.failed, reverse=True)[:MOST_FAILURES]
+    aside = np.argwhere(ledger.set_aside).tolist()
+    return {
+        **progress(study),
+        "failures": [[i, *named(ledger.trials.pair(i)), ledger.failed[i].reason[:_LONGEST]] for i in failed],
+        "set_aside": {"total": len(aside), "pairs": [named(pair) for pair in aside[:MOST_SET_ASIDE]]},
+    }
+
+
+def past(study: Study, points: int) -> list[Point]:
+    """Return the course before the view was opened, by fitting the model to what was known then."""
+    rows = study.history(points).iloc[:-1].to_dict("records")
+    return [(int(row["observations"]), *(value(row.get(name)) for name in MEASURES)) for row in rows]
+
+
+def extended(course: Sequence[Point], point: Point) -> list[Point]:
+    """Return the course with a newer point at its end; of too many, half of them stay, evenly spread."""
+    kept = [each for each in course if each[0] < point[0]]
+    if len(kept) >= MOST_POINTS:
+        width = 2 * (point[0] - kept[0][0]) / MOST_POINTS
+        kept = list({int((each[0] - kept[0][0]) / width): each for each in reversed(kept)}.values())[::-1]
+    return [*kept, point]

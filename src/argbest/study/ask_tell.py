@@ -1,5 +1,6 @@
 """What a study is and knows: it asks for trials, is told their values, and keeps both in its storage."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Self
@@ -124,12 +125,18 @@ class AskTell:
         return self._journal.ledger.n_observations
 
     @property
-    def n_waiting(self) -> int:
+    def n_queued(self) -> int:
         """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
         journal = self._journal
         if journal.ledger.design is None:
             return journal.automatic().size(self.problem)
         return len(journal.ledger.queue)
+
+    @property
+    def n_waiting(self) -> int:
+        """Deprecated: the name of `n_queued` in version 0.1."""
+        warnings.warn("n_waiting is now called n_queued.", DeprecationWarning, stacklevel=2)
+        return self.n_queued
 
     @property
     def initial_design(self) -> str:

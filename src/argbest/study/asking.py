@@ -34,7 +34,7 @@ class Seeds:
 
 def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
     """Return up to n trials that wait to be asked again, those of one context if told."""
-    fitting = (i for i in ledger.waiting if only is None or ledger.trials.pair(i)[1] == only)
+    fitting = (i for i in ledger.given_back if only is None or ledger.trials.pair(i)[1] == only)
     return [i for i, _ in zip(fitting, range(n), strict=False)]
 
 
@@ -75,7 +75,7 @@ def choose(
 def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
     begin = getattr(policy, "begin", None)
-    first_stage = ledger.queue or any(ledger.trials.designed(i) for i in ledger.waiting)
+    first_stage = ledger.queue or any(ledger.trials.designed(i) for i in ledger.given_back)
     if begin is None or first_stage or ledger.pending.any():
         return None
     following: Policy = begin(setting, ledger.tally)

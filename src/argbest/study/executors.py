@@ -12,7 +12,7 @@ from argbest.errors import InputError
 from argbest.problems.base import Simulate
 from argbest.simulators import process
 from argbest.simulators.program import Program
-from argbest.study.limits import Means
+from argbest.study.limits import Resources
 
 _Job: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
@@ -68,22 +68,22 @@ class Threads(Executor):
                 future.set_exception(error)
 
 
-def chosen(stack: ExitStack, simulate: Simulate, means: Means) -> tuple[Executor, int]:
+def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[Executor, int]:
     """Return what simulates, and how many trials it is given at once."""
-    if means.executor is not None:
-        slots = means.workers or getattr(means.executor, "_max_workers", None)
+    if resources.executor is not None:
+        slots = resources.workers or getattr(resources.executor, "_max_workers", None)
         if not slots:
             raise InputError("this executor does not say how many run at once; give workers=... beside it.")
-        return means.executor, int(slots)
-    if means.workers is None and means.timeout is None:
+        return resources.executor, int(slots)
+    if resources.workers is None and resources.timeout is None:
         return Here(), 1
-    slots = means.workers or 1
+    slots = resources.workers or 1
     if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
         return stack.enter_context(Threads(slots)), slots
     from argbest.simulators.pool import SimulationPool, check_portable
 
     check_portable(simulate)
-    return stack.enter_context(SimulationPool(slots, timeout=means.whole_timeout)), slots
+    return stack.enter_context(SimulationPool(slots, timeout=resources.whole_timeout)), slots
 
 
 def in_time(simulate: Simulate, timeout: float | None) -> Simulate:

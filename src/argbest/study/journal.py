@@ -34,7 +34,7 @@ from argbest.storage.base import (
 )
 from argbest.study import asking, costs
 from argbest.study.learning import Knowledge, learn
-from argbest.study.ledger import PENDING, WAITING, Ledger
+from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
 from argbest.study.transcript import Transcript
 from argbest.study.trial import Record, Trial, outside
 from argbest.texts import capped
@@ -173,7 +173,7 @@ class Journal(Transcript):
                 f"unknown trial {trial!r}; this study has asked {len(trials)} trials. "
                 "Pass a trial that `ask` returned, or its id."
             )
-        if (status := self.ledger.status(number)) not in (PENDING, WAITING):
+        if (status := self.ledger.status(number)) not in (PENDING, GIVEN_BACK):
             raise TrialError(
                 f"{trials[number]} is {status} already; "
                 "each trial is told once. Ask for a new one to add a replication."
@@ -225,7 +225,7 @@ class Journal(Transcript):
         if not is_shared(self.storage):
             return
         self.catch_up()
-        if n > len(self.ledger.waiting) + len(self.ledger.queue):
+        if n > len(self.ledger.given_back) + len(self.ledger.queue):
             with suppress(InputError):  # too few data for this model: whoever decides will say so
                 self.learned()
 

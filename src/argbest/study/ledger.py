@@ -18,7 +18,7 @@ from argbest.study.rows import OPEN, Records, Trials
 from argbest.study.separations import Separations
 from argbest.study.trial import numbered
 
-PENDING, WAITING, TOLD, FAILED = "pending", "waiting", "told", "failed"
+PENDING, GIVEN_BACK, TOLD, FAILED = "pending", "given back", "told", "failed"
 SET_ASIDE_AFTER = (
     6  # failures in a row; a pair that fails once in five does so by chance in 1 of 15,000 cases
 )
@@ -50,7 +50,7 @@ class Ledger:
         self.trials = Trials(problem, study)
         self.held: dict[int, str] = {}  # trials under way, and who has them
         self.failed: dict[int, Failed] = {}
-        self.waiting: list[int] = []  # trials given back, to be asked for again
+        self.given_back: list[int] = []  # trials to be asked for again
         self.records = Records(self.trials)
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
         self._shown = False  # whether somebody may hold its tables
@@ -84,16 +84,16 @@ class Ledger:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many trials were told, are pending, wait to be asked for again, or failed."""
-        found = self.records, self.held, self.waiting, self.failed
-        return dict(zip((TOLD, PENDING, WAITING, FAILED), map(len, found), strict=True))
+        """How many trials were told, are pending, were given back, or failed."""
+        found = self.records, self.held, self.given_back, self.failed
+        return dict(zip(("told", "pending", "given_back", "failed"), map(len, found), strict=True))
 
     def status(self, trial: int) -> str:
-        """Return whether a trial is told, pending, waiting to be asked for again, or failed."""
+        """Return whether a trial is told, pending, given back (to be asked for again), or failed."""
         end = self.trials.columns["end"][trial]
         if end != OPEN:
             return FAILED if end == FAILED_END else TOLD
-        return PENDING if trial in self.held else WAITING
+        return PENDING if trial in self.held else GIVEN_BACK
 
     @property
     def set_aside(self) -> BoolArray:
@@ -195,7 +195,7 @@ class Ledger:
             self.held[event.trial] = event.worker
             self.pending[pair] += 1
         else:
-            self.waiting.append(event.trial)
+            self.given_back.append(event.trial)
 
     def _close(self, event: Told | Failed, end: int) -> None:
         self.pending[self.trials.pair(event.trial)] -= self._let_go(event.trial)
@@ -204,8 +204,8 @@ class Ledger:
 
     def _let_go(self, trial: int) -> bool:
         """Return whether the trial was under way; it no longer is, nor does it wait."""
-        if trial in self.waiting:
-            self.waiting.remove(trial)
+        if trial in self.given_back:
+            self.given_back.remove(trial)
         return self.held.pop(trial, None) is not None
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:
@@ -215,8 +215,9 @@ class Ledger:
         for name in _PAIRS:
             arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
         ordered, words = self.in_order.state()
-        own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared, "waiting": self.waiting}
-        return arrays | ordered, words | own | {"held": list(self.held.items())}
+        own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared}
+        trials = {"waiting": self.given_back, "held": list(self.held.items())}
+        return arrays | ordered, words | own | trials
 
     def restore(self, past: Past, arrays: Mapping[str, AnyArray], words: Plain) -> None:
         """Take in all events of pages at once, and what they add up to; ValueError where these disagree."""
@@ -235,7 +236,7 @@ class Ledger:
         for name in _PAIRS:
             setattr(self, name, [(int(k), int(c)) for k, c in arrays[name].tolist()])
         self.held = {int(trial): str(worker) for trial, worker in words["held"]}
-        self.waiting = [int(trial) for trial in words["waiting"]]
+        self.given_back = [int(trial) for trial in words["waiting"]]
         self.spent, self.parted, self.n_shared = (
             float(words["spent"]),
             words["parted"],
@@ -266,7 +267,8 @@ class Ledger:
         trial = told.numbers("trial")
         where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
         np.add.at(n, where, told.numbers("n"))
-        whole = sum(self.counts.values()) == len(self.trials) and len(set(self.waiting)) == len(self.waiting)
+        once = len(set(self.given_back)) == len(self.given_back)
+        whole = sum(self.counts.values()) == len(self.trials) and once
         follow = np.array_equal(past.asked["trial"], np.arange(len(self.trials)))
         if not (whole and follow and np.array_equal(n, self.live.count) and np.all(np.isfinite(past.values))):
             raise ValueError("the snapshot of a ledger is not that of its events")

@@ -34,7 +34,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Means:
+class Resources:
     """What a run simulates with."""
 
     workers: int | None = None

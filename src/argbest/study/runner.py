@@ -31,7 +31,7 @@ from argbest.storage.base import is_shared
 from argbest.study import executors, undelivered
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import Limits, Means
+from argbest.study.limits import Limits, Resources
 from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import Progress, reporter
@@ -52,7 +52,7 @@ _POLL = 0.2  # seconds between looks at what other processes do
 def run(
     study: "Study",
     limits: Limits,
-    means: Means,
+    resources: Resources,
     progress: bool | Progress,
     on_result: OnResult | None = None,
 ) -> None:
@@ -61,8 +61,8 @@ def run(
     journal, patience = study._journal, Patience()
     with ExitStack() as stack:
         stack.enter_context(journal.patient(patience))
-        simulate = executors.in_time(_ready(study, limits), means.timeout)
-        executor, slots = executors.chosen(stack, simulate, means)
+        simulate = executors.in_time(_ready(study, limits), resources.timeout)
+        executor, slots = executors.chosen(stack, simulate, resources)
         presence = Presence(slots=slots)
         shared = is_shared(journal.storage)
         stack.enter_context(presence.shown(journal.storage, patience) if shared else nullcontext())
@@ -70,7 +70,7 @@ def run(
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, _done(study, limits), opening))
         under_way = _Run(
-            study, limits, means, simulate, executor, slots, presence, patience, report, total, track
+            study, limits, resources, simulate, executor, slots, presence, patience, report, total, track
         )
         under_way.go()
     advice = under_way.advice()
@@ -84,7 +84,7 @@ class _Run:
 
     study: "Study"
     limits: Limits
-    means: Means
+    resources: Resources
     simulate: Simulate
     executor: Executor
     slots: int
@@ -107,7 +107,7 @@ class _Run:
     def advice(self) -> str:
         """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
         elapsed = time.monotonic() - self.begun
-        if self.means.batch > 1 or elapsed < _WORTH_ADVICE or self.asking < elapsed / 2:
+        if self.resources.batch > 1 or elapsed < _WORTH_ADVICE or self.asking < elapsed / 2:
             return ""
         return (
             f"the workers waited for decisions: each took {1000 * self.asking / max(self.asked, 1):.3g} ms, "
@@ -191,7 +191,7 @@ class _Run:
             or isinstance(limits.stop, Guaranteed)
             or schedule.due(study.model, study.refit_every, n, self.checked)
         )
-        if limits.stop is None or not due or study.n_waiting or not n:
+        if limits.stop is None or not due or study.n_queued or not n:
             return False
         self.checked = n
         return limits.stop(study)
@@ -219,7 +219,7 @@ class _Run:
         while len(self.in_flight) + len(self.lost) < self._slots():
             since = time.monotonic()
             trials = self.study._journal.ask(
-                self.means.batch, worker=self.presence.name, room=self._room, policy=self._stage
+                self.resources.batch, worker=self.presence.name, room=self._room, policy=self._stage
             )
             self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
             if not trials:
@@ -259,11 +259,11 @@ class _Run:
                     self._fill()
 
     def _late(self) -> "Future[list[Outcome]] | None":
-        if self.means.timeout is None or self.means.executor is None:
+        if self.resources.timeout is None or self.resources.executor is None:
             return None
         now = time.monotonic()
         for future, (trials, since) in self.in_flight.items():
-            if now - since > self.means.timeout * len(trials):
+            if now - since > self.resources.timeout * len(trials):
                 return future
         return None
 
@@ -278,7 +278,7 @@ class _Run:
         else:
             if not future.cancel():
                 self.lost.append(future)
-            outcomes = [Outcome(None, f"no value after {self.means.timeout:g} s", took)] * len(trials)
+            outcomes = [Outcome(None, f"no value after {self.resources.timeout:g} s", took)] * len(trials)
         allowed = self.study.problem.reward_range
         self.in_hand += zip(trials, (_possible(each, allowed) for each in outcomes), strict=True)
         del self.in_flight[future]
@@ -290,7 +290,7 @@ class _Run:
     def _settle(self, trial: Trial, outcome: Outcome) -> None:
         journal = self.study._journal
         self.presence.busy += outcome.seconds
-        if outcome.value is None and self.means.on_failure == "raise":
+        if outcome.value is None and self.resources.on_failure == "raise":
             raise _failure(trial, outcome) from outcome.error
         self._tell(trial, outcome)
         self.failed = 0 if journal.ledger.records else self.failed + 1
@@ -375,7 +375,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
         )
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
-    due = study.n_waiting + sum(ledger.trials.designed(i) for i in ledger.waiting)
+    due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
     needed = study.n_observations + due
     if limits.budget is not None and limits.budget < needed and due:
         raise InputError(

@@ -11,7 +11,7 @@ from argbest import defaults
 from argbest.checks import finite, flag, indifference_zone, path_of
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.core.states import usual_delta
+from argbest.core.states import LEVEL, usual_delta
 from argbest.errors import DataNotice
 from argbest.lazy import later
 from argbest.models.base import Model
@@ -23,7 +23,7 @@ from argbest.storage.address import concealed
 from argbest.storage.base import Storage
 from argbest.study import grounds, runner
 from argbest.study.ask_tell import AskTell
-from argbest.study.limits import Limits, Means
+from argbest.study.limits import Limits, Resources
 from argbest.study.progress import Progress
 from argbest.study.stopping import Stop
 from argbest.study.tracking import OnResult
@@ -171,8 +171,8 @@ class Study(AskTell):
         (trial, value) once a value is kept; if it raises, a warning says so once, and the run goes on.
         """
         limits = Limits(budget, seconds, confirm, stop)
-        means = Means(workers, executor, batch, timeout, on_failure)
-        runner.run(self, limits, means, progress, on_result)
+        resources = Resources(workers, executor, batch, timeout, on_failure)
+        runner.run(self, limits, resources, progress, on_result)
         if remark := normality.of_study(self):
             warnings.warn(remark, DataNotice, stacklevel=2)
         return self
@@ -213,7 +213,7 @@ class Study(AskTell):
     def trials(self, *, details: bool = False) -> "pd.DataFrame":
         """Return one row per trial asked: its status and the reason of a failure.
 
-        It is pending, waiting (given back, to be asked for again), told or failed. With ``details`` also who
+        It is pending, given back (to be asked for again), told or failed. With ``details`` also who
         had it, when it was asked for and ended, and how many seconds it took.
         """
         ledger = self._journal.ledger
@@ -225,7 +225,7 @@ class Study(AskTell):
         return history.of_study(self, points=points)
 
     def forecast(
-        self, target: float = 0.95, *, worst: bool = False, delta: float = 0.0
+        self, target: float = LEVEL, *, worst: bool = False, delta: float = 0.0
     ) -> "forecasting.Forecast":
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 

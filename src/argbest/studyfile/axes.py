@@ -1,6 +1,5 @@
 """Alternatives, contexts and their costs in a study file."""
 
-import csv
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,11 @@ import pandas as pd
 
 from argbest.checks import affordable, finite, one_of
 from argbest.core.arrays import Array
-from argbest.csv_files import unguarded
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.categories import declared
 from argbest.studyfile.sections import table, text, within
+from argbest.table_files import read_table
 
 _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
@@ -34,7 +33,8 @@ def axis(kind: Kind, given: object, folder: Path) -> Given:
     """Return the alternatives or contexts of a study file.
 
     They are a list of labels or of tables, or a table with one of ``labels``, ``rows`` (a list of tables),
-    ``grid`` (columns, every combination of their values, the last column changing fastest), ``file`` (CSV).
+    ``grid`` (columns, every combination of their values, the last column changing fastest), ``file`` (CSV,
+    Parquet or Excel).
     ``columns`` selects columns of rows or of a file, ``label`` names the column that holds the labels;
     ``categorical`` lists columns whose numbers are names, not amounts (of plain labels: the kind itself);
     ``weights`` are numbers in order or the name of a column, ``bounds`` pairs by column or one pair.
@@ -101,7 +101,7 @@ def _entries(kind: Kind, form: str, options: Mapping[str, Any], folder: Path) ->
     if form == "rows":
         frame = pd.DataFrame(Axis.of(kind, options[form]).columns, dtype=object)
     else:
-        frame = _csv(folder / text("file", options[form]))
+        frame = _file(folder / text("file", options[form]))
     return _selected(frame, options)
 
 
@@ -116,45 +116,17 @@ def _crossed(given: object) -> list[dict[str, Any]]:
     return [dict(zip(given, row, strict=True)) for row in itertools.product(*given.values())]
 
 
-def _csv(path: Path) -> pd.DataFrame:
-    """Return a CSV file; a column of numbers, or of true and false, is one only if every cell is."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, skipinitialspace=True, strict=True) if line]
-    except OSError as error:
-        raise InputError(f"cannot read the file {str(path)!r}: {error.strerror or error}.") from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"the file {str(path)!r} is not a CSV table: {error}.") from error
-    if not lines:
-        raise InputError(f"the file {str(path)!r} is empty; expected names of columns and rows below them.")
-    header, *rows = [[cell.strip() for cell in line] for line in lines]
-    header = [unguarded(name) for name in header]
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(header) or not all(row):
-            raise InputError(
-                f"row {number} of the file {str(path)!r} is {row}; expected something for each of {header}."
-            )
-    if len(set(header)) < len(header):
-        raise InputError(f"the file {str(path)!r} has the columns {header}; rename those alike.")
-    cells = zip(*rows, strict=True) if rows else [() for _ in header]
-    return pd.DataFrame(dict(zip(header, map(_typed, cells), strict=True)), dtype=object)
-
-
-def _typed(cells: tuple[str, ...]) -> list[Any]:
-    """Return cells as whole numbers, else as finite numbers, else as booleans, else as the texts they are."""
-    for kind in (int, float) if all(c.isascii() and "_" not in c for c in cells) else ():
-        try:
-            numbers = [kind(cell) for cell in cells]
-        except ValueError:
-            continue
-        if all(map(math.isfinite, numbers)):
-            return numbers
-    known = {"true": True, "false": False}
-    return (
-        [known[cell.lower()] for cell in cells]
-        if all(c.lower() in known for c in cells)
-        else [*map(unguarded, cells)]
-    )
+def _file(path: Path) -> pd.DataFrame:
+    """Return the table in a file, which has something in every cell."""
+    frame = read_table(path)
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        raise InputError(f"the file {str(path)!r} has the columns {names}; rename those alike.")
+    gaps = np.argwhere(frame.isna().to_numpy())
+    if len(gaps):
+        row, column = gaps[0]
+        raise InputError(f"row {row + 1} of the file {str(path)!r} has no {names[column]}. Complete it.")
+    return frame.astype(object)
 
 
 def _selected(frame: pd.DataFrame, options: Mapping[str, Any]) -> tuple[object, object]:

@@ -5,8 +5,7 @@ So a stored study of a registered problem names its simulator as it would name a
 
 from typing import Any
 
-from argbest import registry
-from argbest.errors import InputError
+from argbest import plugins, registry
 from argbest.simulators.function import Function
 
 
@@ -18,7 +17,7 @@ def simulator(problem: str) -> Function | None:
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        return registry.problem(name.replace("_", "-")).simulate
-    except InputError:
-        raise AttributeError(name) from None
+    known = name.replace("_", "-")
+    if known not in registry.PROBLEMS and known not in plugins.found("problems"):
+        raise AttributeError(name)
+    return registry.problem(known).simulate

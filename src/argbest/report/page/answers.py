@@ -129,9 +129,9 @@ def _guaranteed(study: Study) -> str:
 
 def _design(study: Study) -> str:
     """Return a sentence on an initial design that is not finished."""
-    if not study.n_waiting:
+    if not study.n_queued:
         return ""
-    return f"The initial design is not finished: {count(study.n_waiting, 'simulation')} of it to come."
+    return f"The initial design is not finished: {count(study.n_queued, 'simulation')} of it to come."
 
 
 def _impossible(study: Study) -> str:

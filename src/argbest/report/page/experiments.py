@@ -8,10 +8,10 @@ import pandas as pd
 
 from argbest.errors import InputError
 from argbest.experiment import measures
+from argbest.jsonable import table, values
 from argbest.report import comparison
 from argbest.report.comparison import Band
 from argbest.report.page.document import Plain, destination, write
-from argbest.report.page.plain import table, values
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
 _WIDTH = 1.96  # standard errors

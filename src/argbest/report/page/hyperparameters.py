@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from argbest.jsonable import values
 from argbest.report.page.document import Plain
-from argbest.report.page.plain import values
 
 
 def hyperparameters(kit: Plain, labels: Sequence[object]) -> Plain | None:

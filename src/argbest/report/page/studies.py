@@ -14,12 +14,12 @@ from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
 from argbest.errors import InputError
 from argbest.experiment.fingerprint import text
+from argbest.jsonable import table, value, values
 from argbest.problems.axis import Axis
 from argbest.report import curves
 from argbest.report.page.answers import answer, set_aside
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.page.hyperparameters import hyperparameters
-from argbest.report.page.plain import table, value, values
 from argbest.report.sketch import sketch
 from argbest.report.wording import choices, count, names, short, word
 from argbest.study.study import Study

@@ -22,13 +22,13 @@
     return (now) => {
       observations.show(now.observations, now.budget, number);
       seconds.show(now.seconds_spent, now.seconds_budget, duration);
-      const { told, pending, waiting, failed } = now.trials;
+      const { told, pending, given_back, failed } = now.trials;
       figures.replaceChildren();
       cards(figures, [
         ["Under way", number(pending), "trials being simulated"],
         ["Told", number(told), "trials with a value"],
         ["Failed", number(failed), "trials without a value"],
-        ["To come", number(now.design_left + waiting), "pairs of the initial design and trials given back"],
+        ["To come", number(now.queued + given_back), "pairs of the initial design and trials given back"],
       ]);
       const share = now.budget
         ? `${Math.min(100, Math.floor((100 * now.observations) / now.budget))} % · `
@@ -69,7 +69,7 @@
         worker.alive ? "alive" : "gone",
         worker.slots,
         worker.under_way,
-        worker.busy,
+        worker.utilisation,
         Math.round(worker.silent),
       ]);
       if (!rows.length) return;

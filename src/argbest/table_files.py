@@ -1,4 +1,9 @@
-"""Tables of runs made elsewhere: CSV, Parquet and Excel files as frames."""
+"""Tables in files: CSV, Parquet and Excel as frames, and frames as CSV.
+
+In CSV no text is taken for a formula by a spreadsheet, and each is read back as it was: a text that begins
+with one of = + - @, a tab or a line end gets an apostrophe in front, and so does one that begins so behind
+apostrophes of its own; `unguarded` takes one away again. Numbers stay as they are.
+"""
 
 import csv
 import os
@@ -6,13 +11,13 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from argbest import files
 from argbest.checks import one_of
-from argbest.csv_files import unguarded
 from argbest.errors import ArgbestError, InputError
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -23,6 +28,10 @@ _BROKEN = re.compile(r"[.eE]")
 _COMMA = str.maketrans({",": ".", ".": "_"})
 _BOOLEANS = {"true": True, "false": False}
 _MISSING = {"na", "n/a", "nan", "null", "none"}  # in a column of numbers; in a column of names they are names
+_FORMULA = re.compile("'*[-=+@\t\r\n\uff0d\uff1d\uff0b\uff20]")  # the last four: the same, full width
+_GUARDED = re.compile(f"'(?={_FORMULA.pattern})")
+
+_Cell = TypeVar("_Cell")
 
 
 def read_table(path: str | os.PathLike[str], *, decimal: str = ".", sheet: str | int = 0) -> pd.DataFrame:
@@ -82,7 +91,8 @@ def _delimited(file: Path, decimal: str) -> pd.DataFrame:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             delimiter = _delimiter(list(islice(lines, _SAMPLE)))
             lines.seek(0)
-            names, rows = _split(file, csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+            reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+            names, rows = _split(file, reader)
     except OSError as error:
         raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
@@ -142,11 +152,37 @@ def _typed(texts: Sequence[str], decimal: str) -> "pd.Series[Any]":
         values = [] if _NAME.search(everything) else [float(text) for text in numbers]
     except ValueError:
         values = []
-    if not values:
+    if not values or not all(map(np.isfinite, values)):  # endless digits are no number
         return pd.Series([unguarded(text) or None for text in texts], dtype=object)
-    short = max(map(abs, values)) < np.inf  # endless digits are no number
-    if len(numbers) == len(texts) and short and not _BROKEN.search(everything):
+    if len(numbers) == len(texts) and not _BROKEN.search(everything):
         return pd.Series([int(text) for text in numbers])
     column = np.full(len(texts), np.nan)
     column[np.array(present)] = values
     return pd.Series(column)
+
+
+def write_csv(path: str | os.PathLike[str], frame: pd.DataFrame) -> Path:
+    """Return the path of the table, written."""
+    return files.write(path, to_csv(frame))
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """Return the table as text, numbers in full precision."""
+    shown = frame.rename(columns=guarded)
+    for name, kind in shown.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(kind):
+            shown[name] = shown[name].map(guarded)
+    text = shown.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # left without quotes it would end a line
+        text = shown.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    return text
+
+
+def guarded(cell: _Cell) -> _Cell | str:
+    """Return a cell as it is written."""
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def unguarded(text: str) -> str:
+    """Return a text as it was before it was written."""
+    return _GUARDED.sub("", text, count=1) if text.startswith("'") else text

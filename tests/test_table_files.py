@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from argbest import Problem, Study
 from argbest.cli import main
-from argbest.csv_files import guarded, to_csv, unguarded, write_csv
-from argbest.posthoc.reading import read_table
 from argbest.studyfile import read
+from argbest.table_files import guarded, read_table, to_csv, unguarded, write_csv
 
 FORMULAS = [
     "=1+1",

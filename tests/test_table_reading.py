@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from argbest import InputError, Study
-from argbest.posthoc.reading import read_table
+from argbest.table_files import read_table
 
 RUNS = pd.DataFrame(
     {

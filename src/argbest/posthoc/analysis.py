@@ -1,0 +1,98 @@
+"""What runs made elsewhere say: the answer, what their data leave open, and where the next ones should go."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from argbest.answers import normality
+from argbest.answers.forecasting import foreseen
+from argbest.core.states import LEVEL
+from argbest.jsonable import records
+from argbest.study.study import Study
+from argbest.theory import contention, forecast
+
+_SPARSE = 0.5  # of the contexts: an alternative that was run in fewer is named
+_NAMED = 3  # of them
+_DRAWS = 500  # of a forecast
+_WORK = 3_000_000  # K C² times draws: some seconds
+_FEWEST = 20  # draws that still tell something
+
+
+def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: int = 0) -> dict[str, Any]:
+    """Return all that is told of a study as JSON-ready values; ``n_next`` trials are asked for.
+
+    Within ``delta`` of the best counts as right; ``remarks`` are passed on.
+    """
+    certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
+    measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
+    ahead = foreseen(study, LEVEL, delta=delta)
+    guaranteed = study.guarantee(delta=delta)
+    shown = {
+        "problem": study.problem.name,
+        "goal": study.problem.goal,
+        "replications": study.n_observations,
+        "alternatives": study.problem.n_alternatives,
+        "contexts": study.problem.n_contexts,
+        "notes": remarks,
+        "selection": records(selection.assign(p_right=certificate.pcs)),
+        "certificate": {
+            "delta": delta,
+            "equal_within": study.indifference(delta or None),
+            **{name: float(getattr(certificate, name)) for name in measures},
+        },
+        "guarantee": {
+            "alpha": guaranteed.alpha,
+            "said": str(guaranteed),
+            "notes": list(guaranteed.notes),
+            "rows": records(guaranteed.frame),
+        },
+        "contention": records(contention(study)[certificate.pcs < LEVEL]),
+        "until": None if ahead is None else ahead.plain(),
+        "forecast": _gain(study, n_next, delta),
+    }
+    if n_next:
+        study.ask(n_next)
+    return {**shown, "next": records(next_runs(study))}
+
+
+def next_runs(study: Study) -> pd.DataFrame:
+    """Return a row per pair that the next runs go to: its runs so far and the next ones, most first."""
+    frame = study.allocation().rename(columns={"pending": "next"}).drop(columns=["share", "mean", "sd"])
+    return frame[frame["next"] > 0].sort_values("next", ascending=False, kind="stable")
+
+
+def _gain(study: Study, n_next: int, delta: float) -> dict[str, float] | None:
+    """Return the PCS_E expected after the next runs, and what they add; None where that would take long.
+
+    What they add is a mean over paired draws, so it goes well with the certificate's exact PCS_E of now.
+    """
+    n_alternatives, n_contexts = study.problem.shape
+    draws = min(_DRAWS, _WORK // (n_alternatives * n_contexts**2))
+    if not n_next or draws < _FEWEST:
+        return None
+    now, then = forecast(study, [0, n_next], draws=draws, delta=delta).to_dict("records")
+    gain = then["mean"] - now["mean"]
+    return {"samples": n_next, "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0), "gain": gain}
+
+
+def notes(study: Study) -> list[str]:
+    """Return sentences on what the data of a study leave open: pairs hardly run, rewards far from normal."""
+    count = study.tally.count
+    found = []
+    never, once = int(np.sum(count == 0)), int(np.sum(count == 1))
+    if never:
+        found.append(
+            f"{never} of {count.size} pairs were never run: what is said of them rests on the model alone."
+        )
+    if once:
+        found.append(f"{once} of {count.size} pairs have a single run, which tells nothing of its noise.")
+    met = np.sum(count > 0, axis=1)
+    rare = [k for k in range(len(count)) if met[k] < _SPARSE * count.shape[1]]
+    if rare:
+        labels = ", ".join(repr(study.problem.alternatives.labels[k]) for k in rare[:_NAMED])
+        more = f" and {len(rare) - _NAMED} more" if len(rare) > _NAMED else ""
+        fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"
+        found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}{more}.")
+    far = normality.of_study(study)
+    return found if far is None else [*found, far]
