@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from argbest import GP, AdditiveGP, Study
+from argbest import GP, AdditiveGP, ExpectedPCS, Study
 from argbest.cli import main
 from argbest.errors import StorageError, VersionNotice
+from argbest.posthoc.analysis import notes
+from argbest.studyfile import read
 
 # Written by version 0.1: one study per model, 3 x 3 pairs, 21 observations, a refit after 18.
 DUMP = Path(__file__).parent / "version_0_1.sql"
+FILE = DUMP.with_suffix(".toml")  # as `argbest init` of version 0.1 wrote it, with more of its options in use
 GONE = ("shared-gp", "joint-gp", "pooled-gp", "latent-gp")
 
 
@@ -109,3 +112,32 @@ def test_parameters_that_fit_no_version_are_damage(database: Path) -> None:
     connection.close()
     with pytest.raises(StorageError, match="what was stored of GPParams does not fit this version"):
         Study.load(database, name="gp")
+
+
+def test_a_study_file_opens_with_a_successor_for_a_model_that_is_gone() -> None:
+    with pytest.warns(VersionNotice, match="the model shared-gp of version 0.1 is gone; additive-gp takes"):
+        file = read(FILE)
+    np.testing.assert_allclose(file.problem.weights, np.array([1, 2, 3, 2, 1]) / 9)
+    study = Study(file.problem, **file.options)
+    assert isinstance(study.model, AdditiveGP)
+    assert (study.problem.shape, study.n_queued, study.refit_every, study.seed) == ((5, 5), 50, 10, 1)
+    assert (file.run["budget"], file.run["confirm"]) == (200, 0.1)
+    assert file.run["stop"] == ExpectedPCS(0.95, 0.0)
+
+
+@pytest.mark.parametrize(("old", "kind"), [("gp-pair-noise", GP), ("latent-gp", AdditiveGP)])
+def test_other_models_of_old_files_have_successors_too(old: str, kind: type, tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text(FILE.read_text().replace('"shared-gp"', f'"{old}"'))
+    with pytest.warns(VersionNotice, match=f"the model {old} of version 0.1 is gone"):
+        file = read(tmp_path / "old.toml")
+    assert isinstance(Study(file.problem, **file.options).model, kind)
+
+
+def test_names_of_version_0_1_still_work_and_tell_the_new_ones(database: Path) -> None:
+    study = Study.load(database, name="gp")
+    with pytest.warns(DeprecationWarning, match="n_waiting is now called n_queued"):
+        assert study.n_waiting == study.n_queued
+    study.close()
+    with pytest.warns(DeprecationWarning, match=r"argbest.study.posthoc is now argbest.posthoc.analysis"):
+        from argbest.study import posthoc
+    assert posthoc.notes is notes

@@ -26,6 +26,13 @@ def check(given: object) -> None:
         raise _gone("model", given, f"model={SUCCESSOR!r}", NAMES[given])
 
 
+def successor(given: object) -> str | None:
+    """Return the name, with options, that takes the place of a model that is gone; None if it is not."""
+    if not isinstance(given, str) or given not in NAMES:
+        return None
+    return "gp:noise=pair" if given == "gp-pair-noise" else SUCCESSOR
+
+
 def check_class(given: str) -> None:
     """Raise an InputError if a model class of this name is gone: what to write instead."""
     if given in CLASSES:

@@ -1,5 +1,6 @@
 """The simulator, the options of the study and those of its run in a study file."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any, TypeAlias
 from argbest import defaults, registry, streams
 from argbest.checks import finite, flag, indifference_zone, whole
 from argbest.core import schedule
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError, VersionNotice, unknown_name
+from argbest.models import retired
 from argbest.problems.automatic import AUTO, for_model, is_auto
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
@@ -71,6 +73,10 @@ def study_options(given: object, problem: Problem) -> dict[str, Any]:
     options = {} if given is None else table("[study]", given)
     if "policy" in options:
         registry.configured_policy(options["policy"], kind="[study] policy")
+    if instead := retired.successor(options.get("model")):
+        words = f"the model {options['model']} of version 0.1 is gone; {instead} takes its place."
+        warnings.warn(words, VersionNotice, stacklevel=2)
+        options["model"] = instead
     if "model" in options:
         registry.model(options["model"], kind="[study] model")
     if "seed" in options:
