@@ -313,7 +313,7 @@ def shared_runs(rng: np.random.Generator, *, gap: bool = False) -> pd.DataFrame:
 @pytest.mark.parametrize("gap", [False, True])
 def test_runs_with_the_same_replication_have_noise_in_common(gap: bool) -> None:
     frame = shared_runs(np.random.default_rng(3), gap=gap)
-    columns = {"alternative": "option", "context": "load"}
+    columns: dict[str, Any] = {"alternative": "option", "context": "load"}
     study = Study.from_observations(frame, replication="seed", **columns)
     assert study.certificate().common_noise > 0.6
     plain = Study.from_observations(frame, **columns)
