@@ -9,13 +9,12 @@ import pytest
 from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, values
 from scipy.special import ndtri
 
-from argbest import GP, Study
+from argbest import GP, Study, jsonable
 from argbest.answers import predicting
 from argbest.answers import prediction_kit as kits
 from argbest.answers.prediction_kit import prediction_kit
 from argbest.core import correlated
 from argbest.core.arrays import Array
-from argbest.jsonable import values
 
 
 def correlation(kernel: str, r: float) -> float:
@@ -171,4 +170,4 @@ def test_a_few_sobol_points_span_those_behind_the_library_s_probabilities(k: int
 
 
 def test_what_is_not_finite_becomes_none() -> None:
-    assert values(np.array([[1.0, np.nan], [np.inf, 2.0]])) == [[1.0, None], [None, 2.0]]
+    assert jsonable.values(np.array([[1.0, np.nan], [np.inf, 2.0]])) == [[1.0, None], [None, 2.0]]

@@ -256,11 +256,6 @@ def test_options_of_the_study(text: str, message: str, tmp_path: Path) -> None:
     refused(tmp_path, AXES + text, message)
 
 
-def test_a_model_that_is_gone_is_answered_with_the_new_spelling(tmp_path: Path) -> None:
-    text = AXES + "[study]\nmodel = 'shared-gp'"
-    refused(tmp_path, text, "the model 'shared-gp' of version 0.1 is gone. Use model='additive-gp', which")
-
-
 def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.MODELS, "gp", lambda: GP(noise_sd=np.ones((9, 9))))
     refused(tmp_path, AXES + "[study]\nmodel = 'gp'", r"\[study\] model: noise_sd has shape \(9, 9\)")
