@@ -44,7 +44,7 @@ def make_problem(n_alternatives: int, n_contexts: int) -> tuple[Problem, np.ndar
 
 def prefilled(problem: Problem, truth: np.ndarray, n: int) -> Study:
     """Return a study told about n observations, spread over the pairs as (mean, variance, count)."""
-    study = Study(problem, policy="gp-c-ocba", initial=1)
+    study = Study(problem, policy="gp-c-ocba", model="gp", initial=1, common_random_numbers=False)
     rng = np.random.default_rng(0)
     counts = np.full(truth.size, n // truth.size)
     counts[rng.permutation(truth.size)[: n % truth.size]] += 1

@@ -21,6 +21,7 @@ from robustness.mortal import observed
 from watching import PATIENCE, announced, eventually, is_running
 
 from argbest import Problem, Study
+from argbest.answers import forecasting
 from argbest.cli import main
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.gp import GP
@@ -156,7 +157,9 @@ def test_a_guarantee_that_means_nothing_is_refused(file: Path, given: str, messa
     assert not file.with_suffix(".db").exists()
 
 
-def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> None:
+def test_status_shows_progress_certainty_workers_and_failures(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     empty = call("status", place)
     assert empty.exit_code == 0, empty.output
     assert "observations: 0 of 8" in empty.stdout
@@ -175,6 +178,9 @@ def test_status_shows_progress_certainty_workers_and_failures(place: Path) -> No
     assert "forecast: PCS_E 0.95" in told
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended
+    monkeypatch.setattr(forecasting, "_QUICK", 0)
+    told = " ".join(call("status", place).stdout.split())
+    assert "forecast: left out, as it would take long here." in told
 
 
 def test_status_as_json_is_one_object_per_look(place: Path) -> None:

@@ -91,6 +91,17 @@ def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.Monke
         study.forecast(0.99)
 
 
+@pytest.mark.parametrize(("limit", "value"), [("_QUICK", 100), ("_SECONDS", -1.0)])
+def test_what_nobody_asked_for_by_name_is_left_out_where_it_takes_long(
+    limit: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = begun()
+    assert forecasting.foreseen(study, 0.99) is not None
+    monkeypatch.setattr(forecasting, limit, value)
+    assert forecasting.foreseen(study, 0.99) is None
+    assert study.forecast(0.99).samples > 0
+
+
 @pytest.mark.parametrize("target", [0.0, 1.0, 1.5, np.nan])
 def test_a_target_that_is_no_probability_is_refused(target: float) -> None:
     with pytest.raises(InputError, match="target"):

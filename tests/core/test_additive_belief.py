@@ -109,6 +109,21 @@ def test_updates_equal_dense_rank_one_updates(n: int) -> None:
     assert_same(ours, theirs, 1e-8)
 
 
+def test_many_rows_of_covariances_are_those_asked_for_one_by_one() -> None:
+    """Many come from a table of the first belief, single ones from the formula."""
+    rng = np.random.default_rng(33)
+    belief, _ = random_belief(3)
+    k, c = (part.ravel() for part in np.indices(belief.mean.shape))
+    for _ in range(40):
+        at_once, within = belief.cov_rows(k, c), belief.within_contexts()
+        single = np.stack([belief.cov_with(pair(*cell)) for cell in np.ndindex(*belief.mean.shape)])
+        np.testing.assert_allclose(at_once, single, rtol=1e-9, atol=1e-9)
+        table = single.reshape(*belief.mean.shape, *belief.mean.shape)
+        np.testing.assert_allclose(within, np.einsum("kcjc->ckj", table), rtol=1e-9, atol=1e-9)
+        where = pair(int(rng.integers(belief.mean.shape[0])), int(rng.integers(belief.mean.shape[1])))
+        belief = belief.update(where, np.array(rng.normal()))
+
+
 def test_many_updates_equal_one_recomputation() -> None:
     rng = np.random.default_rng(4)
     one = case(rng)

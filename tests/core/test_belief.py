@@ -139,6 +139,17 @@ def test_a_singular_covariance_can_be_drawn_from() -> None:
     assert draws[:, 0, 0] == pytest.approx(draws[:, 0, 1], abs=1e-7)
 
 
+def test_draws_after_updates_are_those_of_the_same_belief_made_anew() -> None:
+    """Roots are kept while blocks stay the same: none may outlive its block."""
+    rng = np.random.default_rng(27)
+    belief, normals = random_belief(rng), rng.standard_normal((5, 3, 4))
+    for _ in range(4):
+        fresh = BlockBelief(belief.mean, belief.cov, belief.noise)
+        np.testing.assert_array_equal(belief.draw(normals), fresh.draw(normals))
+        where = Decision(np.array(rng.integers(3)), np.array(rng.integers(4)))
+        belief = belief.update(where, np.array(rng.normal()))
+
+
 def test_independent_cells_are_a_block_belief_without_covariance() -> None:
     rng = np.random.default_rng(27)
     mean, var, noise = (

@@ -27,6 +27,19 @@ def test_mean_and_covariance_are_the_dense_ones() -> None:
         np.testing.assert_allclose(cov, dense_cov, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("lead", [(), (2, 3)])
+def test_many_contexts_are_solved_as_few_are(lead: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(16)
+    root = rng.standard_normal((*lead, 40, 40))
+    shape = (*lead, 40)
+    seen = Tally(rng.poisson(1.0, shape), rng.standard_normal(shape), rng.random(shape))
+    given = root @ np.swapaxes(root, -1, -2), rng.standard_normal(lead), 0.1 + rng.random(shape), seen
+    by_triangles = conditioning.posterior(*given)
+    monkeypatch.setattr(conditioning, "_TRIANGULAR", 41)
+    for one, other in zip(by_triangles, conditioning.posterior(*given), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
+
+
 def test_scikit_learn_predicts_the_same_at_contexts_and_new_points() -> None:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern

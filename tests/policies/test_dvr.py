@@ -12,6 +12,7 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import empty
 from argbest.errors import InputError
+from argbest.policies import dvr
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM, DVRLoss, log_false_selection, log_reduction, log_tie_density
 from argbest.streams import Draws, Purpose
@@ -47,6 +48,23 @@ def literal(belief: BlockBelief, weights: Array) -> Array:
             out[k, c] += weights[x] * density[k, x] * belief.cov[k, x, c] ** 2
         out[k, c] /= belief.var[k, c] + belief.noise[k, c]
     return out
+
+
+@pytest.mark.parametrize("spread", [0.1, 3.0, 100.0])
+def test_bounds_rule_out_no_largest_value(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dvr, "_SMALL", 0)
+    rng = np.random.default_rng(5)
+    some = oracles.random_belief(rng, (30,), (6, 5))
+    belief = BlockBelief(spread * some.mean, some.cov, some.noise)
+    selected, candidates = best(belief), rng.random((30, 6, 5)) < 0.6
+    cost = rng.random((6, 5)) + 0.5
+    density = log_tie_density(belief, selected)
+    every = np.where(candidates, log_reduction(belief, selected, density, cost=cost), -np.inf)
+    some_of_them = np.where(candidates, log_reduction(belief, selected, density, candidates, cost), -np.inf)
+    np.testing.assert_array_equal(some_of_them.max(axis=(1, 2)), every.max(axis=(1, 2)))
+    looked_at = some_of_them > -np.inf
+    np.testing.assert_array_equal(some_of_them[looked_at], every[looked_at])
+    assert spread < 100 or looked_at.mean() < 0.5  # where differences are clear most are out
 
 
 def by_updating(belief: Belief, weights: Array) -> Array:

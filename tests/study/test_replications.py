@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from argbest.study.replications import Replications
-from argbest.study.trial import Trial
 
 SHAPE = (3, 2)
 Outcome: TypeAlias = tuple[float, ...] | None
@@ -16,14 +15,10 @@ VALUES = st.lists(st.floats(-9, 9), min_size=1, max_size=3).map(tuple)
 CELLS = st.lists(st.one_of(st.none(), VALUES), max_size=6)  # what each number of a pair gave, None: a failure
 
 
-def trial(pair: tuple[int, int], number: int) -> Trial:
-    return Trial(0, pair[0], pair[1], number, 0, pair, "study")
-
-
 def taken(arrivals: list[tuple[tuple[int, int], int, Outcome]]) -> Replications:
     found = Replications(SHAPE)
     for pair, number, values in arrivals:
-        found.end(trial(pair, number), values)
+        found.end(pair, number, values)
     return found
 
 
@@ -58,18 +53,18 @@ def test_values_that_all_rise_or_fall_are_noticed_until_one_does_not() -> None:
         ]
     )
     assert found.sorted == {falling}
-    found.end(trial(rising, 9), (20.0,))
+    found.end(rising, 9, (20.0,))
     assert found.sorted == {rising, falling}
-    found.end(trial(rising, 10), (3.0,))
+    found.end(rising, 10, (3.0,))
     assert found.sorted == {falling}
 
 
 def test_numbers_that_are_never_asked_for_are_passed_over_however_many_there_are() -> None:
     found, pair = Replications(SHAPE), (1, 1)
-    found.end(trial(pair, 0), (1.0,))
+    found.end(pair, 0, (1.0,))
     found.skip(pair, range(1, 2**40))
     found.skip((0, 1), range(0))
-    found.end(trial(pair, 2**40 + 1), (3.0,))
+    found.end(pair, 2**40 + 1, (3.0,))
     assert found.count[pair] == 1
-    found.end(trial(pair, 2**40), (2.0,))
+    found.end(pair, 2**40, (2.0,))
     assert found.count[pair] == 3

@@ -7,6 +7,8 @@ range reaches that much farther at both ends (`experiments/forecast.py` measures
 alternatives share noise, so do the simulated replications.
 """
 
+import math
+import time
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9  # of the intervals
 PATHS = 20
+_QUICK = 20_000  # pairs times observed pairs: a forecast then takes a second or two
+_SECONDS = 5.0  # after which one that nobody asked for by name is given up
 _DOUBT = 2.0  # by which the ends of ranges are moved apart
 _FEWEST = 12  # paths whose ends still say something
 _NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
@@ -86,8 +90,13 @@ class Forecast(Sentences):
         return f"{goal} takes {middle} more replications (now {self.now:.3f}; 90 %: {ends})"
 
 
-def of_study(study: "Study", target: float, *, worst: bool, delta: float) -> Forecast:
-    """Return how many more replications of a study it takes until its certificate reaches the target."""
+def of_study(
+    study: "Study", target: float, *, worst: bool, delta: float, seconds: float = math.inf
+) -> Forecast:
+    """Return how many more replications of a study it takes until its certificate reaches the target.
+
+    A TimeoutError where that takes longer than ``seconds``.
+    """
     finite("target", target, above=0, below=1)
     flag("worst", worst)
     certificate = study.certificate(indifference_zone(delta))
@@ -96,7 +105,8 @@ def of_study(study: "Study", target: float, *, worst: bool, delta: float) -> For
     if now >= target:
         curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
-    looks, claims = _paths(study, certificate, target, worst=worst, horizon=horizon)
+    until = time.monotonic() + seconds
+    looks, claims = _paths(study, certificate, target, worst=worst, horizon=horizon, until=until)
     hit = claims >= target
     first = np.argmax(hit, axis=0)
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
@@ -110,11 +120,15 @@ def of_study(study: "Study", target: float, *, worst: bool, delta: float) -> For
     return Forecast(target, worst, now, middle, low / _DOUBT, high * _DOUBT, horizon, curve)
 
 
-def foreseen(study: "Study", target: float, *, delta: float = 0.0) -> Forecast | None:
-    """Return the forecast of PCS_E, None where nothing is told yet or the table is too large for it."""
-    if not study.n_observations or not n_paths(study):
+def foreseen(study: "Study", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
+    """Return the forecast where it takes a moment; None where it would take long, or nothing is told yet."""
+    observed = int((study._tally.count > 0).sum())
+    if not 0 < observed * study._tally.count.size <= _QUICK or not n_paths(study):
         return None
-    return of_study(study, target, worst=False, delta=delta)
+    try:
+        return of_study(study, target, worst=worst, delta=delta, seconds=_SECONDS)
+    except TimeoutError:
+        return None
 
 
 def n_paths(study: "Study") -> int:
@@ -126,7 +140,7 @@ def n_paths(study: "Study") -> int:
 
 
 def _paths(
-    study: "Study", certificate: Certificate, target: float, *, worst: bool, horizon: int
+    study: "Study", certificate: Certificate, target: float, *, worst: bool, horizon: int, until: float
 ) -> tuple[Array, Array]:
     """Return numbers of further replications, and the certificate after so many, both [look, path].
 
@@ -161,6 +175,8 @@ def _paths(
     looks, claims = [further], [claim(belief, further)]
     open_ = claims[0] < target
     while np.sum(open_ & (further < horizon)) > spare:
+        if time.monotonic() > until:
+            raise TimeoutError("the forecast takes too long.")
         draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
         batch = study.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])

@@ -26,7 +26,7 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
     study = load(storage, name)
     while True:
         now = overview(study.refresh())
-        if not watch:  # it takes a second or two
+        if not watch:  # it takes a second or two, or is left out
             ahead = foreseen(study, LEVEL)
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:
@@ -71,6 +71,8 @@ def _show(now: dict[str, Any]) -> None:
         )
         if now.get("forecast"):
             say(f"forecast: {now['forecast']['sentence']}")
+        elif "forecast" in now:
+            say("forecast: left out, as it would take long here. In Python study.forecast() makes it.")
         say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")

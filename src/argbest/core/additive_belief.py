@@ -6,14 +6,15 @@ is ever made.
 """
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import square_root, weight_of
+from argbest.core.belief import weight_of
+from argbest.core.blocks import square_root
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import ByFormula, Foundation, apart
@@ -23,6 +24,7 @@ from argbest.core.tally import Tally
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
+_MANY = 8  # rows of covariances asked for at once: whoever does so does it at every decision
 ROOM = 32  # rows made room for ahead of need
 
 
@@ -66,6 +68,8 @@ class AdditiveBelief(CorrelatedAlternatives):
     n_rows: int
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
+    n_first: int | None = None  # rows of the belief that this one follows from by updates; None: it is that
+    first: Array | None = field(default=None, repr=False)  # all covariances given those, where worked out
 
     @property
     def missed(self) -> float:
@@ -83,14 +87,35 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        out, rows = self.foundation.rows(alternative, context), self.rows
-        if self.n_rows:
+        where = alternative * self.mean.shape[-1] + context
+        table = self._first if alternative.size >= _MANY else None
+        if table is not None:
+            out: Array = table[where].reshape(*where.shape, *self.mean.shape)
+            begin = self._n_first
+        else:
+            out, begin = self.foundation.rows(alternative, context), 0
+        if self.n_rows > begin:
+            rows = self.rows[..., begin:, :, :]
             flat = rows.reshape(*rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
-            where = alternative * self.mean.shape[-1] + context
             # Where there is one study, plain indexing is far quicker.
             taken = flat[:, where] if flat.ndim == 2 else np.take_along_axis(flat, where[..., None, :], -1)
             out -= (np.swapaxes(taken, -1, -2) @ flat).reshape(out.shape)
         return out
+
+    @property
+    def _n_first(self) -> int:
+        return self.n_rows if self.n_first is None else self.n_first
+
+    @cached_property
+    def _first(self) -> Array | None:
+        """Covariances [cell, cell] of one small table given the first rows: only later ones are to be taken.
+
+        None where the table is not small. Which rows are the first does not depend on who asks, or when.
+        """
+        if self.first is not None or self.mean.ndim > 2 or self.mean.size > _WHOLE:
+            return self.first
+        k, c = (part.ravel() for part in np.indices(self.mean.shape))
+        return replace(self, n_rows=self._n_first).among(k, c)
 
     def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
@@ -106,6 +131,11 @@ class AdditiveBelief(CorrelatedAlternatives):
     def within_contexts(self) -> Array:
         """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
         *lead, k, c = self.mean.shape
+        if self._first is not None:
+            place = np.arange(c)[:, None] + np.arange(k) * c  # [context, alternative]
+            rows = np.moveaxis(self.rows[self._n_first :], 2, 0)
+            there = self._first[place[:, :, None], place[:, None, :]]
+            return np.asarray(there - np.swapaxes(rows, -1, -2) @ rows)
         out = np.empty((*lead, c, k, k))
         for here in range(c):
             every = np.broadcast_to(np.arange(k), (*lead, k))
@@ -165,6 +195,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the belief as if n more replications had come out as expected."""
+        _ = self._first  # so that this belief keeps it, and not only those that are thrown away
         if self.shocks is None:
             return self.update(decision, at(self.mean, decision), n)
         later = self
@@ -183,6 +214,8 @@ class AdditiveBelief(CorrelatedAlternatives):
             var=np.maximum(self.var - row**2, 0.0),
             stack=self.stack.add(self.n_rows, row),
             n_rows=self.n_rows + 1,
+            n_first=self._n_first,
+            first=self.__dict__.get("_first", self.first),
         )
 
     def draw(self, normals: Array) -> Array:

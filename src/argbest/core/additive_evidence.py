@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core.blocked_cholesky import factorise_in_blocks
+from argbest.core.cholesky import compiled, factorise_in_blocks, inlined
 from argbest.core.correlations import add_lengths, correlations
-from argbest.core.evidence import add_log_prior, compiled, doubt_of, greatest_diagonal, inlined
+from argbest.core.evidence import add_log_prior, doubt_of, greatest_diagonal
 from argbest.core.kernels import NUGGET
 from argbest.core.observed_cells import observed_cells
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.blocks import Blocks, Changed
+from argbest.core.blocks import Blocks, Changed, square_root
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.next_replication import NextSamples
 
@@ -203,10 +203,11 @@ class BlockBelief(_IndependentAlternatives):
         k, c = int(decision.alternative), int(decision.context)
         own = self._own(k)
         column, mean, var = own[c], self.mean.copy(), self.var.copy()
-        weight = weight_of(np.asarray(n, float), var[k, c], self.noise[k, c])
-        mean[k] += column * ((np.asarray(value, float) - mean[k, c]) * weight)
+        number, total = float(n), float(n) * float(var[k, c]) + float(self.noise[k, c])
+        weight = number / total if total > 0 else 0.0  # as `weight_of`, in numbers of Python
+        mean[k] += column * ((float(value) - float(mean[k, c])) * weight)
         own = own - (column * weight)[:, None] * column  # in this order no overflow
-        var[k] = np.maximum(np.diagonal(own), 0.0)
+        var[k] = np.maximum(own.diagonal(), 0.0)
         return self._with(mean, var, {k: (own, ())})
 
     def absorb(
@@ -260,9 +261,15 @@ class BlockBelief(_IndependentAlternatives):
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""
-        root = square_root(self.cov)
-        deviation: Array = np.einsum("...ij,s...j->s...i", root, normals)
+        root = square_root(self.cov) if self.mean.ndim > 2 else self._divided.square_roots()
+        deviation: Array = np.moveaxis(np.moveaxis(normals, 0, -2) @ root, -2, 0)  # the root is symmetric
         return self.mean + deviation
+
+    def blocks(self, rows: IntArray) -> Array:
+        """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
+        if self.mean.ndim == 2 and "cov" not in self.__dict__:
+            return np.stack([self._own(k) for k in rows.tolist()])
+        return np.asarray(self.cov.reshape(-1, *self.cov.shape[-2:])[rows])
 
     def replaced(self, alternatives: IntArray, fresh: "BlockBelief") -> "BlockBelief":
         """Return this belief of one study with those of the listed alternatives in the place of its own."""
@@ -276,10 +283,17 @@ class BlockBelief(_IndependentAlternatives):
     ) -> "BlockBelief":
         """Return the belief of one study with some of its blocks changed."""
         later = object.__new__(BlockBelief)
-        blocks = self.__dict__.get("_blocks") or Blocks(self.cov)
         noise = self.noise if noise is None else noise
-        later.__dict__.update(mean=mean, noise=noise, var=var, _blocks=blocks.with_(changed))
+        later.__dict__.update(mean=mean, noise=noise, var=var, _blocks=self._divided.with_(changed))
         return later
+
+    @property
+    def _divided(self) -> Blocks:
+        """The covariances of one study, block by block."""
+        if "_blocks" not in self.__dict__:
+            self.__dict__["_blocks"] = Blocks(self.cov)
+        blocks: Blocks = self.__dict__["_blocks"]
+        return blocks
 
     def _own(self, k: int) -> Array:
         """Return the block of an alternative of one study."""
@@ -338,13 +352,3 @@ def weight_of(n: Array, var: Array, noise: Array) -> Array:
     """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
     total = np.asarray(n * var + noise)
     return np.divide(n, total, out=np.zeros_like(total), where=total > 0)
-
-
-def square_root(cov: Array) -> Array:
-    """Return the symmetric square root; unlike Cholesky it accepts singular covariances.
-
-    It is unique: eigenvectors alone are not where eigenvalues coincide, and rounding would choose among them.
-    """
-    values, vectors = np.linalg.eigh(cov)
-    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    return root

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from argbest.core.arrays import Array
 
 Changed = tuple[Array, Sequence[tuple[Array, Array]]]  # a block S less vwᵀ of every (v, w), in this order
@@ -14,6 +16,7 @@ class Blocks:
 
     table: Array  # [alternative, context, context]
     changed: Mapping[int, Changed] = field(default_factory=dict)
+    roots: dict[int, Array] = field(default_factory=dict)  # of those that somebody asked for
 
     def of(self, k: int) -> Array:
         """Return one block."""
@@ -25,7 +28,8 @@ class Blocks:
 
     def with_(self, changed: Mapping[int, Changed]) -> "Blocks":
         """Return the blocks with some more changed."""
-        return Blocks(self.table, {**self.changed, **changed})
+        roots = {k: root for k, root in self.roots.items() if k not in changed}
+        return Blocks(self.table, {**self.changed, **changed}, roots)
 
     def together(self) -> Array:
         """Return all of them, [alternative, context, context]."""
@@ -33,3 +37,21 @@ class Blocks:
         for k in self.changed:
             table[k] = self.of(k)
         return table
+
+    def square_roots(self) -> Array:
+        """Return the symmetric roots of all, [alternative, context, context]; each is worked out once."""
+        missing = [k for k in range(len(self.table)) if k not in self.roots]
+        if missing:
+            found = square_root(np.stack([self.of(k) for k in missing]))
+            self.roots.update(zip(missing, found, strict=True))
+        return np.stack([self.roots[k] for k in range(len(self.table))])
+
+
+def square_root(cov: Array) -> Array:
+    """Return the symmetric square root; unlike Cholesky it accepts singular covariances.
+
+    It is unique: eigenvectors alone are not where eigenvalues coincide, and rounding would choose among them.
+    """
+    values, vectors = np.linalg.eigh(cov)
+    root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return root

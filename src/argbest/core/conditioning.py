@@ -5,6 +5,9 @@ import numpy as np
 from argbest.core.arrays import Array
 from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
+from argbest.core.triangular import solve_lower
+
+_TRIANGULAR = 32  # rows from which a call of LAPACK's triangular solver for each matrix pays
 
 
 def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tuple[Array, Array]:
@@ -45,5 +48,15 @@ def reduce(
     right = np.concatenate(
         [root[..., None] * (prior if cross is None else cross), (root * residual)[..., None]], axis=-1
     )
-    solved: Array = np.linalg.solve(np.linalg.cholesky(bracket), right)
+    solved = _solved(np.asarray(np.linalg.cholesky(bracket), float), right)
     return solved[..., :-1], solved[..., -1]
+
+
+def _solved(lower: Array, right: Array) -> Array:
+    """Return L⁻¹ R of lower triangles L [..., n, n] and columns R [..., n, m]."""
+    if lower.shape[-1] < _TRIANGULAR:
+        return np.asarray(np.linalg.solve(lower, right), float)
+    solved = np.empty(right.shape)
+    for each in np.ndindex(right.shape[:-2]):
+        solved[each] = solve_lower(lower[each], right[each])
+    return solved

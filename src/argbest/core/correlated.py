@@ -9,7 +9,8 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import OneCellAtATime, of_selected, square_root
+from argbest.core.belief import OneCellAtATime, of_selected
+from argbest.core.blocks import square_root
 from argbest.core.decision import of_each_context
 from argbest.core.even_grid import kept_first
 from argbest.core.normal import loss as normal_loss

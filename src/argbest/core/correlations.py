@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from argbest.core.evidence import compiled, correlate, inverse_squares
+from argbest.core.cholesky import compiled
+from argbest.core.evidence import correlate, inverse_squares
 
 
 @compiled

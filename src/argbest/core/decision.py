@@ -1,5 +1,6 @@
 """Decision: which (alternative, context) to simulate, one per leading index."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +15,14 @@ class Decision(NamedTuple):
     context: IntArray
 
 
+@lru_cache(maxsize=64)
 def leading(shape: tuple[int, ...]) -> tuple[IntArray, ...]:
     """Return open index grids over the leading axes, to stand beside one integer index per leading cell."""
     last = len(shape) - 1
-    return tuple(np.arange(n).reshape(n, *(1,) * (last - i)) for i, n in enumerate(shape))
+    grids = tuple(np.arange(n).reshape(n, *(1,) * (last - i)) for i, n in enumerate(shape))
+    for grid in grids:
+        grid.flags.writeable = False  # others get the same ones
+    return grids
 
 
 def cell(decision: Decision, shape: tuple[int, ...]) -> tuple[AnyArray, ...]:

@@ -6,16 +6,11 @@ for.
 """
 
 import numpy as np
-from numba import njit
 
 from argbest.core import kernels
+from argbest.core.cholesky import compiled, factorise_in_blocks
 from argbest.core.kernels import NUGGET
 from argbest.core.priors import FLAT, GAMMA
-
-# Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
-compiled = njit(fastmath=_FAST)
-inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
 
 _rbf, _rbf_slope = (compiled(f) for f in kernels.KERNELS["rbf"])
 _matern12, _matern12_slope = (compiled(f) for f in kernels.KERNELS["matern12"])
@@ -74,39 +69,6 @@ def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def
             for g in range(d):
                 between[i, j, g] = separation[g, c, kept[j]]
     return between, counts, means, noises, totals, _workspace(m)
-
-
-@compiled
-def factorise(b, upper, inverse, least):  # type: ignore[no-untyped-def]
-    """Replace ``b`` by its Cholesky factor, fill ``inverse`` with b⁻¹ and return log|b|.
-
-    ``upper`` receives the transposed inverse factor. All inner loops run along rows. No pivot
-    can be below the smallest eigenvalue; where rounding makes one, ``least`` takes its place.
-    """
-    m = b.shape[0]
-    log_determinant = 0.0
-    for i in range(m):
-        for j in range(i + 1):
-            total = b[i, j]
-            for k in range(j):
-                total -= b[i, k] * b[j, k]
-            b[i, j] = np.sqrt(max(total, least)) if i == j else total / b[j, j]
-        log_determinant += 2.0 * np.log(b[i, i])
-    for j in range(m):
-        upper[j, j] = 1.0 / b[j, j]
-        for i in range(j + 1, m):
-            total = 0.0
-            for k in range(j, i):
-                total -= b[i, k] * upper[j, k]
-            upper[j, i] = total / b[i, i]
-    for i in range(m):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(i, m):
-                total += upper[i, k] * upper[j, k]
-            inverse[i, j] = total
-            inverse[j, i] = total
-    return log_determinant
 
 
 @compiled
@@ -189,7 +151,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
     _fill_kernel(theta, code, between, root, b, correlation, slope)
     largest = greatest_diagonal(b)
-    log_determinant = factorise(b, upper, inverse, 1.0)
+    log_determinant = factorise_in_blocks(b, upper, inverse, 1.0)
     constant = profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
     for i in range(m):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from argbest.core.arrays import Array
-from argbest.core.belief import Belief
+from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import Belief, BlockBelief
 from argbest.core.decision import of_each_context
 from argbest.core.normal import log_loss
 
@@ -128,13 +128,28 @@ def precision_root(belief: Belief, lookahead: float = 1.0) -> Array:
 def log_kg_here(belief: Belief) -> Array:
     """Return log KG(k, c; c): what a sample is worth in its own context, [..., alternative, context]."""
     root = precision_root(belief)
-    if belief.own_cov is not None:
+    if not covary(belief):
         return log_kg(gap_to_rival(belief.mean), belief.var * root)
     lines, values = np.swapaxes(belief.mean, -1, -2)[..., None, :, :], []
     for some in alternatives_at_once(belief):
         here = np.einsum("...cjc->...cj", columns(belief, some))
         values.append(envelope_kg(lines, here * root[..., some, :, None]))
     return np.concatenate(values, axis=-2)
+
+
+def covary(belief: Belief) -> bool:
+    """Return whether alternatives do; no table is made to see that."""
+    return not isinstance(belief, BlockBelief) and belief.own_cov is None
+
+
+def own_cov(belief: Belief, rows: IntArray) -> Array:
+    """Return the covariances of some independent alternatives, all studies in a row, [row, c, c′]."""
+    if isinstance(belief, BlockBelief):
+        return belief.blocks(rows)
+    table = belief.own_cov
+    if table is None:
+        raise ValueError("alternatives covary here: none has covariances of its own.")
+    return np.asarray(table.reshape(-1, *table.shape[-2:])[rows])
 
 
 def beside(values: Array, cov: Array) -> Array:

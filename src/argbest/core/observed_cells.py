@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from argbest.core.evidence import compiled
+from argbest.core.cholesky import compiled
 
 
 @compiled

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core.evidence import compiled, factorise
+from argbest.core.cholesky import compiled, factorise
 
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
 MAX_STEPS = 200

@@ -128,6 +128,8 @@ def with_pending(belief: Belief, count: IntArray, pending: IntArray) -> tuple[Be
 
 def stacked(decisions: list[Decision]) -> Decision:
     """Return a batch [..., n] from its decisions in order, each [...]."""
+    if len(decisions) == 1:  # by far the most common
+        return Decision(*(np.asarray(part)[..., None] for part in decisions[0]))
     return Decision(
         np.stack([d.alternative for d in decisions], axis=-1),
         np.stack([d.context for d in decisions], axis=-1),

@@ -18,6 +18,8 @@ from argbest.policies.base import Moment, OneByOne, largest
 
 _NEGLIGIBLE = 40.0  # nats below the largest
 _AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix products are the quicker the larger
+_SMALL = 2**14  # covariances in a table so small that to look for bounds would take longer
+_SLACK = 1e-9  # far above the rounding of bounds and values
 _MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
 
 
@@ -29,10 +31,11 @@ class _Reduction(OneByOne):
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted reduction of variance."""
-        belief, setting = now.belief, now.setting
+        belief, setting, candidates = now.belief, now.setting, now.candidates
         selected = best(belief)
-        score = setting.per_cost(log_reduction(belief, selected, self._weigh(belief, selected, setting)))
-        return now.pick(largest(score, now.candidates))
+        weight = self._weigh(belief, selected, setting)
+        score = log_reduction(belief, selected, weight, candidates, setting.cost)
+        return now.pick(largest(score, candidates))
 
     def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
         """Return the logarithm of every difference's weight, [..., alternative, context]."""
@@ -123,34 +126,68 @@ def _standardised_gaps(belief: Belief, selected: IntArray, closed: BoolArray | N
     return z, spread
 
 
-def log_reduction(belief: Belief, selected: IntArray, log_density: Array) -> Array:
-    """Return log Σ_{k, c′} density_kc′ (reduction of Var(f_b − f_k)(c′) by a sample of each pair).
+def log_reduction(
+    belief: Belief,
+    selected: IntArray,
+    log_density: Array,
+    candidates: BoolArray | None = None,
+    cost: Array | None = None,
+) -> Array:
+    """Return log Σ_{k, c′} density_kc′ (reduction of Var(f_b − f_k)(c′) by a sample of each pair), per cost.
 
-    ``log_density`` is −∞ for the best of each context; both are [..., alternative, context].
+    ``log_density`` is −∞ for the best of each context; both are [..., alternative, context]. With
+    ``candidates`` it is that where it is largest among these, and elsewhere that or −∞.
     """
-    cov, samples = belief.own_cov, next_samples(belief)
+    samples = next_samples(belief)
     if samples is not None:  # alternatives share noise: a sample tells of a difference, rather than of a pair
-        return _correlated(belief, selected, log_density, samples) - np.log(samples.var)
-    if cov is None:
-        total = _correlated(belief, selected, log_density)
+        factor = -np.log(samples.var)
     else:
-        total = _independent(cov, selected, log_density)
-    with np.errstate(divide="ignore"):
-        return total + 2.0 * np.log(kg.precision_root(belief))
+        with np.errstate(divide="ignore"):
+            factor = 2.0 * np.log(kg.precision_root(belief))
+    factor = factor if cost is None else factor - np.log(cost)
+    if samples is None and not kg.covary(belief):
+        return _independent(belief, selected, log_density, factor, candidates)
+    return _correlated(belief, selected, log_density, samples) + factor
 
 
-def _independent(cov: Array, selected: IntArray, log_density: Array) -> Array:
-    """Return log Σ_c′ G_jc′ S_j(c′, c)²: the best is part of all differences, any other of its own alone."""
+def _independent(
+    belief: Belief, selected: IntArray, log_density: Array, factor: Array, candidates: BoolArray | None
+) -> Array:
+    """Return log Σ_c′ G_jc′ S_j(c′, c)² + factor: the best is part of all differences, any other of its own.
+
+    By Cauchy and Schwarz S(c′, c)² is at most V_c′ V_c. In large tables that rules out most alternatives
+    without a look at their covariances: per run the one with the largest bound is worked out first, then
+    those whose bound reaches its value.
+    """
     share = log_density.copy()
     share[of_each_context(selected)] = kg.log_sum(log_density, axis=-2)
-    n_contexts, width = cov.shape[-2:]
-    flat, share = cov.reshape(-1, n_contexts, width), share.reshape(-1, n_contexts)
-    total = np.empty(share.shape)
-    for rows in kg.blocks(len(flat), n_contexts * width):
-        terms = _log_square(flat[rows])
-        terms += kg.beside(share[rows], flat)
-        total[rows] = kg.log_sum(terms)
-    return total.reshape(log_density.shape)
+    n_alternatives, n_contexts = share.shape[-2:]
+    share, factor = share.reshape(-1, n_contexts), np.broadcast_to(factor, log_density.shape)
+    value = np.full(share.shape, -np.inf)
+
+    def work_out(which: IntArray) -> None:
+        for some in kg.blocks(len(which), n_contexts**2):
+            rows = which[some]
+            own = kg.own_cov(belief, rows)
+            terms = _log_square(own)
+            terms += kg.beside(share[rows], own)
+            value[rows] = kg.log_sum(terms) + factor.reshape(-1, n_contexts)[rows]
+
+    if candidates is None or n_alternatives * n_contexts**2 <= _SMALL:
+        work_out(np.arange(len(share)))
+        return value.reshape(log_density.shape)
+    log_var = _log(belief.var)
+    within = kg.log_sum(share.reshape(log_density.shape) + log_var)
+    bound = np.max(log_var + factor, axis=-1, where=candidates, initial=-np.inf) + within
+    bound = bound.reshape(-1, n_alternatives)
+    first = np.arange(len(bound)) * n_alternatives + np.argmax(bound, axis=-1)
+    work_out(first)
+    open_ = np.broadcast_to(candidates, log_density.shape).reshape(-1, n_contexts)
+    attained = np.max(value[first], axis=-1, where=open_[first], initial=-np.inf)
+    slack = _SLACK * np.maximum(1.0, np.abs(np.nan_to_num(attained, neginf=0.0)))
+    bound.reshape(-1)[first] = -np.inf
+    work_out(np.flatnonzero((bound > -np.inf) & (bound >= (attained - slack)[:, None])))
+    return value.reshape(log_density.shape)
 
 
 def _correlated(

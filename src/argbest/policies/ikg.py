@@ -13,6 +13,7 @@ from argbest.core.decision import Decision
 from argbest.errors import InputError
 from argbest.policies.base import Moment, OneByOne, largest
 
+_AT_ONCE = 2**20  # covariances looked at together
 _LOG_4_OVER_ROOT_2PI = np.log(4.0) - 0.5 * np.log(2.0 * np.pi)
 
 
@@ -63,10 +64,10 @@ def log_ikg(
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
     root = kg.precision_root(belief, lookahead)
-    cov, log_cost = belief.own_cov, np.zeros(()) if cost is None else np.log(cost)
-    if cov is None:
+    log_cost = np.zeros(()) if cost is None else np.log(cost)
+    if kg.covary(belief):
         return np.where(candidates, _correlated(belief, root, log_weights) - log_cost, -np.inf)
-    return _independent(_pairs(belief, cov, root, log_weights), candidates, log_cost)
+    return _independent(belief, root, log_weights, candidates, log_cost)
 
 
 def _correlated(belief: Belief, root: Array, log_weights: Array) -> Array:
@@ -92,39 +93,53 @@ class _Pairs(NamedTuple):
         return _Pairs(*(np.broadcast_to(a, self.cov.shape)[row, context] for a in self))
 
 
-def _pairs(belief: Belief, cov: Array, root: Array, log_weights: Array) -> _Pairs:
-    n_contexts = belief.mean.shape[-1]
-    cov = cov.reshape(-1, n_contexts, cov.shape[-1])
-    # A context without weight adds nothing; its call, however close, must not loosen the bound.
-    gap = np.where(np.isfinite(log_weights), kg.gap_to_rival(belief.mean), np.inf).reshape(-1, n_contexts)
-    return _Pairs(
-        cov, root.reshape(-1, n_contexts, 1), kg.beside(gap, cov), kg.beside(log_weights, cov)[None]
-    )
+def _independent(
+    belief: Belief, root: Array, log_weights: Array, candidates: BoolArray, log_cost: Array
+) -> Array:
+    """Return log(IKG / cost) by the closed form, O(C²), of the pairs that upper bounds do not rule out.
 
-
-def _independent(pairs: _Pairs, candidates: BoolArray, log_cost: Array) -> Array:
-    """Return log(IKG / cost) by the closed form, O(K C²), of the pairs that upper bounds do not rule out.
-
-    The bound costs a quarter of the value. Per run, the pair with the largest bound is worked out first, then
-    those whose bound reaches its value.
+    A sample of (k, c) moves the mean at c′ by at most √(V_c′ V_c) times its root, by Cauchy and Schwarz: that
+    bounds an alternative without a look at its covariances. Per run the one with the largest bound is worked
+    out first, then those whose bound reaches its value; of each likewise the pairs.
     """
-    n_contexts, n_pairs = candidates.shape[-1], candidates.shape[-2] * candidates.shape[-1]
-    log_cost = np.broadcast_to(log_cost, candidates.shape[-2:]).reshape(n_pairs)
-    bound = _bound(pairs).reshape(-1, n_pairs) - log_cost
-    bound = np.where(candidates.reshape(-1, n_pairs), bound, -np.inf)
-    value = np.full(bound.shape, -np.inf)
+    n_alternatives, n_contexts = candidates.shape[-2:]
+    flat = (-1, n_contexts)
+    # A context without weight adds nothing; its call, however close, must not loosen the bound.
+    gap = np.where(np.isfinite(log_weights), kg.gap_to_rival(belief.mean), np.inf).reshape(flat)
+    open_, root, std = candidates.reshape(flat), root.reshape(flat), np.sqrt(belief.var).reshape(flat)
+    log_cost = np.broadcast_to(log_cost, candidates.shape).reshape(flat)
+    value = np.full(open_.shape, -np.inf)
 
-    def work_out(run: IntArray, pair: IntArray) -> None:
-        row, context = np.divmod(run * n_pairs + pair, n_contexts)
-        value[run, pair] = _value(pairs, row, context) - log_cost[pair]
+    def work_out(rows: IntArray, attained: Array | None) -> Array:
+        cov = kg.own_cov(belief, rows)
+        pairs = _Pairs(
+            cov, root[rows][..., None], kg.beside(gap[rows], cov), kg.beside(log_weights, cov)[None]
+        )
+        bound = np.where(open_[rows], _bound(pairs) - log_cost[rows], -np.inf)
+        if attained is None:
+            every, best = np.arange(len(rows)), np.argmax(bound, axis=-1)
+            attained = _value(pairs, every, best) - log_cost[rows, best]
+        place, context = np.nonzero((bound > -np.inf) & (bound >= _just_below(attained)[:, None]))
+        value[rows[place], context] = _value(pairs, place, context) - log_cost[rows[place], context]
+        return attained
 
-    runs, first = np.arange(len(bound)), np.argmax(bound, axis=-1)
-    work_out(runs, first)
-    attained = value[runs, first]
+    most = np.max(std * root, axis=-1, where=open_, initial=0.0)[:, None, None]
+    bound = _bound(_Pairs(std[:, None], most, gap[:, None], log_weights[None, None]))[:, 0]
+    bound -= np.min(log_cost, axis=-1, where=open_, initial=np.inf)
+    bound = bound.reshape(-1, n_alternatives)
+    runs = np.arange(len(bound))
+    first = np.argmax(bound, axis=-1)
+    attained = work_out(runs * n_alternatives + first, None)
     bound[runs, first] = -np.inf
-    slack = 1e-9 * np.maximum(1.0, np.abs(attained))  # far above the rounding of either
-    work_out(*np.nonzero((bound > -np.inf) & (bound >= (attained - slack)[:, None])))
+    run, others = np.nonzero((bound > -np.inf) & (bound >= _just_below(attained)[:, None]))
+    for some in kg.blocks(len(run), n_contexts**2, _AT_ONCE):
+        work_out(run[some] * n_alternatives + others[some], attained[run[some]])
     return value.reshape(candidates.shape)
+
+
+def _just_below(attained: Array) -> Array:
+    """Return a little less: by far more than the rounding of values and bounds."""
+    return attained - 1e-9 * np.maximum(1.0, np.abs(attained))
 
 
 def _value(pairs: _Pairs, row: IntArray, context: IntArray) -> Array:

@@ -159,6 +159,10 @@ class Journal(Transcript):
 
     def open(self, trial: Trial | int) -> Trial:
         """Return the open trial meant, or say why there is none."""
+        return self.ledger.trials[self._open(trial)]
+
+    def _open(self, trial: Trial | int) -> int:
+        """Return the number of the open trial meant, or say why there is none."""
         trials = self.ledger.trials
         if isinstance(trial, Trial) and trial.study != self.ledger.study:
             raise TrialError(
@@ -178,7 +182,7 @@ class Journal(Transcript):
                 f"{trials[number]} is {status} already; "
                 "each trial is told once. Ask for a new one to add a replication."
             )
-        return trials[number]
+        return int(number)
 
     def learned(self) -> Knowledge:
         """Return the knowledge that takes in all records; looking at it changes nothing."""
@@ -277,7 +281,7 @@ class Journal(Transcript):
 
     def _close(self, event: Told | Failed) -> None:
         def decide() -> list[Event]:
-            self.open(event.trial)  # somebody may have told it in the meantime
+            self._open(event.trial)  # somebody may have told it in the meantime
             return [event]
 
         self._write(decide)

@@ -1,10 +1,11 @@
 """What a study has learned: a pure function of its records and its refit schedule."""
 
+import math
 import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from argbest.models.base import Model
 from argbest.study.trial import Record, numbered
 
 SLOW = 5.0  # seconds of learning after which whoever waits is told what for
+_QUICK = 0.02  # of these: whoever learned so quickly last time is not watched
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Knowledge:
     belief: Belief
     n_fitted: int  # observations at the last refit
     n_records: int  # records the belief has taken in
+    seconds: float = math.inf  # that the last refit took, as far as is known
 
 
 def learn(
@@ -51,13 +54,15 @@ def learn(
         belief = known.belief
         for entry in records[known.n_records :]:
             belief = _taken_in(belief, entry, sign)
-        known = Knowledge(known.params, belief, known.n_fitted, len(records))
+        known = Knowledge(known.params, belief, known.n_fitted, len(records), known.seconds)
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
-    with _announced(n, int((tally.count > 0).sum())):
+    begun = time.monotonic()
+    quick = known is not None and known.seconds < _QUICK * SLOW
+    with nullcontext() if quick else _announced(n, int((tally.count > 0).sum())):
         params = model.fit(tally, setting, known.params if known else None)
         belief = model.posterior(tally, setting, params, known.belief if known else None)
-    return Knowledge(params, belief, n, len(records))
+    return Knowledge(params, belief, n, len(records), time.monotonic() - begun)
 
 
 def _taken_in(belief: Belief, entry: Record, sign: float) -> Belief:
@@ -65,7 +70,7 @@ def _taken_in(belief: Belief, entry: Record, sign: float) -> Belief:
     where = entry.trial.decision
     if entry.values is None or getattr(belief, "shocks", None) is None:
         return belief.update(where, np.asarray(sign * entry.mean), entry.n)
-    for number, value in numbered(entry.trial, entry.values):
+    for number, value in numbered(entry.trial.replication, entry.values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
     return belief
 

@@ -156,35 +156,34 @@ class Ledger:
         self.pending[pair] += 1
 
     def _tell(self, event: Told) -> None:
-        trial = self.trials[event.trial]
+        pair, number = self.trials.pair(event.trial), self.trials.columns["replication"][event.trial]
         if self._shown:
             self.live, self._shown = self.live.copy(), False
-        tallies.put(self.live, trial.pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
-        shares = self.parted is None or trial.id < self.n_shared
+        tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
+        shares = self.parted is None or event.trial < self.n_shared
         if self.live.common is not None and event.values is not None and shares:
-            numbers, values = zip(*numbered(trial, event.values), strict=True)
-            signed = (self.problem.sign * value for value in values)
-            self.live = tallies.with_replications(self.live, trial.decision, numbers, signed)
-        self.in_order.end(trial, event.values, summarised=0 if event.values else event.n)
-        self.failures[trial.pair] = 0
+            signed = ((i, self.problem.sign * value) for i, value in numbered(number, event.values))
+            self.live = tallies.with_replications(self.live, pair, signed)
+        self.in_order.end(pair, number, event.values, summarised=0 if event.values else event.n)
+        self.failures[pair] = 0
         if event.seconds is not None:
-            self.timed[trial.pair] += event.n
-            self.seconds[trial.pair] += event.seconds
+            self.timed[pair] += event.n
+            self.seconds[pair] += event.seconds
         self._close(event, len(self.records))
         self.records.add(event)
 
     def _fail(self, event: Failed) -> None:
-        trial = self.trials[event.trial]
-        self.in_order.end(trial, None)
-        self.failed[trial.id] = event
-        self.failures[trial.pair] += 1
-        self.failed_in_all[trial.pair] += 1
+        pair = self.trials.pair(event.trial)
+        self.in_order.end(pair, self.trials.columns["replication"][event.trial], None)
+        self.failed[event.trial] = event
+        self.failures[pair] += 1
+        self.failed_in_all[pair] += 1
         self._close(event, FAILED_END)
-        if event.again and self.trials.designed(trial.id):
-            self.queue.append(trial.pair)
-        if self.set_aside[trial.pair]:
-            self._dropped += [pair for pair in self.queue if pair == trial.pair]
-            self.queue = [pair for pair in self.queue if pair != trial.pair]
+        if event.again and self.trials.designed(event.trial):
+            self.queue.append(pair)
+        if self.set_aside[pair]:
+            self._dropped += [other for other in self.queue if other == pair]
+            self.queue = [other for other in self.queue if other != pair]
 
     def _pass(self, event: Passed) -> None:
         if self.trials.columns["end"][event.trial] != OPEN:  # nothing told is ever taken back

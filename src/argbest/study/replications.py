@@ -7,7 +7,6 @@ import numpy as np
 from argbest.core.arrays import AnyArray, Array
 from argbest.storage.base import Plain
 from argbest.study.rows import Records, Trials
-from argbest.study.trial import Trial
 
 _PLACES = 2**31  # of values in one trial
 _MANY = 10  # values, which come in order by chance once in two million times
@@ -32,11 +31,13 @@ class Replications:
         self._values: dict[tuple[int, int], list[float]] = {}
         self._trend: dict[tuple[int, int], int] = {}  # 1 if all values rise, -1 if they fall, 0 if neither
 
-    def end(self, trial: Trial, values: tuple[float, ...] | None, *, summarised: int = 0) -> None:
-        """Take in what a trial gave; None: no single values."""
+    def end(
+        self, pair: tuple[int, int], number: int, values: tuple[float, ...] | None, *, summarised: int = 0
+    ) -> None:
+        """Take in what a replication gave; None: no single values."""
         self.summarised += summarised
-        self._early.setdefault(trial.pair, {})[trial.replication] = values or ()
-        self._advance(trial.pair)
+        self._early.setdefault(pair, {})[number] = values or ()
+        self._advance(pair)
 
     def skip(self, pair: tuple[int, int], numbers: range) -> None:
         """Take in that replications of these numbers will never be asked for."""

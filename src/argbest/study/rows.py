@@ -23,9 +23,10 @@ class Columns:
 
     def __init__(self, **kinds: str) -> None:
         self._of: dict[str, array[Any]] = {name: array(kind) for name, kind in kinds.items()}
+        self._any = next(iter(self._of.values()))
 
     def __len__(self) -> int:
-        return len(next(iter(self._of.values())))
+        return len(self._any)
 
     def __getitem__(self, name: str) -> "array[Any]":
         return self._of[name]
@@ -63,7 +64,7 @@ class _Made(Sequence[T]):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         rows = range(len(self.columns))[index]
-        return self._make(rows) if isinstance(rows, int) else [self._make(row) for row in rows]
+        return [self._make(row) for row in rows] if isinstance(rows, range) else self._make(rows)
 
     def __iter__(self) -> Iterator[T]:
         return (self._make(row) for row in range(len(self.columns)))

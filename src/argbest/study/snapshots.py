@@ -32,7 +32,8 @@ class Snapshots:
     """The snapshots of one study, where its storage can keep any."""
 
     def __init__(self, storage: Storage, study: str, cells: int) -> None:
-        self._storage, self._study = storage, study
+        self._storage = storage if isinstance(storage, Paged) else None  # None: it can keep no pages
+        self._study = study
         self._every = max(EVERY, cells // _SHARE)
         self._reached = 0  # events in the last one, as far as is known
         self._anew = False  # what is there cannot be used
@@ -40,7 +41,7 @@ class Snapshots:
     def read(self) -> Snapshot | None:
         """Return the last one; None where there is none that can be relied on."""
         self._reached, self._anew = 0, False
-        if not isinstance(self._storage, Paged):
+        if self._storage is None:
             return None
         with suppress(StorageError), damage.explained("a snapshot"):
             self._anew = True  # until what is there has proved useful
@@ -61,12 +62,12 @@ class Snapshots:
 
     def due(self, revision: int) -> bool:
         """Return whether one should be kept, now that there are so many events."""
-        return revision - self._reached >= self._every and isinstance(self._storage, Paged)
+        return self._storage is not None and revision - self._reached >= self._every
 
     def keep(self, revision: int, arrays: Mapping[str, AnyArray], words: Plain) -> bool:
         """Return whether the state after so many events was kept; not if another worker was faster."""
         storage = self._storage
-        if not isinstance(storage, Paged):
+        if storage is None:
             return False
         self._reached, before = (0, "") if self._anew else storage.paged()
         if not self.due(revision):

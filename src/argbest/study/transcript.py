@@ -155,8 +155,10 @@ class Transcript:
 
     def _keep(self) -> None:
         """Keep a snapshot when it is due; to have none does no harm."""
+        if not self._snapshots.due(self._revision):
+            return
         begun = definition.of_object(self.policy) if self._begun else None
-        if not self._snapshots.due(self._revision) or (begun is not None and "foreign" in begun):
+        if begun is not None and "foreign" in begun:
             return
         with suppress(StorageError), damage.explained("a snapshot"):
             arrays, words = self.ledger.state()
@@ -178,6 +180,8 @@ class Transcript:
 
     def _take_in(self, events: Sequence[Event]) -> None:
         """Take in events that others wrote, or that we wrote in an earlier life."""
+        if not events:
+            return
         torn, self._torn = self._torn, True
         with damage.explained("an event"):
             for event in events:

@@ -52,10 +52,10 @@ class Record:
     values: tuple[float, ...] | None  # None where only a summary was told
 
 
-def numbered(trial: Trial, values: Sequence[float] | None) -> Iterator[tuple[int, float]]:
+def numbered(replication: int, values: Sequence[float] | None) -> Iterator[tuple[int, float]]:
     """Yield the single values of a trial with their numbers; values of equal number share random numbers."""
     for i, value in enumerate(values or ()):
-        yield trial.replication + i * PLACE, value
+        yield replication + i * PLACE, value
 
 
 def replications(records: Sequence[Record], sign: float) -> Replications:
@@ -63,7 +63,7 @@ def replications(records: Sequence[Record], sign: float) -> Replications:
     rows = [
         (*entry.trial.pair, r, sign * value)
         for entry in records
-        for r, value in numbered(entry.trial, entry.values)
+        for r, value in numbered(entry.trial.replication, entry.values)
     ]
     table = np.array(rows, float).reshape(len(rows), 4)
     k, c, number = table[:, :3].astype(np.int64).T

@@ -15,7 +15,6 @@ from argbest.study.study import Study
 MOST_SET_ASIDE = 100  # pairs named in the page
 _MOST_NAMED = 5  # contexts in a sentence
 _LEVEL = f"{100 * LEVEL:.0f} %"
-_AFFORDABLE = 20_000  # pairs times observed pairs: a forecast then takes a second or two
 
 
 def answer(
@@ -65,11 +64,10 @@ def _certainty(certificate: Certificate) -> str:
 
 def _ahead(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on how many more replications close what is open; nothing where that takes long."""
-    work = study.tally.count.size * int((study.tally.count > 0).sum())
-    if not (selection["state"] == OPEN).any() or work > _AFFORDABLE or not forecasting.n_paths(study):
+    if not (selection["state"] == OPEN).any():
         return ""
-    found = forecasting.of_study(study, LEVEL, worst=True, delta=study.indifference())
-    if not found.samples:
+    found = forecasting.foreseen(study, LEVEL, worst=True, delta=study.indifference())
+    if found is None or not found.samples:
         return ""
     goal = "to make every context sure or equal"
     if np.isinf(found.samples):

@@ -1,10 +1,47 @@
-"""Cholesky factor, inverse and log determinant of larger matrices, block by block; compiled by Numba."""
+"""Cholesky factor, inverse and log determinant, of larger matrices block by block; compiled by Numba."""
 
 import numpy as np
+from numba import njit
 
-from argbest.core.evidence import compiled, factorise
+# Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
+_FAST = {"reassoc", "contract", "nsz"}
+compiled = njit(fastmath=_FAST)
+inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
 
 BLOCK = 48  # plain loops inside blocks of this many rows, matrix products between them
+
+
+@compiled
+def factorise(b, upper, inverse, least):  # type: ignore[no-untyped-def]
+    """Replace ``b`` by its Cholesky factor, fill ``inverse`` with b⁻¹ and return log|b|.
+
+    ``upper`` receives the transposed inverse factor. All inner loops run along rows. No pivot
+    can be below the smallest eigenvalue; where rounding makes one, ``least`` takes its place.
+    """
+    m = b.shape[0]
+    log_determinant = 0.0
+    for i in range(m):
+        for j in range(i + 1):
+            total = b[i, j]
+            for k in range(j):
+                total -= b[i, k] * b[j, k]
+            b[i, j] = np.sqrt(max(total, least)) if i == j else total / b[j, j]
+        log_determinant += 2.0 * np.log(b[i, i])
+    for j in range(m):
+        upper[j, j] = 1.0 / b[j, j]
+        for i in range(j + 1, m):
+            total = 0.0
+            for k in range(j, i):
+                total -= b[i, k] * upper[j, k]
+            upper[j, i] = total / b[i, i]
+    for i in range(m):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, m):
+                total += upper[i, k] * upper[j, k]
+            inverse[i, j] = total
+            inverse[j, i] = total
+    return log_determinant
 
 
 @compiled

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest.core.blocked_cholesky import factorise_in_blocks
+from argbest.core.cholesky import factorise_in_blocks
 
 in_blocks: Any = factorise_in_blocks.py_func  # its parts are compiled
 
