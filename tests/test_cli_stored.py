@@ -94,7 +94,7 @@ def test_options_of_the_command_are_stored_for_those_who_go_on(tmp_path: Path) -
     assert "the study names no budget; give --budget or --seconds" in result.stderr
     result = call("run", file, "--budget", 3, "--quiet")
     assert result.exit_code == 2
-    assert "a budget of 3 is below the 4 observations of the initial design" in result.stderr
+    assert "a budget of 3 is below the 4 replications of the initial design" in result.stderr
     assert not file.with_suffix(".db").exists()
     assert call("run", file, "--budget", 9, "--quiet").exit_code == 0
     assert Study.load(file.with_suffix(".db")).plan == {"budget": 9}
@@ -105,8 +105,8 @@ def test_options_of_the_command_are_stored_for_those_who_go_on(tmp_path: Path) -
 def test_a_worker_finishes_the_study_and_says_so(place: Path) -> None:
     result = call("worker", place, "--quiet")
     assert result.exit_code == 0, result.output
-    assert "finished: 8 observations, 8 of them since this worker began" in result.stdout
-    assert "finished: 8 observations, 0 of them" in call("worker", place, "--quiet").stdout
+    assert "finished: 8 replications, 8 of them since this worker began" in result.stdout
+    assert "finished: 8 replications, 0 of them" in call("worker", place, "--quiet").stdout
 
 
 def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
@@ -162,13 +162,13 @@ def test_status_shows_progress_certainty_workers_and_failures(
 ) -> None:
     empty = call("status", place)
     assert empty.exit_code == 0, empty.output
-    assert "observations: 0 of 8" in empty.stdout
+    assert "replications: 0 of 8" in empty.stdout
     assert "nothing is known yet" in empty.stdout
     call("worker", place, "--quiet")
     study = Study.load(place)
     study.fail(study.ask()[0], "no <licence> [bold]left[/bold]")
     shown = call("status", place).stdout
-    assert "observations: 8 of 8" in shown
+    assert "replications: 8 of 8" in shown
     assert "trials: 8 told, 0 under way, 0 given back, 1 failed" in shown
     assert "PCS so far:" in shown
     told = " ".join(shown.split())
@@ -418,7 +418,7 @@ def test_an_interruption_names_the_command_that_goes_on_and_loses_nothing(tmp_pa
     study = Study.load(place)
     last = complained.splitlines()[-1]
     again = f"argbest resume {shlex.quote(str(place))}"
-    assert last == f"argbest: interrupted with {study.n_observations} observations kept; go on with: {again}"
+    assert last == f"argbest: interrupted with {study.n_observations} replications kept; go on with: {again}"
     assert set(study.trials()["status"]) <= {"told", "given back"}
     assert study.pending() == []
     assert call(*shlex.split(again)[1:], "--quiet").exit_code == 0
@@ -434,7 +434,7 @@ def test_an_interruption_ends_the_programs_under_way(tmp_path: Path, workers: in
     with started("run", file, "--quiet") as process:
         numbers = announced(tmp_path, workers or 1)
         complained = interrupted(process)
-    assert "interrupted with 0 observations kept" in complained
+    assert "interrupted with 0 replications kept" in complained
     assert eventually(lambda: not any(map(is_running, numbers)))
     assert Study.load(file.with_suffix(".db")).pending() == []
 

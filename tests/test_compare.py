@@ -62,7 +62,7 @@ def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
     result = call("branin", "--policy", "c-ocba", "--policy", "ts", *SMALL)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "branin: 3 macro-replications, scored after 25 samples"
+    assert lines[0] == "branin: 3 macro-replications, scored after 25 replications"
     head = next(line.split() for line in lines if "PCS_E" in line)
     assert head == ["policy", "PCS_E", "PCS_M", "P_all", "EOC", "claim", "CPU", "s"]
     rows = {

@@ -95,13 +95,13 @@ def test_an_array_begins_a_study_and_the_command_line_goes_on_with_it(tmp_path: 
     file.write_text(FILE)
     said = call("submit", str(file), "--plain", "--tasks", "1")
     assert said.exit_code == 0, said.output
-    assert "0 observations so far" in said.stdout
+    assert "0 replications so far" in said.stdout
     with a_task(tmp_path / "study.array"):
         home = str(tmp_path / "study.db")
         result = call("resume", home, "--file", str(file), "--folder", str(tmp_path / "study.array"))
     assert result.exit_code == 0, result.output
     assert Study.load(home).n_observations == 14
-    assert "14 observations so far" in call("submit", str(file), "--slurm", "--tasks", "5").stdout
+    assert "14 replications so far" in call("submit", str(file), "--slurm", "--tasks", "5").stdout
     assert call("resume", home, "--budget", "16", "--quiet").exit_code == 0
 
 

@@ -475,6 +475,6 @@ def test_the_page_of_a_comparison_shows_its_curves_and_tables(open_page: Open, t
     chart.focus()
     chart.press("End")
     assert page.locator("#curves .readout").first.inner_text() == (
-        "samples after the initial design 10: equal 0.6; gp-c-ocba 0.9"
+        "replications after the initial design 10: equal 0.6; gp-c-ocba 0.9"
     )
     assert page.heard == []

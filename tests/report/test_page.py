@@ -287,7 +287,7 @@ def test_a_comparison_shows_claims_in_bins(tmp_path: Path) -> None:
 def test_a_comparison_shows_curves_with_bands_and_what_was_reached() -> None:
     data = comparison_payload(summary(), title="branin", how={"seed": 3}, notes=["a remark"])
     assert data["answer"] == [
-        "Of 2 contenders gp-c-ocba has the largest PCS_E after 10 samples: 0.900 ± 0.020."
+        "Of 2 contenders gp-c-ocba has the largest PCS_E after 10 replications: 0.900 ± 0.020."
     ]
     assert [panel["name"] for panel in data["panels"]] == ["pcs_e", "p_all", "eoc"]
     curve = data["panels"][0]["curves"][1]
@@ -303,7 +303,7 @@ def test_a_comparison_shows_curves_with_bands_and_what_was_reached() -> None:
 def test_the_error_of_a_single_macro_replication_is_left_out() -> None:
     frame = summary()
     frame["pcs_e_se"] = np.nan
-    assert comparison_payload(frame, title="t")["answer"][0].endswith("samples: 0.900.")
+    assert comparison_payload(frame, title="t")["answer"][0].endswith("replications: 0.900.")
 
 
 def test_contenders_that_chance_may_have_put_second_are_named() -> None:
@@ -337,7 +337,7 @@ def test_measures_side_by_side_give_a_panel_each() -> None:
     curves = summary().rename(columns={"contender": "policy", "samples": "total"}).assign(model="gp")
     panels = outcome_payload(title="t", shown=pd.DataFrame(), curves=curves)["panels"]
     assert [panel["name"] for panel in panels] == ["pcs_e", "p_all", "eoc"]
-    assert {panel["along"] for panel in panels} == {"samples in all"}
+    assert {panel["along"] for panel in panels} == {"replications in all"}
     assert [curve["label"] for curve in panels[2]["curves"]] == ["equal:gp", "gp-c-ocba:gp"]
     assert panels[2]["curves"][1]["value"] == [1.0, 0.2]
 

@@ -109,7 +109,7 @@ def test_three_commands_work_at_one_study(tmp_path: Path) -> None:
     for worker in workers:
         said, complained = worker.communicate(timeout=PATIENCE)
         assert worker.returncode == 0, complained
-        assert "finished: 90 observations" in said
+        assert "finished: 90 replications" in said
     study.refresh()
     assert study.n_observations == 90
     assert study.trials()["status"].tolist() == ["told"] * 90

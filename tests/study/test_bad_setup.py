@@ -65,7 +65,7 @@ def test_a_budget_is_a_positive_whole_number(budget: Any) -> None:
 
 def test_a_run_needs_some_budget() -> None:
     study = started()
-    with refused(study, InputError, "a run needs a budget: of observations, of seconds=..., or both"):
+    with refused(study, InputError, "a run needs a budget: of replications, of seconds=..., or both"):
         study.run()
 
 
@@ -78,7 +78,7 @@ def test_a_numpy_integer_is_a_budget() -> None:
 )
 def test_a_budget_below_the_initial_design_is_refused(initial: Any, needed: int) -> None:
     study = Study(problem(), initial=initial)
-    message = f"a budget of {needed - 1} is below the {needed} observations of the initial design; raise it"
+    message = f"a budget of {needed - 1} is below the {needed} replications of the initial design; raise it"
     with refused(study, InputError, message):
         study.run(needed - 1)
 

@@ -40,7 +40,7 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
     with pytest.raises(
         SimulationError,
         match=rf"simulator failed on trial {call - 1} \(alternative .* with seed \d+: "
-        r"ZeroDivisionError: no servers\. The observations so far are kept; fix the simulator",
+        r"ZeroDivisionError: no servers\. The replications so far are kept; fix the simulator",
     ) as caught:
         study.run(40)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -86,7 +86,7 @@ def test_a_budget_below_the_rest_of_the_design_is_refused_after_a_failure_too() 
     study = Study(problem(Fragile({5}, explode)), initial=1)
     with pytest.raises(SimulationError, match="no servers"):
         study.run(12)
-    with pytest.raises(InputError, match="a budget of 11 is below the 12 observations of the initial design"):
+    with pytest.raises(InputError, match="a budget of 11 is below the 12 replications of the initial design"):
         study.run(11)
     assert study.run(12).n_observations == 12
     assert (study.allocation()["n"] == 1).all()

@@ -261,5 +261,5 @@ def test_a_run_says_in_a_line_how_it_begins_and_why(capfd: pytest.CaptureFixture
 
 
 def test_a_budget_below_two_replications_of_every_pair_is_refused_where_the_model_needs_them() -> None:
-    with pytest.raises(InputError, match="below the 486 observations of the initial design"):
+    with pytest.raises(InputError, match="below the 486 replications of the initial design"):
         Study(GRID, policy="gp-c-ocba").run(100)

@@ -173,7 +173,7 @@ def test_a_failure_ends_a_parallel_run_and_keeps_every_trial() -> None:
     study = Study(problem(shaky))
     with (
         threads(4) as executor,
-        pytest.raises(SimulationError, match="boom. The observations so far are kept"),
+        pytest.raises(SimulationError, match="boom. The replications so far are kept"),
     ):
         study.run(80, executor=executor)
     assert set(study.trials()["status"]) == {"told", "given back"}

@@ -286,7 +286,7 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ),
         ("budget = 50\nconfirm = '10 %'", r"\[run\] confirm must be a share"),
         ("budget = 50\nconfirm = nan", r"\[run\] confirm must be a share"),
-        ("confirm = 0.1", r"\[run\] confirm is a share of the budget of samples; give budget too"),
+        ("confirm = 0.1", r"\[run\] confirm is a share of a budget of replications; give budget too"),
         ("timeout = 3", r"unknown key of \[run\] 'timeout'.*It belongs to \[simulator\]"),
         ("stop = 0.95", r"\[run\] stop is 0.95; expected a table with rule, target, delta"),
         (

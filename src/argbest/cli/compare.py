@@ -42,7 +42,7 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     help="How much contexts count.",
 )
 @click.option(
-    "--samples", type=click.IntRange(0), required=True, help="Simulations after the initial design."
+    "--samples", type=click.IntRange(0), required=True, help="Replications after the initial design."
 )
 @click.option("--macroreps", type=click.IntRange(1), required=True, help="Macro-replications per policy.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
@@ -71,13 +71,13 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     type=click.FloatRange(0.0, 1.0, min_open=True),
     default=0.9,
     show_default=True,
-    help="Count the samples until PCS_E reaches this.",
+    help="Count the replications until PCS_E reaches this.",
 )
 @click.option(
     "--loss",
     type=click.FloatRange(0.0),
-    help="Count the samples until the expected opportunity cost falls to this.  [default: a tenth of the "
-    "largest after the initial design]",
+    help="Count the replications until the expected opportunity cost falls to this.  [default: a tenth "
+    "of the largest after the initial design]",
 )
 @click.option(
     "--integrate",
@@ -168,7 +168,7 @@ def _show(
     }
     if not delta:
         del columns["PGS(0)"]
-    say(f"{results.problem}: {results.macroreps} macro-replications, scored after {samples} samples")
+    say(f"{results.problem}: {results.macroreps} macro-replications, scored after {samples} replications")
     table(columns, zip(*columns.values(), strict=True), justify="right")
     say("± one standard error over macro-replications; claim: the certificate's mean PCS_E.")
     _show_reached(summary, samples=samples, pcs=pcs, loss=loss)
@@ -186,7 +186,7 @@ def _show_reached(summary: "pd.DataFrame", *, samples: int, pcs: float, loss: fl
         f"to PCS_E {pcs:g}": _counts(fast["samples_to_pcs"], samples),
         f"to EOC {target:.2g}": _counts(fast["samples_to_loss"], samples),
     }
-    say("samples until the mean gets there and stays:")
+    say("replications until the mean gets there and stays:")
     table(columns, zip(*columns.values(), strict=True), justify="right")
 
 

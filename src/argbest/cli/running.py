@@ -22,7 +22,7 @@ Options = dict[str, Any]
 def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with the options that take the place of the study file's."""
     for option in (
-        click.option("--budget", type=click.IntRange(1), help="Observations in all.  [default: as stored]"),
+        click.option("--budget", type=click.IntRange(1), help="Replications in all.  [default: as stored]"),
         click.option(
             "--seconds",
             type=click.FloatRange(0, min_open=True),
@@ -151,7 +151,7 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
     before = study.n_observations
     _go(study, _planned(study, given), quiet=quiet)
     n = study.n_observations
-    say(f"finished: {n} observations, {n - before} of them since this worker began")
+    say(f"finished: {n} replications, {n - before} of them since this worker began")
 
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
@@ -169,7 +169,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         with suppress(StorageError):  # out of reach: then what was last known is said
             study.refresh()
         kept = study.n_observations
-        raise KeyboardInterrupt(f"interrupted with {kept} observations kept; go on with: {again}") from error
+        raise KeyboardInterrupt(f"interrupted with {kept} replications kept; go on with: {again}") from error
     show_answer(study)
     if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
         found = study.guarantee(rule.alpha, rule.delta)
@@ -231,6 +231,6 @@ def _need_a_budget(options: Options) -> None:
 def _need_enough(options: Options, needed: int) -> None:
     if options.get("budget", needed) < needed:
         raise InputError(
-            f"a budget of {options['budget']} is below the {needed} observations of the initial design; "
+            f"a budget of {options['budget']} is below the {needed} replications of the initial design; "
             "raise it, or lower [study] initial."
         )

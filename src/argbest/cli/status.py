@@ -53,7 +53,7 @@ def _show(now: dict[str, Any]) -> None:
         f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, "
         + ("finished" if _finished(now) else "not finished"),
         *([f"initial design: {now['initial_design']}"] if now["initial_design"] else []),
-        f"observations: {now['observations']}"
+        f"replications: {now['observations']}"
         + (f" of {budget}" if budget else "")
         + f"; simulation time {_duration(now['seconds_spent'])}"
         + (f" of {_duration(now['seconds_budget'])}" if now["seconds_budget"] else ""),

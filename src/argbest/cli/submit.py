@@ -43,7 +43,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
         study.close()
     script = Script(system, tasks, file, where, described.name)
     script.write()
-    say(f"{study.problem.name}: {study.n_observations} observations so far, kept in {where}")
+    say(f"{study.problem.name}: {study.n_observations} replications so far, kept in {where}")
     echo(f"written: {script.path}")
     echo(f"next: {script.start}")
 

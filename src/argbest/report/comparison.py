@@ -124,7 +124,7 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
             markevery=(i % every, every), markerfacecolor=theme.paper, **look,
         )  # fmt: skip
         ax.fill_between(band.samples, band.low, band.high, color=look["color"], alpha=opacity, linewidth=0)
-    ax.set_xlabel("samples after the initial design", fontsize=LABEL)
+    ax.set_xlabel("replications after the initial design", fontsize=LABEL)
     style.bare(ax)
     ax.margins(x=0.02)
 

@@ -107,7 +107,7 @@ class AskTell:
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
-        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} observations>"
+        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} replications>"
 
     @property
     def policy(self) -> Policy:

@@ -34,7 +34,7 @@ class Check:
     def __str__(self) -> str:
         if self.wrong:
             return f"damaged: {self.wrong}"
-        held = f"{self.events:,} events, {self.observations:,} observations"
+        held = f"{self.events:,} events, {self.observations:,} replications"
         if self.stale:
             return f"all events are sound ({held}), but the snapshot is not theirs: {self.stale}"
         kept = f"; the snapshot of the first {self.snapshot:,} agrees with them" if self.snapshot else ""

@@ -10,7 +10,7 @@ from argbest.study.stopping import Stop
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends: observations, seconds of simulation time, a stop rule; the share to confirm with."""
+    """When a run ends: replications, seconds of simulation time, a stop rule; the share to confirm with."""
 
     budget: int | None
     seconds: float | None = None
@@ -19,14 +19,14 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.budget is None and self.seconds is None:
-            raise InputError("a run needs a budget: of observations, of seconds=..., or both.")
+            raise InputError("a run needs a budget: of replications, of seconds=..., or both.")
         if self.budget is not None:
             whole("budget", self.budget, at_least=1)
         if self.seconds is not None:
             finite("seconds", self.seconds, above=0)
         not_negative("confirm", self.confirm, below=1)
         if self.confirm and self.budget is None:
-            raise InputError("confirm is a share of a budget of observations; give one.")
+            raise InputError("confirm is a share of a budget of replications; give one.")
         if self.stop is not None and (isinstance(self.stop, type) or not callable(self.stop)):
             raise InputError(
                 f"stop={self.stop!r} is no stop rule; give ExpectedPCS(0.95), say, or a function."

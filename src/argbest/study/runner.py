@@ -354,7 +354,7 @@ def _possible(outcome: Outcome, allowed: tuple[float, float] | None) -> Outcome:
 def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
     return SimulationError(
         f"the simulator failed on {trial} with seed {trial.seed}: {_quoted(str(outcome.reason))}. "
-        "The observations so far are kept; fix the simulator and call `run` again. "
+        "The replications so far are kept; fix the simulator and call `run` again. "
         "To skip this trial: study.fail(study.ask()[0], reason)."
     )
 
@@ -379,7 +379,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     needed = study.n_observations + due
     if limits.budget is not None and limits.budget < needed and due:
         raise InputError(
-            f"a budget of {limits.budget} is below the {needed} observations of the initial design; raise "
+            f"a budget of {limits.budget} is below the {needed} replications of the initial design; raise "
             "it, or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
         )
     simulate: Simulate = study.problem.simulate

@@ -63,7 +63,7 @@ class Study(AskTell):
     "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
     one by the budget when the first trials are asked for (`argbest.problems.automatic`); or a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
-    refreshed every ``refit_every`` observations. With ``common_random_numbers`` the n-th replication of every
+    refreshed every ``refit_every`` replications. With ``common_random_numbers`` the n-th replication of every
     alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
     replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
     policies then weigh value per cost. ``storage`` keeps the study: None in memory, a file (SQLite), or the
@@ -159,7 +159,7 @@ class Study(AskTell):
         on_result: OnResult | None = None,
         stop: Stop | None = None,
     ) -> Self:
-        """Return the study, run until it holds ``budget`` observations in all or ``stop`` is met.
+        """Return the study, run until it holds ``budget`` replications in all or ``stop`` is met.
 
         ``seconds`` limits the simulation time of all runs together. ``workers`` processes, or an ``executor``
         (any of `concurrent.futures`' kind), simulate at once, each up to ``batch`` trials at a time, none

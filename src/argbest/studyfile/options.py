@@ -130,7 +130,7 @@ def run_options(plain: Mapping[str, Any]) -> dict[str, Any]:
                 f"[run] confirm must be a share of the budget, from 0 to below 1; got {share!r}."
             )
         if share and "budget" not in options:
-            raise InputError("[run] confirm is a share of the budget of samples; give budget too.")
+            raise InputError("[run] confirm is a share of a budget of replications; give budget too.")
     if "stop" in options:
         options["stop"] = _stop(options["stop"])
     return options

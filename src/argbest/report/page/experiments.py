@@ -16,7 +16,7 @@ from argbest.report.page.document import Plain, destination, write
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
 _WIDTH = 1.96  # standard errors
 _BANDS = "Bands are 95 % intervals over macro-replications."
-_ALONG = {"samples": "samples after the initial design", "total": "samples in all"}
+_ALONG = {"samples": "replications after the initial design", "total": "replications in all"}
 _REACHED = {
     "pcs_e": "PCS_E",
     "pcs_e_se": "se of PCS_E",
@@ -82,7 +82,8 @@ def _with_samples(
     pcs, loss = goals.get("pcs") or measures.PCS, goals.get("loss")
     target = measures.usual_loss(summary) if loss is None else loss
     fast = measures.reached(summary, pcs=pcs, loss=target)
-    fast.columns = pd.Index(["contender", f"samples to PCS_E {pcs:g}", f"samples to EOC {target:.2g}"])
+    names = (f"PCS_E {pcs:g}", f"EOC {target:.2g}")
+    fast.columns = pd.Index(["contender", *(f"replications to {goal}" for goal in names)])
     return shown.merge(fast, on="contender", how="left")
 
 
@@ -92,7 +93,8 @@ def _answer(last: pd.DataFrame) -> list[str]:
     top = int(value.argmax())
     label, samples = last["contender"].iloc[top], int(last["samples"].iloc[top])
     shown = f"{value[top]:.3f}" + ("" if np.isnan(error[top]) else f" ± {error[top]:.3f}")
-    first = f"Of {len(last)} contenders {label} has the largest PCS_E after {samples:,} samples: {shown}."
+    after = f"after {samples:,} replications"
+    first = f"Of {len(last)} contenders {label} has the largest PCS_E {after}: {shown}."
     near = value[top] - value <= _WIDTH * np.nan_to_num(np.hypot(error, error[top]))
     near[top] = False
     if not near.any():

@@ -147,7 +147,7 @@
   }
 
   function course(data) {
-    const host = section("course", "How certainty grew", "The certificate after so many observations.");
+    const host = section("course", "How certainty grew", "The certificate after so many replications.");
     const none = element("p", {}, "It begins when the initial design has been simulated."),
       charts = element("div", { className: "charts" });
     host.append(none, charts);
@@ -162,13 +162,13 @@
         line = (i, index) => ({ label: MEASURES[i], values: rows.map((row) => row[i + 1]), index });
       const dots = rows.length === 1 ? { dots: true } : {};
       sure.draw({
-        title: "probability of correct selection over observations",
+        title: "probability of correct selection over replications",
         x: { label: "observations", values },
         y: { label: "probability", range: [0, 1] },
         lines: [0, 1, 2].map((i) => ({ ...line(i, i), ...dots })),
       });
       cost.draw({
-        title: "expected opportunity cost over observations",
+        title: "expected opportunity cost over replications",
         x: { label: "observations", values },
         y: { label: "EOC" },
         lines: [{ ...line(3, 3), ...dots }],
@@ -176,7 +176,7 @@
     };
     folded(host, "The course as a table", (place) => {
       shown = argbest.table(place, {
-        caption: "The certificate after so many observations",
+        caption: "The certificate after so many replications",
         columns: [
           { name: "observations", kind: "number" },
           ...MEASURES.map((name, i) => ({ name, kind: i < 3 ? "probability" : "number" })),

@@ -15,7 +15,7 @@
 
   function progress() {
     const host = section("progress", "Progress");
-    const observations = amount("Observations"),
+    const observations = amount("Replications"),
       seconds = amount("Simulation time"),
       figures = element("div");
     host.append(observations.whole, seconds.whole, figures);

@@ -25,7 +25,7 @@
           caption: panel.title,
           columns: [
             { name: "contender" },
-            { name: "samples", kind: "number" },
+            { name: "samples", kind: "number", title: "replications" },
             { name: panel.measure, kind: "number" },
             { name: "low", kind: "number" },
             { name: "high", kind: "number" },
