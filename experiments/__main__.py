@@ -106,7 +106,7 @@ def main(
 
 def _how(part: str, plan: "Plan") -> dict[str, object]:
     """Return names and values of everything that somebody needs to compute a part again."""
-    from argbest.cli.command_line import command_line
+    from argbest.cli.terminal import command_line
     from argbest.report.page import versions
 
     numbers = {}

@@ -42,7 +42,7 @@ from argbest import defaults
 from argbest.cli.terminal import say, table
 from argbest.core.kernels import covariance
 from argbest.experiment import Experiment, run
-from argbest.experiment.claims import unpacked
+from argbest.experiment.measures import unpacked
 from argbest.problems.axis import Axis
 from argbest.problems.random_draws import RandomProblem
 from argbest.table_files import write_csv

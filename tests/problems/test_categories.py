@@ -15,8 +15,7 @@ from argbest.problems.axis import Axis
 from argbest.problems.categories import declared
 from argbest.report import curves
 from argbest.report.page.studies import payload
-from argbest.study.definition import of_problem, problem_from
-from argbest.study.differences import differences
+from argbest.study.definition import differences, of_problem, problem_from
 
 PLANS = [{"plan_id": i, "servers": n} for i, n in ((7, 2), (11, 2), (40, 3))]
 ZONES = [{"zone": z, "rate": r} for z in (3, 9) for r in (1.0, 2.0)]

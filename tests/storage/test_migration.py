@@ -8,7 +8,8 @@ from storage.conftest import Opened
 from storage.writers import pair
 
 from argbest.errors import StorageError
-from argbest.storage import read_only, schema
+from argbest.storage import place as places
+from argbest.storage import schema
 from argbest.storage.base import Designed, Worker
 from argbest.storage.sql import SQLStorage
 
@@ -70,7 +71,7 @@ def test_the_tables_of_version_0_1_are_read_where_nothing_can_be_written(
     tmp_path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first_version(opened, str(tmp_path / "study.db"))
-    monkeypatch.setattr(read_only, "is_read_only", lambda _: True)
+    monkeypatch.setattr(places, "is_read_only", lambda _: True)
     storage = opened(str(tmp_path / "study.db"), name="one")
     assert storage.definition() == {"name": "one"}
     assert list(storage.since(0)) == pair(0, "one")

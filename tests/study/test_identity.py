@@ -13,7 +13,7 @@ from study.conftest import problem, simulate
 from watching import eventually
 
 from argbest import Study
-from argbest.study import lifeline, presence
+from argbest.study import presence
 from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch, alive
 
@@ -21,7 +21,7 @@ HOLDS = """
 import sys, time
 from argbest.study.presence import Presence
 presence = Presence()
-from argbest.study.lifeline import Lifeline
+from argbest.study.presence import Lifeline
 line = Lifeline(presence.name)
 print(presence.name, flush=True)
 time.sleep(60)
@@ -84,58 +84,58 @@ def test_a_worker_of_this_machine_that_ended_is_known_at_once(tmp_path: Path, ma
     )
     assert process.stdout is not None
     name = process.stdout.readline().strip()
-    assert not lifeline.ended(name)
+    assert not presence.ended(name)
     process.kill()
     process.wait()
-    assert eventually(lambda: lifeline.ended(name))
+    assert eventually(lambda: presence.ended(name))
     process.stdout.close()
 
 
 def test_two_runs_in_one_process_know_of_each_other_s_life(tmp_path: Path) -> None:
-    one = lifeline.Lifeline("host-1-abc")
-    assert not lifeline.ended("host-1-abc")
+    one = presence.Lifeline("host-1-abc")
+    assert not presence.ended("host-1-abc")
     one.let_go()
     one.let_go()
-    assert lifeline.ended("host-1-abc")
-    assert not lifeline.ended("host-1-def")  # never heard of
+    assert presence.ended("host-1-abc")
+    assert not presence.ended("host-1-def")  # never heard of
 
 
 def test_a_folder_shared_by_machines_proves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    line = lifeline.Lifeline("host-1-abc")
+    line = presence.Lifeline("host-1-abc")
     line.let_go()
-    assert lifeline.ended("host-1-abc")
+    assert presence.ended("host-1-abc")
     boot = tmp_path / "boot_id"
     boot.write_text("another-machine-or-another-boot\n")
-    monkeypatch.setattr(lifeline, "_BOOT", boot)
-    assert not lifeline.ended("host-1-abc")
+    monkeypatch.setattr(presence, "_BOOT", boot)
+    assert not presence.ended("host-1-abc")
 
 
 def test_a_folder_that_others_can_write_to_is_not_believed(machine: Path) -> None:
-    lifeline.Lifeline("host-1-abc").let_go()
+    presence.Lifeline("host-1-abc").let_go()
     [folder] = machine.iterdir()
     folder.chmod(0o777)
-    assert not lifeline.ended("host-1-abc")
+    assert not presence.ended("host-1-abc")
     folder.chmod(0o700)
-    assert lifeline.ended("host-1-abc")
+    assert presence.ended("host-1-abc")
     real = folder.rename(machine / "elsewhere")
     folder.symlink_to(real)
-    assert not lifeline.ended("host-1-abc")
+    assert not presence.ended("host-1-abc")
 
 
 def test_a_name_cannot_lead_out_of_the_folder(machine: Path) -> None:
-    lifeline.Lifeline("host-1-../../escaped").let_go()
+    presence.Lifeline("host-1-../../escaped").let_go()
     assert [path.name.rpartition("-")[2] for path in next(machine.iterdir()).iterdir()] == ["escaped"]
 
 
 def test_files_of_workers_that_ended_long_ago_are_removed(machine: Path) -> None:
     for name in ("old", "held"):
-        line = lifeline.Lifeline(f"host-1-{name}")
+        line = presence.Lifeline(f"host-1-{name}")
         if name == "old":
             line.let_go()
     [folder] = machine.iterdir()
     for path in folder.iterdir():
         os.utime(path, (0, 0))
-    lifeline.Lifeline("host-1-new").let_go()
+    presence.Lifeline("host-1-new").let_go()
     assert {path.name.rpartition("-")[2] for path in folder.iterdir()} == {"held", "new"}
 
 
@@ -143,17 +143,17 @@ def test_a_machine_without_room_for_lifelines_goes_by_silence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    lifeline.Lifeline("host-1-abc").let_go()
-    assert not lifeline.ended("host-1-abc")
-    monkeypatch.setattr(lifeline, "fcntl", None)
-    lifeline.Lifeline("host-1-abc").let_go()
-    assert not lifeline.ended("host-1-abc")
+    presence.Lifeline("host-1-abc").let_go()
+    assert not presence.ended("host-1-abc")
+    monkeypatch.setattr(presence, "fcntl", None)
+    presence.Lifeline("host-1-abc").let_go()
+    assert not presence.ended("host-1-abc")
 
 
 def test_a_run_that_ended_is_known_to_have_ended(tmp_path: Path) -> None:
     study = Study(problem(), initial=1, storage=tmp_path / "study.db").run(12)
     [worker] = study._journal.workers()
-    assert lifeline.ended(worker.name)
+    assert presence.ended(worker.name)
     assert not alive(worker)
     with Presence().shown(study._journal.storage, Patience()):
         assert sum(map(alive, study._journal.workers())) == 1

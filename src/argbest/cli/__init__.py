@@ -1,7 +1,6 @@
 """The command line: parse, one library call, print; answers on standard output, notices on standard error."""
 
 from argbest.cli.analyze import analyze
-from argbest.cli.check import check
 from argbest.cli.compare import compare
 from argbest.cli.demo import demo
 from argbest.cli.exchange import ask, tell
@@ -9,10 +8,9 @@ from argbest.cli.export import export
 from argbest.cli.group import main
 from argbest.cli.init import init
 from argbest.cli.lists import models, policies, problems
-from argbest.cli.report import report
+from argbest.cli.report import report, serve
 from argbest.cli.running import resume, run, worker
-from argbest.cli.serve import serve
-from argbest.cli.status import status
+from argbest.cli.status import check, status
 from argbest.cli.submit import submit, task
 
 for command in (

@@ -228,7 +228,7 @@ def _pairs(last: "pd.DataFrame", name: str, form: str) -> list[str]:
 
 def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
     """Return names and values of everything that somebody needs to compute it again."""
-    from argbest.cli.command_line import command_line
+    from argbest.cli.terminal import command_line
     from argbest.core import schedule
     from argbest.report.page import versions
 

@@ -1,7 +1,8 @@
-"""`argbest report`: a stored study as one page to read, send or print."""
+"""`argbest report` and `argbest serve`: a stored study as a page, written once or live."""
 
 import shlex
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -28,3 +29,23 @@ def report(storage: str, name: str, out: Path, show: bool) -> None:
     echo(f"written: {path}")
     if show:
         webbrowser.open(path.resolve().as_uri())
+
+
+@click.command()
+@of_stored_study
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to serve at.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free one."
+)
+@click.option(
+    "--allow-remote", is_flag=True, help="Let other machines read the study: no password, no encryption."
+)
+def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> None:
+    """Show the study in STORAGE in the browser while it runs, until Ctrl-C; nothing in it is changed."""
+    from argbest.serve.server import LiveView
+
+    view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)
+    echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends it; the study goes on.")
+    with suppress(KeyboardInterrupt):  # how it is meant to end; there is none where a shell ignores Ctrl-C
+        view.serve()
+    echo("the live view has ended.")

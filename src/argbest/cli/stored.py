@@ -44,7 +44,7 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
 
 def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
     """Refuse a study file that describes another study than the stored one."""
-    from argbest.study.differences import differences
+    from argbest.study.definition import differences
 
     found = differences(stored.definition, described.definition)
     if found:

@@ -1,6 +1,7 @@
 """The way to the terminal: lines, tables and notes, with nothing in them that commands it."""
 
 import json
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -115,3 +116,23 @@ def _console() -> "Console":
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False)
+
+
+def command_line() -> str:
+    """Return the command under way as a line for a shell, options that have their default left out."""
+    context = click.get_current_context()
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif value is not None and value != parameter.get_default(context):
+            words += _option(parameter.opts[0], value)
+    return shlex.join(words)
+
+
+def _option(name: str, value: object) -> list[str]:
+    if value is True:
+        return [name]
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for each in values for word in (name, str(each))]

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from argbest.core.arrays import Array, IntArray
-from argbest.experiment.claims import packed
 from argbest.experiment.loop import PARTS, Trace
 from argbest.problems.base import Problem
 
@@ -35,7 +34,7 @@ def scored(
     """Return one row per macro-replication and checkpoint: how right the selections are, and what they took.
 
     ``correct`` holds a 1 or a 0 per context, as text, ``claims`` what the certificate says of each
-    (`argbest.experiment.claims`). ``share_correct`` and ``share_good`` are Σ_c w_c over the contexts selected
+    (`packed`). ``share_correct`` and ``share_good`` are Σ_c w_c over the contexts selected
     right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim`` the certificate's
     PCS_E. Seconds are processor time since the start, a macro-replication's share.
     """
@@ -153,3 +152,24 @@ def wilson(hits: Array, n: Array | int) -> tuple[Array, Array]:
     share, z2 = np.asarray(hits) / n, _NORMAL**2 / n
     centre, half = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
     return np.maximum((centre - half) / (1 + z2), 0.0), np.minimum((centre + half) / (1 + z2), 1.0)
+
+
+DIGITS = 4
+_UNIT = 10**DIGITS
+CLAIMS = rf"(\d{{{DIGITS}}})*"
+
+
+def packed(claims: Array) -> list[str]:
+    """Return a text per row of claims [row, context]: 0.95 is 9500, the most is 9999; none where unknown."""
+    known = np.asarray(np.isfinite(claims).all(axis=-1))
+    whole = np.clip(np.rint(np.where(known[:, None], claims, 0.0) * _UNIT), 0, _UNIT - 1).astype(np.int64)
+    return [
+        "".join(f"{each:0{DIGITS}d}" for each in row) if told else ""
+        for row, told in zip(whole.tolist(), known.tolist(), strict=True)
+    ]
+
+
+def unpacked(texts: "pd.Series[str]") -> Array:
+    """Return the claims [row, context] of such texts, all of which have some."""
+    digits = np.array([list(text) for text in texts], np.int64).reshape(len(texts), -1, DIGITS)
+    return np.asarray(digits @ 10 ** np.arange(DIGITS - 1, -1, -1) / _UNIT)

@@ -19,7 +19,7 @@ import pandas as pd
 from argbest import files
 from argbest.core.arrays import IntArray
 from argbest.errors import InputError
-from argbest.experiment import claims, measures
+from argbest.experiment import measures
 from argbest.experiment.spec import Experiment
 from argbest.table_files import write_csv
 
@@ -27,7 +27,7 @@ HEADER = "header.json"
 _PARTS, _LOCK = "runs", ".lock"
 _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
-_TEXTS = {"correct": "[01]+", "claims": claims.PATTERN}  # columns that are no numbers
+_TEXTS = {"correct": "[01]+", "claims": measures.CLAIMS}  # columns that are no numbers
 _FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
 
 

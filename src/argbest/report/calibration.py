@@ -10,7 +10,7 @@ from argbest.checks import table, whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError
 from argbest.experiment import measures
-from argbest.experiment.claims import unpacked
+from argbest.experiment.measures import unpacked
 from argbest.experiment.results import Results
 from argbest.report import style
 from argbest.report.style import LABEL

@@ -7,14 +7,13 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from argbest import texts
 from argbest.simulators import guard
-from argbest.simulators.interruption import postponed
 
 _CHUNK = 2**16
 _STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
@@ -149,3 +148,19 @@ class _Tail:
                 self._kept += chunk
                 if len(self._kept) > 2 * self._most:
                     del self._kept[: -self._most]
+
+
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Let an interruption wait until the block is over, so that nothing in it is left half done."""
+    if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
+        yield
+        return
+    waiting: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
+        if waiting and callable(usual):
+            usual(waiting[0], None)

@@ -1,7 +1,9 @@
 """Where a database is, and how connections to it are set up."""
 
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +14,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from argbest.errors import InputError, StorageError
-from argbest.storage import read_only
 from argbest.storage.address import meant, shown, understood
 
 WAIT = 60.0  # seconds that somebody waits for a lock: others may be fitting models while they hold it
@@ -90,7 +91,7 @@ class Place:
         options: dict[str, Any] = {"timeout": _LOOK, "factory": _Connection, "check_same_thread": False}
         if self.read_only:  # every connection looks anew how the file can be read
             means: dict[str, Any] = {
-                "creator": partial(read_only.connect, path, **options),
+                "creator": partial(_reading, path, **options),
                 "poolclass": sa.NullPool,
             }
         else:
@@ -107,7 +108,7 @@ class Place:
     @property
     def read_only(self) -> bool:
         """Whether this is a file beside which nothing can be written."""
-        return self.path is not None and read_only.is_read_only(self.path)
+        return self.path is not None and is_read_only(self.path)
 
     def prepare(self, engine: sa.Engine) -> None:
         """Make the file, in the mode in which readers and the writer do not wait for each other.
@@ -213,3 +214,38 @@ def _set_up_session(connection: Any, _: object) -> None:
     settings = _SESSION | {"lock_timeout": f"{round(1000 * WAIT)}ms"}
     for name, value in settings.items():
         connection.execute(f"SET {name} = '{value}'")
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether nothing can be written beside a file."""
+    effective = os.access in os.supports_effective_ids
+    return path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective)
+
+
+def _reading(path: Path, **options: Any) -> sqlite3.Connection:
+    """Return a connection that reads what is there now, in a folder that cannot be written.
+
+    SQLite keeps an index of the file FILE-wal in a file FILE-shm that it must be able to make. Where it
+    cannot, a file without FILE-wal is complete, and read as one that nobody changes; one with FILE-wal is
+    copied, both parts of it.
+    """
+    log, index = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+    if not log.exists() or not log.stat().st_size:
+        return _open(path, "mode=ro&immutable=1", **options)
+    if index.exists():
+        return _open(path, "mode=ro", **options)
+    folder = tempfile.mkdtemp(prefix="argbest-reading-")
+    try:
+        for each in (path, log):
+            shutil.copyfile(each, Path(folder, each.name))
+        found = _open(Path(folder, path.name), "mode=rw", **options)
+        found.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens all files
+        found.execute("PRAGMA query_only = ON")
+        return found
+    finally:
+        shutil.rmtree(folder)  # what is open stays readable
+
+
+def _open(path: Path, how: str, **options: Any) -> sqlite3.Connection:
+    found: sqlite3.Connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, **options)
+    return found

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from argbest.core.arrays import AnyArray
+from argbest.core.tally import LARGEST
 from argbest.errors import StorageError
 from argbest.storage import damage, pages
-from argbest.storage.base import Event, Plain, Storage
+from argbest.storage.base import Asked, Begun, Designed, Event, Failed, Passed, Plain, Refit, Storage, Told
+from argbest.storage.damage import BACKUP
 from argbest.storage.pages import Page, Paged
-from argbest.study import definition, soundness
+from argbest.study import definition
 from argbest.study.ledger import Ledger
+from argbest.study.rows import OPEN
 from argbest.study.snapshots import without_params
 
 
@@ -88,7 +91,7 @@ class _Snapshot:
         """Take in all events, and compare on the way."""
         arrays, words = self._open(events, kept)
         for number, event in enumerate(events, start=1):
-            soundness.check(event, ledger)
+            refuse_unsound(event, ledger)
             ledger.apply(event)
             if number == self.reached and not self.wrong:
                 self.wrong = _difference(ledger, arrays, words)
@@ -122,3 +125,48 @@ def _difference(ledger: Ledger, arrays: Mapping[str, AnyArray], words: Plain) ->
     if words.get("study") != ledger.study:
         names.append("study")
     return f"they add up to another {', '.join(names)}." if names else ""
+
+
+_LATEST = 9e9  # seconds since 1970: the year 2255
+
+
+def refuse_unsound(event: Event, ledger: Ledger) -> None:
+    """Refuse an event that this study can never have written: it would be taken for something else."""
+    if not _sound(event, ledger):
+        raise StorageError(f"what was never written stands among the events: {str(event)[:200]}. {BACKUP}")
+
+
+def _sound(event: Event, ledger: Ledger) -> bool:
+    if isinstance(event, Refit | Begun):
+        return 0 <= event.n_records <= len(ledger.records)
+    if not 0 <= event.time < _LATEST:
+        return False
+    if isinstance(event, Designed):
+        return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
+    if isinstance(event, Asked):
+        inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
+        return inside and event.seed >= 0 and 0 <= event.replication <= _most(ledger)
+    if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
+        return False
+    if isinstance(event, Told | Failed) and (
+        ledger.trials.columns["end"][event.trial] != OPEN or (event.seconds or 0.0) < 0
+    ):
+        return False
+    return not isinstance(event, Told) or _value_is_sound(event)
+
+
+def _most(ledger: Ledger) -> int:
+    """Return the largest number that the next replication may have."""
+    return len(ledger.trials) + ledger.first_free
+
+
+def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
+    rows, columns = ledger.problem.shape
+    return 0 <= pair[0] < rows and 0 <= pair[1] < columns
+
+
+def _value_is_sound(told: Told) -> bool:
+    values = told.values
+    if values is not None and (len(values) != told.n or not all(abs(each) <= LARGEST for each in values)):
+        return False
+    return told.n >= 1 and abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2

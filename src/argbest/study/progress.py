@@ -2,11 +2,14 @@
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 
 from argbest.checks import flag
+from argbest.errors import InputError, OutageNotice
+from argbest.study.trial import Trial
 
 Progress = Callable[[int, int], None]
 
@@ -60,3 +63,28 @@ def _in_notebook(budget: int, done: int, opening: str) -> Iterator[Progress]:
             renewed = time.monotonic()
 
     yield report
+
+
+OnResult = Callable[[Trial, float], None]
+
+
+def tracker(on_result: OnResult | None) -> OnResult:
+    """Return the function to call with (trial, value); of its exceptions the first becomes a warning."""
+    if on_result is None:
+        return lambda _trial, _value: None
+    if not callable(on_result):
+        raise InputError(f"on_result={on_result!r} cannot be called; give a function of (trial, value).")
+    troubles = 0
+
+    def track(trial: Trial, value: float) -> None:
+        nonlocal troubles
+        try:
+            on_result(trial, value)
+        except Exception as error:
+            troubles += 1
+            if troubles == 1:
+                said = f"on_result raised {type(error).__name__}: {error}, for {trial}"
+                words = f"{said}. The result is kept and the run goes on; this is said once."
+                warnings.warn(words, OutageNotice, stacklevel=2)
+
+    return track

@@ -34,9 +34,8 @@ from argbest.study.ledger import Ledger
 from argbest.study.limits import Limits, Resources
 from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch
-from argbest.study.progress import Progress, reporter
+from argbest.study.progress import OnResult, Progress, reporter, tracker
 from argbest.study.stopping import Guaranteed
-from argbest.study.tracking import OnResult, tracker
 from argbest.study.trial import Trial, outside, record
 from argbest.texts import harmless
 

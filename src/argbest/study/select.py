@@ -10,10 +10,9 @@ from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage.base import Storage
-from argbest.study.progress import Progress
+from argbest.study.progress import OnResult, Progress
 from argbest.study.stopping import Stop
 from argbest.study.study import Study
-from argbest.study.tracking import OnResult
 
 
 def select(

@@ -24,9 +24,8 @@ from argbest.storage.base import Storage
 from argbest.study import grounds, runner
 from argbest.study.ask_tell import AskTell
 from argbest.study.limits import Limits, Resources
-from argbest.study.progress import Progress
+from argbest.study.progress import OnResult, Progress
 from argbest.study.stopping import Stop
-from argbest.study.tracking import OnResult
 
 if TYPE_CHECKING:
     import pandas as pd

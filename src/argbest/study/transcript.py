@@ -16,7 +16,7 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage import damage, plain
 from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker
-from argbest.study import definition, soundness
+from argbest.study import checking, definition
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
 from argbest.study.patience import Tries, at_once
@@ -190,7 +190,7 @@ class Transcript:
         self._torn = torn
 
     def _take(self, event: Event) -> None:
-        soundness.check(event, self.ledger)
+        checking.refuse_unsound(event, self.ledger)
         if isinstance(event, Refit) and event.params is not None:
             self._restore(event)
         elif isinstance(event, Begun):

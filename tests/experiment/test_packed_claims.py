@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from argbest.experiment.claims import packed, unpacked
+from argbest.experiment.measures import packed, unpacked
 
 
 def test_claims_come_back_to_half_a_ten_thousandth_and_certainty_to_one() -> None:
