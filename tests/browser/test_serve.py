@@ -84,7 +84,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
     study = create(file, budget=40).run(40)
     with serving(file) as view:
         page = open_live(view.url)
-        contact(page, "Finished: 40 observations.")
+        contact(page, "Finished: 40 replications.")
         assert page.locator("h2").all_inner_texts() == [
             "Progress",
             "What to choose",
@@ -138,7 +138,7 @@ def test_numbers_appear_and_change_while_another_process_simulates(open_live: Op
             )
             seen = page.locator("#course .canvas").count()
             allow(60)
-            contact(page, "Finished: 60 observations.")
+            contact(page, "Finished: 60 replications.")
             answered(page, 60)
         assert page.locator("#allocation tbody").inner_text() != first
         assert page.locator("#progress progress").first.evaluate("(bar) => bar.value") == 1.0 > bar
@@ -164,7 +164,7 @@ def test_a_lost_server_is_missed_and_found_again(open_live: Open, file: Path) ->
     study = create(file, budget=40).run(30)
     with serving(file) as view:
         page = open_live(view.url)
-        contact(page, "Live: 30 observations.")
+        contact(page, "Live: 30 replications.")
         page.wait_for_selector("#decisions tbody tr")  # the picture comes a moment after the count
         port = int(view.url.rsplit(":", 1)[1].rstrip("/"))
     contact(page, "No contact with the live view since")
@@ -174,7 +174,7 @@ def test_a_lost_server_is_missed_and_found_again(open_live: Open, file: Path) ->
     assert len(column(page, "decisions", 1)) == 4  # what was known stays
     study.run(35)
     with serving(file, port=port):
-        contact(page, "Live: 35 observations.")
+        contact(page, "Live: 35 replications.")
         answered(page, 35)
         assert page.evaluate("getComputedStyle(document.getElementById('main')).opacity") == "1"
     assert all("ERR_CONNECTION" in said or "ERR_EMPTY" in said for said in page.heard)
@@ -190,7 +190,7 @@ def test_troubles_and_failures_are_told(open_live: Open, file: Path) -> None:
     study = Study.load(file, simulate=simulate).run(60, on_failure="record")
     with serving(file) as view:
         page = open_live(view.url)
-        contact(page, "Live: 60 observations.")
+        contact(page, "Live: 60 replications.")
         assert page.title() == "staffing"
         assert page.locator("#progress progress").first.is_hidden()
         failed = len(study.trials().query("status == 'failed'"))
@@ -204,7 +204,7 @@ def test_troubles_and_failures_are_told(open_live: Open, file: Path) -> None:
         moved = file.rename(file.with_name("moved.db"))
         contact(page, "The study cannot be read")
         moved.rename(file)
-        contact(page, "Live: 60 observations.")
+        contact(page, "Live: 60 replications.")
         assert page.heard == []
 
 

@@ -36,8 +36,8 @@ def test_fits_are_counted_as_they_fall_due() -> None:
 
 
 def test_schedules_are_told_in_words() -> None:
-    assert schedule.words(GP(), "auto") == "every 10 observations"
-    assert schedule.words(GP(), 3) == "every 3 observations"
+    assert schedule.words(GP(), "auto") == "every 10 replications"
+    assert schedule.words(GP(), 3) == "every 3 replications"
     assert "grown by 10%" in schedule.words(AdditiveGP(), "auto")
 
 

@@ -131,7 +131,7 @@ def test_how_it_was_computed_names_what_is_needed_to_do_it_again() -> None:
     how = dict(payload(line(), command="argbest report line.db")["how"])
     assert how["policy"].startswith("Equal(")
     assert how["model"].startswith("GP(kernel='matern52'")
-    assert (how["seed"], how["replications"], how["refits"]) == ("0", 60, "every 10 observations")
+    assert (how["seed"], how["replications"], how["refits"]) == ("0", 60, "every 10 replications")
     assert how["command"] == "argbest report line.db"
     assert how["versions"].startswith("argbest ")
     assert "command" not in dict(payload(line())["how"])

@@ -55,7 +55,7 @@ def test_a_comparison_tells_all_that_is_needed_to_do_it_again(tmp_path: Path) ->
         "contenders": "equal (model gp), gp-c-ocba:independent (model independent)",
         "samples": "20 after the initial design",
         "initial design": "3 of every pair: 300 replications",
-        "refits": "every 10 observations",
+        "refits": "every 10 replications",
         "macro-replications": "2",
         "weights of contexts": "problem",
         "good within": "0 of the best",

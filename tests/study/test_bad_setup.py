@@ -87,7 +87,7 @@ def test_a_budget_that_leaves_part_of_the_design_undone_is_refused() -> None:
     study = Study(problem())
     for trial in study.ask(10):
         study.tell(trial, [1.0, 2.0])
-    with refused(study, InputError, "a budget of 33 is below the 34 observations"):
+    with refused(study, InputError, "a budget of 33 is below the 34 replications"):
         study.run(33)
 
 

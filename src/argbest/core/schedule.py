@@ -42,8 +42,8 @@ def words(model: object, every: Schedule) -> str:
     """Return a schedule in words."""
     growth = getattr(model, "refit_growth", 0.0)
     if every == AUTO and growth:
-        return f"when observations have grown by {growth:.0%}, and by {_FEWEST} at least"
-    return f"every {_FEWEST if isinstance(every, str) else every} observations"
+        return f"when replications have grown by {growth:.0%}, and by {_FEWEST} at least"
+    return f"every {_FEWEST if isinstance(every, str) else every} replications"
 
 
 def _step(model: object, every: Schedule, fitted: int) -> int:

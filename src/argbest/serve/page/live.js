@@ -82,7 +82,7 @@
     if (troubles.computing) return ["trouble", `Not up to date: ${troubles.computing}`];
     const behind = restsOn !== null && now.observations > restsOn;
     const numbers = behind ? ` Numbers below rest on ${number(restsOn)} of them; newer ones follow.` : "";
-    const told = count(now.observations, "observation");
+    const told = count(now.observations, "replication");
     if (!now.observations)
       return [
         "waiting",
@@ -163,13 +163,13 @@
       const dots = rows.length === 1 ? { dots: true } : {};
       sure.draw({
         title: "probability of correct selection over replications",
-        x: { label: "observations", values },
+        x: { label: "replications", values },
         y: { label: "probability", range: [0, 1] },
         lines: [0, 1, 2].map((i) => ({ ...line(i, i), ...dots })),
       });
       cost.draw({
         title: "expected opportunity cost over replications",
-        x: { label: "observations", values },
+        x: { label: "replications", values },
         y: { label: "EOC" },
         lines: [{ ...line(3, 3), ...dots }],
       });
@@ -178,7 +178,7 @@
       shown = argbest.table(place, {
         caption: "The certificate after so many replications",
         columns: [
-          { name: "observations", kind: "number" },
+          { name: "replications", kind: "number" },
           ...MEASURES.map((name, i) => ({ name, kind: i < 3 ? "probability" : "number" })),
         ],
         rows,
