@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from argbest import FitError, Problem, Study, __version__, registry
 from argbest.cli import main
 from argbest.errors import CompilationNotice
+from argbest.texts import chance
 
 KEYS = [
     *("name", "goal", "alternatives", "contexts", "weights", "noise_sd", "truth", "truth_se"),
@@ -64,7 +65,7 @@ def test_the_demo_prints_a_row_per_context_and_what_equal_allocation_needs(demo:
     head = next(i for i, line in enumerate(lines) if "runner-up" in line)
     assert lines[head].split() == ["rate", "selected", "runner-up", "gap", "P(best)", "state"]
     rows = [line.split() for line in lines[head + 2 : head + 12]]
-    assert [row[-2] for row in rows] == [f"{p:.3f}" for p in selection["p_best"]]
+    assert [" ".join(row[4:-1]) for row in rows] == [chance(p) for p in selection["p_best"]]
     assert [row[1] for row in rows] == [str(x) for x in selection["selected"]]
     problem = registry.problem("queue-staffing")
     study = Study(problem, seed=3).run(160)
@@ -208,8 +209,9 @@ def test_models_are_listed_and_policies_with_the_options_that_set_them_apart() -
     assert "lookahead=inf" in " ".join(call("policies").stdout.split())
 
 
-def test_every_policy_and_model_is_one_plain_line_and_its_name_gives_the_details() -> None:
-    for kind, names in (("policies", registry.POLICIES), ("models", registry.MODELS)):
+def test_every_problem_policy_and_model_is_one_plain_line_and_its_name_gives_the_details() -> None:
+    kinds = {"problems": registry.PROBLEMS, "policies": registry.POLICIES, "models": registry.MODELS}
+    for kind, names in kinds.items():
         lines = [line for line in call(kind).stdout.splitlines() if line.strip()]
         assert len(lines) == len(names) + 3  # heading, rule, and where to read on
         assert max(map(len, lines)) <= 80

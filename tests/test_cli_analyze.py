@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from argbest import Study
 from argbest.cli.group import main
+from argbest.texts import chance
 from argbest.theory import contention, forecast
 
 WAITING = Path(__file__).resolve().parent.parent / "examples" / "data" / "waiting_times.csv"
@@ -43,7 +44,7 @@ def test_the_tables_say_what_the_library_finds(written: tuple[Result, Path]) -> 
     for line, row in zip(lines[head + 2 :], study.selection().to_dict("records"), strict=False):
         assert line.split()[0] == str(row["context.arrivals"])
         assert row["selected"] in line
-        assert line.split()[-2:] == [f"{row['p_best']:.3f}", row["state"]]
+        assert line.split()[-2:] == [chance(row["p_best"]).split()[-1], row["state"]]
     text = " ".join(result.stdout.split())
     assert f"certificate: {study.certificate()}" in text
     assert f"without a model: {study.guarantee()}" in text
@@ -51,7 +52,9 @@ def test_the_tables_say_what_the_library_finds(written: tuple[Result, Path]) -> 
     assert f"contexts: {(~unsure).sum()} sure (P(best) at least 0.95)" in text
     assert f"within {study.indifference():.3g} of the best" in text
     for row in contention(study)[unsure].to_dict("records"):
-        assert f"{row['context.arrivals']} {', '.join(row['contenders'])} {row['probability']:.3f}" in text
+        assert (
+            f"{row['context.arrivals']} {', '.join(row['contenders'])} {chance(row['probability'])}" in text
+        )
 
 
 def test_the_next_replications_are_those_the_study_asks_for(written: tuple[Result, Path]) -> None:

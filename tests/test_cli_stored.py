@@ -183,6 +183,41 @@ def test_status_shows_progress_certainty_workers_and_failures(
     assert "forecast: left out, as it would take long here." in told
 
 
+def test_status_says_whether_the_study_is_finished(place: Path) -> None:
+    assert call("status", place).stdout.startswith("small: 2 alternatives x 2 contexts, not finished\n")
+    call("worker", place, "--quiet", "--budget", "6")
+    assert "observations: 6 of 6" in call("status", place).stdout
+    call("worker", place, "--quiet", "--budget", "8")
+    assert call("status", place).stdout.startswith("small: 2 alternatives x 2 contexts, finished\n")
+
+
+def test_report_writes_a_page_and_opens_it_where_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    call("worker", place, "--quiet")
+    page = place.with_name("page.html")
+    result = call("report", place, "--out", page)
+    assert (result.exit_code, result.stdout, opened) == (0, f"written: {page}\n", [])
+    assert call("report", place, "--out", page, "--open").exit_code == 0
+    assert opened == [page.resolve().as_uri()]
+
+
+def test_a_study_without_a_simulator_says_how_a_command_is_given_one(tmp_path: Path) -> None:
+    Study(Problem(["x", "y"], [1, 2]), storage=tmp_path / "study.db")
+    for name in ("resume", "worker"):
+        result = call(name, tmp_path / "study.db", "--budget", "8")
+        assert result.exit_code == 2
+        assert "Name one: --python MODULE:FUNCTION, or --file" in result.stderr
+
+
+def test_when_every_pair_is_set_aside_the_command_to_readmit_them_is_told(tmp_path: Path) -> None:
+    file = study_file(tmp_path, command=["/bin/sh", "-c", "exit 3"], budget=40)
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 1
+    assert "failures:" in result.stdout
+    assert f"argbest resume {shlex.quote(str(file.with_suffix('.db')))} --readmit" in result.stderr
+
+
 def test_status_as_json_is_one_object_per_look(place: Path) -> None:
     [now] = rows(call("status", place, "--json"))
     assert now["observations"] == 0

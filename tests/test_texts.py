@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from argbest.texts import LONGEST, capped, harmless, number
+from argbest.texts import LONGEST, capped, chance, harmless, number
 
 ANY = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -67,3 +67,8 @@ def test_no_digit_before_the_point_of_a_number_is_lost() -> None:
     assert number(999.9) == "999.9"
     assert number(1.5e7) == "1.5e+07"
     assert number(float("inf")) == "inf"
+
+
+def test_no_probability_that_data_tell_is_written_as_certain() -> None:
+    assert [chance(p) for p in (1.0, 0.9995, 0.9994, 0.5)] == ["> 0.999", "> 0.999", "0.999", "0.500"]
+    assert [chance(p) for p in (0.0006, 0.0004, 0.0)] == ["0.001", "< 0.001", "0.000"]

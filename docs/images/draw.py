@@ -7,6 +7,8 @@ The studies and the experiment take about a minute. Pictures of the report need 
 
 import os
 import shutil
+import tempfile
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any
 
 from argbest import Study, registry, report
 from argbest.experiment import Contender, Experiment, run
+from argbest.serve.server import LiveView
 
 HERE = Path(__file__).parent
+SCHEMES = {"light": "", "dark": "_dark"}  # the end of a picture's name
 
 
 def pictures() -> dict[str, Callable[..., Any]]:
@@ -45,31 +49,55 @@ def pictures() -> dict[str, Callable[..., Any]]:
 
 
 def report_page() -> Path:
-    """Return the page of the demo's study, written, and draw its map."""
+    """Return the page of the demo's study, written."""
     study = Study(registry.problem("queue-staffing"), seed=0).run(240)
-    study.plot().savefig(HERE / "policy_map.png", dpi=150)
     return study.report(HERE / "report" / "example.html", command="argbest demo")
 
 
 def screens(page: Path) -> None:
-    """Take the pictures of the page: its beginning, any context, a narrow and dark screen."""
+    """Take the pictures of the page, and of a live view: its beginning, and what is below."""
     from playwright.sync_api import sync_playwright
 
     path = os.environ.get("ARGBEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for name, width, height, scheme, part in (
-            ("answer", 1100, 560, "light", ""),
-            ("decisions", 1100, 900, "light", "#decisions"),
-            ("any_context", 1100, 900, "light", "#explore"),
-            ("narrow", 400, 800, "dark", ""),
+        for name, width, height, part in (
+            ("answer", 1100, 560, ""),
+            ("decisions", 1100, 900, "#decisions"),
+            ("any_context", 1100, 900, "#explore"),
+            ("narrow", 400, 800, ""),
         ):
-            opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            opened.goto(page.resolve().as_uri())
-            opened.wait_for_selector("#how")
-            shown = opened.locator(part) if part else opened
-            shown.screenshot(path=page.with_name(f"{name}.png"))
+            for scheme, end in SCHEMES.items():
+                opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                opened.goto(page.resolve().as_uri())
+                opened.wait_for_selector("#how")
+                shown = opened.locator(part) if part else opened
+                shown.screenshot(path=page.with_name(f"{name}{end}.png"))
+        with tempfile.TemporaryDirectory() as folder:
+            live_screens(browser, str(Path(folder) / "study.db"))
         browser.close()
+
+
+def live_screens(browser: Any, storage: str) -> None:
+    """Take the pictures of a live view while a study goes on."""
+    study = Study(registry.problem("queue-staffing"), seed=0, storage=storage, plan={"budget": 400})
+    study.run(80)
+    view = LiveView(storage, port=0)
+    server = threading.Thread(target=view.serve)
+    server.start()
+    pages = {end: browser.new_page(color_scheme=scheme) for scheme, end in SCHEMES.items()}
+    for opened in pages.values():
+        opened.set_viewport_size({"width": 900, "height": 1100})
+        opened.goto(view.url)
+    for budget in range(100, 241, 20):
+        study.run(budget)
+        for opened in pages.values():
+            opened.locator("#answer", has_text=f"After {budget} ").wait_for(state="attached")
+    for end, opened in pages.items():
+        opened.screenshot(path=HERE / "serve" / f"running{end}.png")
+        opened.locator("#course").screenshot(path=HERE / "serve" / f"course{end}.png")
+    view.stop()
+    server.join()
 
 
 def main() -> None:

@@ -52,7 +52,7 @@ class SlowNotice(UserWarning):
 
 
 class DataNotice(UserWarning):
-    """The data look unlike what the models assume; answers are given all the same."""
+    """The data are unlike what models or pictures assume; answers are given all the same."""
 
 
 class ExtrapolationNotice(UserWarning):

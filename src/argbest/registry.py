@@ -190,7 +190,7 @@ def stored_class(name: str) -> type:
         return added
     raise InputError(
         f"this study uses {name}, which no installed package adds to argbest. Install the package that does, "
-        "or give the object itself to Study.load."
+        "or load the study in Python with the object itself."
     )
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 from argbest import InputError, Problem, Study
 from argbest.answers import forecasting
 from argbest.answers.forecasting import Forecast
+from argbest.texts import chance
 
 
 def begun(budget: int = 60, **options: object) -> Study:
@@ -20,7 +21,7 @@ def test_what_is_reached_takes_nothing_more() -> None:
     study = begun()
     found = study.forecast(0.2)
     assert (found.samples, found.low, found.high) == (0.0, 0.0, 0.0)
-    assert str(found) == f"PCS_E 0.2 is reached: it is {float(study.certificate().pcs_e):.3f}"
+    assert str(found) == f"PCS_E 0.2 is reached: it is {chance(float(study.certificate().pcs_e))}"
 
 
 @pytest.mark.parametrize("policy", ["dvr-loss", "gp-c-ocba", "equal"])

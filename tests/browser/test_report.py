@@ -415,7 +415,13 @@ def test_ticks_can_be_read_in_any_unit(
     assert page.heard == []
 
 
-@pytest.mark.parametrize("make", [line, hostile])
+def wordy() -> Study:
+    """Names of every length: of many words, of one endless word, and without any spaces."""
+    names = ["a plan " * 20, "Donaudampfschifffahrt" * 6, "北京和上海的仓库" * 10]
+    return told(Problem(names, ["a long day " * 12, "x" * 150]), np.eye(3, 2), model="independent")
+
+
+@pytest.mark.parametrize("make", [line, hostile, wordy])
 def test_a_narrow_screen_does_not_scroll_sideways(
     open_page: Open, tmp_path: Path, make: Callable[[], Study]
 ) -> None:

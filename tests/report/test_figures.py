@@ -17,6 +17,7 @@ from argbest.report import (
     plot_progress,
 )
 from argbest.report.progress import progress
+from argbest.texts import chance
 
 
 def finished(alternatives: list[Any], contexts: list[Any], **options: Any) -> Study:
@@ -79,7 +80,7 @@ def test_the_policy_map_of_labels_is_a_table_with_a_row_per_context() -> None:
     assert texts(ax.get_yticklabels()) == ["Monday", "Tuesday", "a day with…ame indeed"]
     assert marks(ax) == 3
     (certainty,) = ax.child_axes
-    assert texts(certainty.get_yticklabels()) == [f"{p:.3f}" for p in study.selection()["p_best"]]
+    assert texts(certainty.get_yticklabels()) == [chance(p) for p in study.selection()["p_best"]]
 
 
 def test_sure_and_open_contexts_are_marked_apart() -> None:

@@ -70,7 +70,7 @@ def test_every_spelling_of_postgresql_is_psycopg(scheme: str) -> None:
     [
         (7, "storage=7 is no storage. Give None \\(memory\\), a file name"),
         ("", "names no file"),
-        (":memory:", "Give storage=None"),
+        (":memory:", "names no file. Name one"),
         ("/", "is a folder. Name a file in it"),
         ("mysql://me:hidden@host/db", "databases of the kind 'mysql'"),
         ("postgresql+asyncpg://me:hidden@host/db", "the kind 'postgresql\\+asyncpg'"),

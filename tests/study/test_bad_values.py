@@ -14,12 +14,10 @@ from study.conftest import assert_same_frames, problem, refused, started
 from argbest import InputError, Study, TrialError
 
 NAN, INF = float("nan"), float("inf")
-FINITE = (
-    r"a reward must be finite, at most 1e\+130\. Fix the simulator, or call `study\.fail\(trial, reason\)`"
-)
+FINITE = r"a reward must be finite, at most 1e\+130\. Fix the simulator, or say that the trial failed"
 FORM = (
     r"for trial 12 \(alternative '.', context \d\): .*not a number\. Expected a number, a list of "
-    r"replications, or mean=, variance= and n=\. Fix the simulator, or call `study\.fail"
+    r"replications, or mean, variance and n\. Fix the simulator, or say"
 )
 BOTH = r"give a list, `tell\(trial, \[a, b, c\]\)`; .* keywords, `tell\(trial, mean=a, variance=b, n=c\)`"
 

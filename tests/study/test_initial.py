@@ -62,7 +62,7 @@ def test_a_numpy_integer_is_a_whole_number_of_contexts_or_replications() -> None
 
 
 def test_more_random_contexts_than_there_are_need_replacement() -> None:
-    with pytest.raises(InputError, match=r"5 of 4 contexts, none twice; .*replace=True"):
+    with pytest.raises(InputError, match=r"5 of 4 contexts, none twice; .*with replacement"):
         Study(problem(), initial=RandomContexts(5))
 
 

@@ -130,7 +130,9 @@ def test_a_policy_of_ones_own_must_be_given_again(tmp_path: Path) -> None:
             return registry.POLICIES["equal"].make().propose(*given, **options)
 
     Study(problem(), policy=Mine(), initial=1, storage=tmp_path / "s.db").run(20)
-    with pytest.raises(InputError, match=r"the policy of this study, .*Mine, is not one of argbest's; give"):
+    with pytest.raises(
+        InputError, match=r"the policy of this study, .*Mine, is not one of argbest's, so no command"
+    ):
         load(tmp_path / "s.db")
     resumed = load(tmp_path / "s.db", policy=Mine()).run(40)
     assert_same_frames(resumed, Study(problem(), policy=Mine(), initial=1).run(40))

@@ -26,7 +26,7 @@ from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
 from argbest.core.selectable import among_the_rest
 from argbest.errors import InputError
-from argbest.texts import Sentences
+from argbest.texts import Sentences, chance
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -81,13 +81,13 @@ class Forecast(Sentences):
     def __str__(self) -> str:
         goal = f"{self.what} {self.target:g}"
         if not self.samples:
-            return f"{goal} is reached: it is {self.now:.3f}"
+            return f"{goal} is reached: it is {chance(self.now)}"
         if np.isinf(self.low):
-            return f"{goal} takes more than {self.horizon:,} more replications (now {self.now:.3f})"
+            return f"{goal} takes more than {self.horizon:,} more replications (now {chance(self.now)})"
         middle = f"about {_rounded(self.samples)}" if np.isfinite(self.samples) else "very many"
         high = _rounded(self.high) if np.isfinite(self.high) else f"more than {self.horizon:,}"
         ends = f"{_rounded(self.low)} to {high}"
-        return f"{goal} takes {middle} more replications (now {self.now:.3f}; 90 %: {ends})"
+        return f"{goal} takes {middle} more replications (now {chance(self.now)}; 90 %: {ends})"
 
 
 def of_study(
@@ -153,7 +153,7 @@ def _paths(
     if not n:
         raise InputError(
             "a table of {} alternatives and {} contexts is too large to foresee how many replications it "
-            "takes. Run on, and look again at `study.history()`.".format(*study.problem.shape)
+            "takes. Run on, and look again.".format(*study.problem.shape)
         )
     setting, out, begun = study._journal.open_setting(), study._ruled_out, study.n_observations
     roots = streams.roots(study.seed, np.arange(n))

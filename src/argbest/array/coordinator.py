@@ -25,7 +25,7 @@ def tasks_in(
     simulator = stored.plain(study.problem.simulate)
     if simulator is None:
         raise InputError(
-            "tasks cannot be sent this simulator; give a command, or Function('module:function')."
+            "tasks cannot be sent this simulator; name a command or a Python function in a study file."
         )
     options = dict(options)
     recipe = Recipe(simulator, study.common_random_numbers, options.pop("timeout", None))

@@ -10,6 +10,7 @@ from argbest import defaults
 from argbest.cli.stored import MOST_ROWS, standing
 from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
+from argbest.texts import chance
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -176,7 +177,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             short[row["selected"]],
             short[row["runner_up"]],
             *numbers((row["mean"], row["gap"])),
-            f"{p:.3f}",
+            chance(p),
             row["state"],
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
@@ -195,7 +196,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     unsure = [c for c, p in enumerate(certificate.pcs) if p < LEVEL]
     if unsure:
         running = [
-            (contexts[c], ", ".join(short[label] for label in row["contenders"]), f"{row['probability']:.3f}")
+            (contexts[c], ", ".join(short[label] for label in row["contenders"]), chance(row["probability"]))
             for c, row in zip(unsure, answer["contention"], strict=True)
         ]
         _table((heading, "one of these is best", "with probability"), running, "contexts")
@@ -221,7 +222,7 @@ def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
     say(f"where the next {frame['next'].sum()} replications should go:")
     _table((title, heading, "so far", "next"), rows, "pairs")
     if (forecast := answer["forecast"]) is not None:
-        after = f"about {forecast['pcs_e']:.3f} ({forecast['gain']:+.3f})"
+        after = f"about {chance(forecast['pcs_e'])} ({forecast['gain']:+.3f})"
         say(f"forecast: {forecast['samples']} more, placed as well as can be, would make PCS_E {after}")
 
 

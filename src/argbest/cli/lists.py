@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from argbest.core.arrays import Array
     from argbest.problems.base import Problem
 
+_ABOUT = 41  # letters on a problem for which a line of 80 has room
 _MOST_COLUMNS = 10  # alternatives whose truth fits beside each other in 80 columns
 
 
@@ -95,8 +97,10 @@ def _show(name: str, thing: Any, *facts: str) -> None:
 
 
 def _show_problems(shipped: Iterable["Problem"]) -> None:
-    brief = [(p, re.split("; |, ", p.description)[0]) for p in shipped]
-    rows = [(p.name, "{} x {}".format(*p.shape), p.goal, said) for p, said in brief]
+    rows = [
+        (p.name, "{} x {}".format(*p.shape), p.goal, shorten(re.split("[;,:] ", p.description)[0], _ABOUT))
+        for p in shipped
+    ]
     table(("problem", "K x C", "goal", "what it is"), rows)
     say("K alternatives x C contexts; `argbest problems NAME` shows one.")
 

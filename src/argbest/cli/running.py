@@ -10,7 +10,7 @@ import click
 
 from argbest.cli.stored import load, of_stored_study, resume_command, show_answer, show_troubles
 from argbest.cli.terminal import echo, listed, note, say
-from argbest.errors import InputError, StorageError, StudyExistsError
+from argbest.errors import InputError, SimulationError, StorageError, StudyExistsError
 
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
@@ -79,7 +79,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
         note(remark)
     if described.problem.simulate is None:
         raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
-    _need_a_program(described.problem)
+    _need_a_simulator(described.problem)
     plan = _merged(described.plain(), given)
     options = studyfile.run_options(plan)
     _need_a_budget(options)
@@ -121,7 +121,7 @@ def resume(
     again = resume_command(storage, name, python)
 
     def go_on(study: "Study", options: Options) -> None:
-        _need_a_program(study.problem)
+        _need_a_simulator(study.problem)
         if readmit:
             study.readmit()
         _simulate(study, options, storage, again, quiet=quiet)
@@ -147,7 +147,7 @@ def resume(
 def worker(storage: str, name: str, python: str | None, file: Path | None, quiet: bool, **given: Any) -> None:
     """Simulate trials of the study in STORAGE until it is finished, beside any number of other workers."""
     study = load(storage, name, python, file)
-    _need_a_program(study.problem)
+    _need_a_simulator(study.problem)
     before = study.n_observations
     _go(study, _planned(study, given), quiet=quiet)
     n = study.n_observations
@@ -170,6 +170,9 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
             study.refresh()
         kept = study.n_observations
         raise KeyboardInterrupt(f"interrupted with {kept} replications kept; go on with: {again}") from error
+    except SimulationError as error:
+        show_troubles(study)
+        raise SimulationError(f"{error} To readmit them: {again} --readmit") from error
     show_answer(study)
     if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
         found = study.guarantee(rule.alpha, rule.delta)
@@ -215,10 +218,15 @@ def guaranteed(given: str | None) -> Options | None:
     return {"rule": "guaranteed", **dict(zip(("alpha", "delta"), numbers, strict=False))}
 
 
-def _need_a_program(problem: "Problem") -> None:
-    """Refuse a program that is not there, before a study is made or trials are spent on it."""
+def _need_a_simulator(problem: "Problem") -> None:
+    """Refuse a simulator that is not there, before a study is made or trials are spent on it."""
     from argbest.simulators.program import Program
 
+    if problem.simulate is None:
+        raise InputError(
+            "the study names no simulator. Name one: --python MODULE:FUNCTION, or --file for that of a study "
+            "file. Or ask for trials and tell their values: argbest ask, argbest tell."
+        )
     if isinstance(problem.simulate, Program):
         problem.simulate.check_start(problem.alternatives.item(0), problem.contexts.item(0))
 

@@ -8,6 +8,7 @@ import click
 from argbest.cli.stored import load, of_stored_study, show_failures
 from argbest.cli.terminal import say, show_json, table
 from argbest.errors import StorageError
+from argbest.texts import chance
 
 
 @click.command()
@@ -66,8 +67,9 @@ def _show(now: dict[str, Any]) -> None:
         say("nothing is known yet: no trial has a value.")
     else:
         say(
-            f"PCS so far: {certainty['pcs_e']:.3f} weighted over contexts, {certainty['pcs_m']:.3f} in the "
-            f"worst, {certainty['p_all']:.3f} in all at once",
+            "PCS so far: {} weighted over contexts, {} in the worst, {} in all at once".format(
+                *(chance(certainty[name]) for name in ("pcs_e", "pcs_m", "p_all"))
+            ),
             f"contexts: {in_words(certainty, certainty['delta'])}",
         )
         if now.get("forecast"):

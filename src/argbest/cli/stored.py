@@ -11,7 +11,7 @@ import click
 from argbest.cli.terminal import say, table
 from argbest.errors import InputError
 from argbest.lazy import later
-from argbest.texts import number
+from argbest.texts import chance, number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -95,7 +95,7 @@ def standing(study: "Study", delta: float | None = None) -> str:
 
 
 def _numbers(gap: float, p_best: float) -> tuple[str, str]:
-    return "-" if isnan(gap) else number(gap), "-" if isnan(p_best) else f"{p_best:.3f}"
+    return "-" if isnan(gap) else number(gap), "-" if isnan(p_best) else chance(p_best)
 
 
 def show_troubles(study: "Study") -> None:

@@ -1,5 +1,6 @@
 """Certificate: how sure a belief is of its own selections."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Certainty, best, of_selected
 from argbest.core.mixture import Mixture
 from argbest.core.states import LEVEL, states
-from argbest.texts import Sentences
+from argbest.texts import Sentences, chance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,9 +124,8 @@ class Certificate(Sentences):
         right = "right" if not self.delta else f"within {self.delta:g} of the best"
         return (
             f"selections {right}: PCS_E {_show(self.pcs_e)} (weighted over contexts), "
-            f"PCS_M {_show(self.pcs_m)} (worst context), "
-            f"P(all contexts) {_show(self.p_all)} ± {_show(self.p_all_se)}, "
-            f"expected opportunity cost {_show(self.eoc, '.4g')}{self._missing}{self._shared}"
+            f"PCS_M {_show(self.pcs_m)} (worst context), P(all contexts) {self._joint}, "
+            f"expected opportunity cost {self._cost}{self._missing}{self._shared}"
         )
 
     def _repr_html_(self) -> str:
@@ -133,11 +133,25 @@ class Certificate(Sentences):
         rows = {
             f"A choice is {right}, on average over contexts": _show(self.pcs_e),
             "in the worst context": _show(self.pcs_m),
-            "all choices at once": f"{_show(self.p_all)} ± {_show(self.p_all_se)}",
-            "Expected loss": _show(self.eoc, ".2g"),
+            "all choices at once": self._joint,
+            "Expected loss": self._cost,
         }
         cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
         return f"<table><caption>Certificate: probabilities, given the model</caption>{cells}</table>"
+
+    @property
+    def _joint(self) -> str:
+        """P(all contexts) with its Monte Carlo error, where that shows in three digits."""
+        small = self.p_all.ndim == 0 and self.p_all_se < 0.0005
+        return _show(self.p_all) + ("" if small else f" ± {_show(self.p_all_se)}")
+
+    @property
+    def _cost(self) -> str:
+        """The expected opportunity cost, with no digits far below what is not known of the rewards."""
+        least = float(np.sqrt(np.mean(self.belief.var))) / 1000
+        if self.eoc.ndim == 0 and self.eoc < least:
+            return f"below {least:.1g}"
+        return _show(self.eoc, "{:.2g}".format)
 
     @property
     def common_noise(self) -> float:
@@ -181,5 +195,5 @@ class Certificate(Sentences):
         return f"; {n} of {len(self.weights)} contexts {have} no answer: every alternative failed there"
 
 
-def _show(values: Array, form: str = ".3f") -> str:
-    return format(float(values), form) if values.ndim == 0 else np.array2string(values, precision=3)
+def _show(values: Array, form: Callable[[float], str] = chance) -> str:
+    return form(float(values)) if values.ndim == 0 else np.array2string(values, precision=3)

@@ -293,7 +293,7 @@ def _contenders(given: object) -> tuple[Contender, ...]:
         if labels.count(label) > 1:
             raise InputError(
                 f"{labels.count(label)} contenders are labelled {label!r}; results need distinct names. "
-                "Give Contender(..., label=...), or name a policy once per model as POLICY:MODEL."
+                "Name a policy once per model, as POLICY:MODEL, or label them yourself."
             )
     return contenders
 

@@ -6,15 +6,14 @@ from typing import Any
 from argbest.errors import InputError
 
 SUCCESSOR = "additive-gp"
-_COMMON = 'parts=("trend", "offset", "own")'
-# In Python, the nearest to what the name meant; "" where nothing is near.
+# The nearest to what the name meant; "" where nothing is near.
 NAMES = {
-    "shared-gp": f'AdditiveGP({_COMMON}, noise="pooled")',
-    "shared-gp-pair-noise": f"AdditiveGP({_COMMON})",
-    "joint-gp": 'AdditiveGP(parts=("joint",), noise="pooled")',
-    "joint-gp-pair-noise": 'AdditiveGP(parts=("joint",))',
-    "pooled-gp": 'AdditiveGP(parts=("own",), noise="pooled")',
-    "gp-pair-noise": 'GP(noise="pair")',
+    "shared-gp": "additive-gp:parts=trend+offset+own,noise=pooled",
+    "shared-gp-pair-noise": "additive-gp:parts=trend+offset+own",
+    "joint-gp": "additive-gp:parts=joint,noise=pooled",
+    "joint-gp-pair-noise": "additive-gp:parts=joint",
+    "pooled-gp": "additive-gp:parts=own,noise=pooled",
+    "gp-pair-noise": "gp:noise=pair",
     "latent-gp": "",
 }
 CLASSES = {"SharedGP": "shared-gp", "JointGP": "joint-gp", "LatentGP": "latent-gp"}
@@ -54,7 +53,7 @@ def in_todays_words(kind: str, options: Mapping[str, Any]) -> tuple[str, dict[st
 
 
 def _gone(what: str, given: str, successor: str, near: str) -> InputError:
-    hint = f" For the nearest to what it was, give {near} in Python." if near else ""
+    hint = f" For the nearest to what it was, give the model {near!r}." if near else ""
     return InputError(
         f"the {what} {given!r} of version 0.1 is gone. Use {successor}, which learns from the data what "
         f"alternatives have in common.{hint}"

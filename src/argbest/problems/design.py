@@ -54,7 +54,7 @@ class RandomContexts:
         if not self.replace and self.number > problem.n_contexts:
             raise InputError(
                 f"RandomContexts asks for {self.number} of {problem.n_contexts} contexts, none twice; "
-                "ask for fewer, or set replace=True."
+                "ask for fewer, or let them be drawn with replacement."
             )
         affordable(_DESIGN, problem.n_alternatives * self.number, _MOST)
         drawn = [

@@ -73,7 +73,7 @@ def flow_line() -> Problem:
         noise_sd=np.column_stack([sd for _, sd in moments]),
         name="flow-line",
         reward="profit per minute",
-        description="Speeds of two machines and places of the buffer between them by price of the product, "
+        description="A line of two machines by price, their speeds and the buffer between them to be chosen, "
         f"profit in {_STEPS} steps of the line; truth and noise by its Markov chain",
     )
     return with_hardness(problem)

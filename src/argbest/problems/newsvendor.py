@@ -70,7 +70,7 @@ def newsvendor() -> Problem:
         noise_sd=_PRICE * np.sqrt((squared - unsold**2) / _DAYS),
         name="newsvendor",
         reward="profit per day",
-        description=f"Orders by expected demand (negative binomial), price {_PRICE:g}, cost {_COST:g}, the "
+        description=f"Orders by expected demand, negative binomial, price {_PRICE:g}, cost {_COST:g}, the "
         "unsold lost, mean daily profit of a fortnight; truth and noise are sums of demand chances",
     )
     return with_hardness(problem)

@@ -84,7 +84,7 @@ def trend_draws() -> RandomProblem:
         (np.eye(10), np.sqrt(0.5) * root),
     )
     about = (
-        "Ten alternatives that share a Matérn-5/2 trend of variance 4, with offsets of variance 0.25 and "
+        "Ten alternatives that share a trend, Matérn-5/2 of variance 4, with offsets of variance 0.25 and "
         "deviations of variance 0.5 of their own"
     )
     return _random("trend-draws", about, _names(10), contexts, terms)

@@ -70,8 +70,8 @@ def serial_inventory(levels: tuple[range, range, range] = _LEVELS) -> Problem:
         noise_sd=np.sqrt((square - mean**2) / _WEEKS)[:, None],
         name="serial-inventory",
         reward="cost per week",
-        description="Base-stock levels of shop, depot and plant in a row, Poisson demand, cost of stock and "
-        "debts in four weeks; truth and noise are sums of demand chances",
+        description="Stock along a supply chain: base-stock levels of shop, depot and plant, Poisson demand, "
+        "cost of stock and debts in four weeks; truth and noise are sums of demand chances",
     )
     return with_hardness(problem)
 

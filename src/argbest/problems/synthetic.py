@@ -44,7 +44,7 @@ def branin() -> Problem:
 def branin_text() -> Problem:
     """Return Branin on the domain printed in the paper, where x2 ends at 10."""
     domain = {"x1": (-5.0, 10.0), "x2": (0.0, 10.0)}
-    about = "Negated Branin function on the printed domain"
+    about = "Negated Branin function, on the printed domain"
     return _scattered(
         "branin-text", about, _branin, domain, shape=(10, 10), scale=0.359, weights=_BRANIN_WEIGHTS
     )
@@ -53,7 +53,7 @@ def branin_text() -> Problem:
 def branin_separated() -> Problem:
     """Return Branin in contexts whose best alternative leads clearly, all weighing the same."""
     domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
-    about = "Negated Branin function in contexts of clear lead"
+    about = "Negated Branin function, in contexts of clear lead"
     return _scattered("branin-separated", about, _branin, domain, shape=(10, 10), scale=0.370, lead=_LEAD)
 
 
@@ -76,7 +76,7 @@ def griewank_text() -> Problem:
 def griewank_separated() -> Problem:
     """Return Griewank on the half x1 >= 0, in contexts whose best alternative leads clearly."""
     domain: Domain = {"x1": (0.0, 10.0), "x2": (-10.0, 10.0)}
-    about = "Negated Griewank function of x1 >= 0 in contexts of clear lead"
+    about = "Negated Griewank function of x1 >= 0, in contexts of clear lead"
     return _scattered("griewank-separated", about, _griewank, domain, shape=(10, 20), scale=49.5, lead=_LEAD)
 
 
@@ -91,7 +91,7 @@ def hartmann3() -> Problem:
 def hartmann3_separated() -> Problem:
     """Return Hartmann with the steeper x2 chosen, from ten alternatives, in contexts of clear lead."""
     domain = dict.fromkeys(("x2", "x1", "x3"), (0.0, 1.0))
-    about = "Negated Hartmann function of x2 in contexts of clear lead"
+    about = "Negated Hartmann function of x2, in contexts of clear lead"
     return _scattered(
         "hartmann3-separated", about, _hartmann3_of_x2, domain, shape=(10, 20), scale=26.25, lead=_LEAD
     )
@@ -109,7 +109,7 @@ def cosine8_separated() -> Problem:
     Alternative t in context z is worth f(t, z_2 + t, ..., z_8 + t); the function is defined beyond [-1, 1].
     """
     domain = {"shift": (-1.0, 1.0)} | {f"x{i}": (-1.0, 1.0) for i in range(2, 9)}
-    about = "Cosine mixture function under a shift of all coordinates in contexts of clear lead"
+    about = "Cosine mixture function, under a shift of all coordinates, in contexts of clear lead"
     return _scattered(
         "cosine8-separated", about, _cosine8_shifted, domain, shape=(20, 40), scale=18.64, lead=_LEAD
     )

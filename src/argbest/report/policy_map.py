@@ -10,6 +10,7 @@ from argbest.report import curves, style, tables
 from argbest.report.curves import Grid, PolicyCurve, PolicyMap
 from argbest.report.style import LABEL, TICK, Sheet, Theme
 from argbest.study.study import Study
+from argbest.texts import chance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,7 @@ def _draw_rows(sheet: Sheet, policy: PolicyMap) -> None:
     tables.name(ax, policy.contexts, policy.alternatives)
     certainty = ax.secondary_yaxis("right")
     shown = ax.get_yticks()
-    sure = [f"{policy.p_best[int(i)]:.3f}" if policy.answered[int(i)] else _NO_ANSWER for i in shown]
+    sure = [chance(policy.p_best[int(i)]) if policy.answered[int(i)] else _NO_ANSWER for i in shown]
     certainty.set_yticks(shown, sure, fontsize=TICK)
     certainty.set_ylabel("P(best) of the selected", fontsize=LABEL)
     certainty.tick_params(length=0)

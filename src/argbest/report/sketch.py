@@ -6,7 +6,6 @@ Every context is an element of class "hit" with its position as ``data-c`` and i
 from collections.abc import Sequence
 from html import escape
 from typing import Any, NamedTuple
-from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from argbest.core.arrays import Array
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report import curves
 from argbest.report.curves import Grid, PolicyMap
+from argbest.report.fonts import columns
 from argbest.report.wording import one_by_one
 from argbest.study.study import Study
 from argbest.texts import harmless
@@ -242,8 +242,7 @@ def _cut(label: str) -> str:
 
 
 def _length(text: str) -> float:
-    """Return about how long a text is; letters of the Far East are twice as wide."""
-    return _LETTER * sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    return _LETTER * columns(text)
 
 
 def _escaped(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
+from argbest.report import fonts
 from argbest.report.curves import middle_cut
 from argbest.report.picture_files import content
 from argbest.study.study import Study
@@ -117,6 +118,10 @@ def canvas(width: float, height: float) -> "Figure":
     class Picture(Figure):
         """A figure that notebooks show by themselves, whatever backend there is."""
 
+        def draw(self, renderer: Any) -> None:
+            with fonts.told_already():
+                super().draw(renderer)
+
         def _repr_png_(self) -> bytes:
             return content(self, "png", dpi=110)
 
@@ -124,7 +129,10 @@ def canvas(width: float, height: float) -> "Figure":
 
 
 def finish(made: Sheet) -> "Axes":
-    """Return the axes after giving text and lines the colours of the theme, where that is ours to do."""
+    """Return the axes with the fonts it needs, and the colours of the theme where that is ours to do."""
+    from matplotlib.text import Text
+
+    fonts.dress(text for ax in _family(made.ax) for text in ax.findobj(Text))
     if made.figure:
         made.ax.figure.set_facecolor(made.theme.paper)
     if made.painted:
@@ -195,13 +203,14 @@ def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
     from matplotlib.textpath import text_to_path
 
     text = harmless(text)
-    room, font = _ACROSS * points(ax)[2], FontProperties(size=size)
+    room, font = _ACROSS * points(ax)[2], FontProperties(size=size, family=fonts.families([text]))
     letters = max(int(room / (0.4 * size)), 12)
     lines = textwrap.wrap(text, letters)
-    while letters > 5 and any(
-        text_to_path.get_text_width_height_descent(line, font, False)[0] > room for line in lines
-    ):
-        lines = textwrap.wrap(text, letters := letters - 1)
+    with fonts.told_already():
+        while letters > 5 and any(
+            text_to_path.get_text_width_height_descent(line, font, False)[0] > room for line in lines
+        ):
+            lines = textwrap.wrap(text, letters := letters - 1)
     while letters > 5 and len(shorter := textwrap.wrap(text, letters := letters - 1)) == len(lines):
         lines = shorter  # no last line of one word
     return plain("\n".join(lines))
@@ -220,7 +229,7 @@ def points(ax: "Axes") -> tuple[float, float, float]:
 
 def length(text: str, size: float = TICK) -> float:
     """Return about how long a text is, in points."""
-    return _WIDTH * size * max(map(len, text.split("\n")))
+    return _WIDTH * size * max(map(fonts.columns, text.split("\n")))
 
 
 def above(ax: "Axes", height: float) -> "Axes":
@@ -273,8 +282,10 @@ def key(ax: "Axes", handles: list[Any], labels: list[str], *, title: str = "") -
 
 def cut(labels: Sequence[str], room: float) -> tuple[str, ...]:
     """Return labels that fit into so many points; as they are where two would then be alike."""
-    letters = max(int(room / length("x")), 5)
-    short = tuple(middle_cut(label, letters) for label in labels)
+    short = tuple(
+        middle_cut(label, max(int(room * len(label) / length(label) + 1e-9), 5)) if label else label
+        for label in labels
+    )
     return short if len(set(short)) == len(set(labels)) else tuple(labels)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import AnyArray, IntArray
-from argbest.report import style
+from argbest.report import fonts, style
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK
 
@@ -54,7 +54,7 @@ def write(ax: "Axes", texts: AnyArray, backgrounds: AnyArray) -> bool:
     wide, high, _ = style.points(ax)
     lines = [str(text).split("\n") for text in texts.flat]
     size = min(
-        wide * _ROOM / columns / (max(len(line) for each in lines for line in each) + 0.8) / 0.6,
+        wide * _ROOM / columns / (max(fonts.columns(line) for each in lines for line in each) + 0.8) / 0.6,
         high * _ROOM / rows / max(map(len, lines)) / 1.25,
         9.0,
     )

@@ -55,11 +55,6 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def chance(p: float) -> str:
-    """Return a probability with three digits; what data tell is never written as certain."""
-    return "above 0.999" if p >= 0.9995 else f"{p:.3f}"
-
-
 def sure(p: float, *, at_least: bool = False) -> str:
     """Return texts such as "72 % sure", rounded down; what data tell is never written as certain."""
     if p >= 0.99:

@@ -64,7 +64,7 @@ class Reading(SQLStorage):
             )
 
     def _refuse(self) -> NoReturn:
-        raise StorageError(f"{self._place} is only read here. Load the study with Study.load to change it.")
+        raise StorageError(f"{self._place} is only read here.")
 
 
 def _only_read_file(connection: Any, _: object) -> None:

@@ -145,7 +145,9 @@ def place(where: object) -> Place:
 
 def _file(text: str) -> Place:
     if text == ":memory:":
-        raise InputError("':memory:' names no file. Give storage=None for a study in memory.")
+        raise InputError(
+            "':memory:' names no file. Name one; a study in Python is in memory unless it has a storage."
+        )
     path = Path(text).absolute()  # the working folder may change
     if path.is_dir():
         raise InputError(f"storage={text!r} is a folder. Name a file in it, e.g. {str(path / 'study.db')!r}.")

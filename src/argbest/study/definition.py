@@ -178,8 +178,8 @@ def _object(what: str, stored: Plain, given: Any) -> Any:
         return given
     if "foreign" in stored:
         raise InputError(
-            f"the {what} of this study, {stored['foreign']}, is not one of argbest's; give it again, "
-            f"for example Study.load(storage, {what}=...)."
+            f"the {what} of this study, {stored['foreign']}, is not one of argbest's, so no command "
+            f"can open it. Load it in Python, with the {what} given again."
         )
     return plain.decode_fields(registry.stored_class(stored["class"]), stored["options"])
 

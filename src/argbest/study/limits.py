@@ -19,7 +19,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.budget is None and self.seconds is None:
-            raise InputError("a run needs a budget: of replications, of seconds=..., or both.")
+            raise InputError("a run needs a budget: of replications, of seconds, or both.")
         if self.budget is not None:
             whole("budget", self.budget, at_least=1)
         if self.seconds is not None:

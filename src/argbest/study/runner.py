@@ -369,9 +369,7 @@ def _done(study: "Study", limits: Limits) -> int:
 def _ready(study: "Study", limits: Limits) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
-        raise InputError(
-            "this problem has no simulator to run; give Problem(simulate=...), or use `ask` and `tell`."
-        )
+        raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
@@ -379,7 +377,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     if limits.budget is not None and limits.budget < needed and due:
         raise InputError(
             f"a budget of {limits.budget} is below the {needed} replications of the initial design; raise "
-            "it, or start smaller, for example Study(..., initial=1) or initial=RandomContexts(3)."
+            "it, or choose a smaller initial design."
         )
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:

@@ -15,7 +15,7 @@ from argbest.errors import InputError
 from argbest.problems.axis import Item
 
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
-_FAIL = "Fix the simulator, or call `study.fail(trial, reason)`."
+_FAIL = "Fix the simulator, or say that the trial failed."
 
 Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]
 
@@ -125,7 +125,7 @@ def _replications(trial: Trial, value: object) -> Array:
     except InputError as error:
         raise InputError(
             f"`tell` got {shown(value)} ({type(value).__name__}) for {trial}: {error}. "
-            f"Expected a number, a list of replications, or mean=, variance= and n=. {_FAIL}"
+            f"Expected a number, a list of replications, or mean, variance and n. {_FAIL}"
         ) from None
     if values.ndim != 1 or values.size == 0:
         raise InputError(

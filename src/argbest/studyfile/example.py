@@ -48,7 +48,7 @@ grid.rate = [10, 20, 30, 40, 50]
 # output is the reward. It is given
 #   {{alternative.servers}}   a column; {{alternative}} is a mere name, or all columns as a JSON object
 #   {{context.rate}}          likewise
-#   {{seed}}                  a whole number below 2^31, a different one for every replication
+#   {{seed}}                  a whole number below 2^31, another for every replication of a pair
 #   {{python}}                the Python that runs argbest
 # and {{{{ or }}}} stand for braces.
 [simulator]

@@ -141,8 +141,8 @@ def covid() -> Problem:
         table=tables.read("covid"),
         name="covid",
         description=(
-            "Split 10,000 Covid-19 tests a day between three populations to keep two weeks' infections low; "
-            "contexts are contagion and contacts; the truth is the mean of long runs."
+            "Covid-19 tests by contagion and contacts: split 10,000 a day between three populations to keep "
+            "two weeks' infections low; the truth is the mean of long runs."
         ),
     )
 
@@ -162,8 +162,8 @@ def covid_regional() -> Problem:
         table=tables.read("covid-regional"),
         name="covid-regional",
         description=(
-            "Split 10,000 Covid-19 tests a day between three populations to keep two weeks' infections low; "
-            "contexts are the cases found in populations 1 and 3; the truth is the mean of long runs."
+            "Covid-19 tests by cases found: split 10,000 a day between three populations to keep two weeks' "
+            "infections low; contexts are cases in populations 1 and 3; the truth is the mean of long runs."
         ),
     )
 

@@ -9,8 +9,9 @@ import pandas as pd
 from argbest.answers import forecasting, guarantee
 from argbest.core.certificate import Certificate
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
-from argbest.report.wording import chance, count, names
+from argbest.report.wording import count, names
 from argbest.study.study import Study
+from argbest.texts import chance
 
 MOST_SET_ASIDE = 100  # pairs named in the page
 _MOST_NAMED = 5  # contexts in a sentence
