@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -210,7 +211,11 @@ def test_models_are_listed_and_policies_with_the_options_that_set_them_apart() -
 
 
 def test_every_problem_policy_and_model_is_one_plain_line_and_its_name_gives_the_details() -> None:
-    kinds = {"problems": registry.PROBLEMS, "policies": registry.POLICIES, "models": registry.MODELS}
+    kinds: dict[str, Mapping[str, Any]] = {
+        "problems": registry.PROBLEMS,
+        "policies": registry.POLICIES,
+        "models": registry.MODELS,
+    }
     for kind, names in kinds.items():
         lines = [line for line in call(kind).stdout.splitlines() if line.strip()]
         assert len(lines) == len(names) + 3  # heading, rule, and where to read on

@@ -186,9 +186,19 @@ def test_status_shows_progress_certainty_workers_and_failures(
 def test_status_says_whether_the_study_is_finished(place: Path) -> None:
     assert call("status", place).stdout.startswith("small: 2 alternatives x 2 contexts, not finished\n")
     call("worker", place, "--quiet", "--budget", "6")
-    assert "observations: 6 of 6" in call("status", place).stdout
-    call("worker", place, "--quiet", "--budget", "8")
-    assert call("status", place).stdout.startswith("small: 2 alternatives x 2 contexts, finished\n")
+    assert "contexts, nobody works on it\n" in call("status", place).stdout
+    call("worker", place, "--quiet")
+    assert "contexts, finished\n" in call("status", place).stdout
+
+
+def test_a_study_whose_stop_rule_is_met_is_finished_before_its_budget(tmp_path: Path) -> None:
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x') + s % 7 / 10\n"
+    stop = 'stop = { rule = "expected-pcs", target = 0.6 }'
+    file = study_file(tmp_path, python=source, budget=400, run=stop)
+    assert call("run", file, "--quiet").exit_code == 0
+    shown = call("status", file.with_suffix(".db")).stdout
+    assert Study.load(file.with_suffix(".db")).n_observations < 400
+    assert "contexts, finished\n" in shown
 
 
 def test_report_writes_a_page_and_opens_it_where_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +221,7 @@ def test_a_study_without_a_simulator_says_how_a_command_is_given_one(tmp_path: P
 
 
 def test_when_every_pair_is_set_aside_the_command_to_readmit_them_is_told(tmp_path: Path) -> None:
-    file = study_file(tmp_path, command=["/bin/sh", "-c", "exit 3"], budget=40)
+    file = study_file(tmp_path, command=["/bin/sh", "-c", "exit 3", *SHELL[3:]], budget=40)
     result = call("run", file, "--quiet")
     assert result.exit_code == 1
     assert "failures:" in result.stdout

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.font_manager import fontManager
 from report.page_studies import told
 
-from argbest import Problem, Study
+from argbest import Problem
 from argbest.errors import DataNotice
 from argbest.report import fonts, plot_allocation, plot_policy_map
 
@@ -26,7 +27,6 @@ def none_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     fonts._tell.cache_clear()
     yield
     fonts._tell.cache_clear()
-    fontManager._findfont_cached.cache_clear()
 
 
 @pytest.fixture
@@ -51,8 +51,10 @@ def installed(none_installed: None, tmp_path: Path) -> None:
     fontManager.addfont(tmp_path / "wide.ttf")
 
 
-def study() -> Study:
-    return told(Problem(PLANS, ["日", "夜"], name="計画"), np.eye(2), model="independent")
+def drawn() -> None:
+    study = told(Problem(PLANS, ["日", "夜"], name="計画"), np.eye(2), model="independent")
+    ax: Any = plot_policy_map(study)
+    ax.figure.draw_without_rendering()
 
 
 def test_an_installed_font_draws_what_the_usual_one_lacks(installed: None) -> None:
@@ -60,7 +62,7 @@ def test_an_installed_font_draws_what_the_usual_one_lacks(installed: None) -> No
     assert fonts.families(["plan", "北京"]) == ["sans-serif", NAME]
     problem = Problem(PLANS, [1, 2], name="小")
     for plot in (plot_policy_map, plot_allocation):
-        ax = plot(told(problem, np.eye(2), model="independent"))
+        ax: Any = plot(told(problem, np.eye(2), model="independent"))
         ax.figure.draw_without_rendering()
         assert [text.get_fontfamily() for text in ax.get_yticklabels()] == 2 * [["sans-serif", NAME]]
 
@@ -69,10 +71,10 @@ def test_without_such_a_font_one_notice_names_the_letters(none_installed: None) 
     with pytest.warns(
         DataNotice, match="no font for '.*' is installed, .* Install one such as Noto"
     ) as heard:
-        plot_policy_map(study()).figure.draw_without_rendering()
+        drawn()
     with warnings.catch_warnings():  # the same letters again, and as pictures
         warnings.simplefilter("error")
-        plot_policy_map(study()).figure.draw_without_rendering()
+        drawn()
     assert all(each.category is DataNotice for each in heard)
 
 

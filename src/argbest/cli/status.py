@@ -1,7 +1,7 @@
 """`argbest status` and `argbest check`: how a stored study stands, and whether it is sound."""
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,6 +9,9 @@ from argbest.cli.stored import load, of_stored_study, show_failures
 from argbest.cli.terminal import say, show_json, table
 from argbest.errors import StorageError
 from argbest.texts import chance
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
 
 
 @click.command()
@@ -33,27 +36,37 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:
             click.clear()
-        show_json(now) if as_json else _show(now)
-        if not watch or _finished(now) or unheard():
+        show_json(now) if as_json else _show(study, now)
+        if not watch or _left(now) or _finished(study, now) or unheard():
             return
         time.sleep(every)
 
 
-def _finished(now: dict[str, Any]) -> bool:
-    """Return whether a limit is reached, or all who worked on the study have ended: a stop rule was met."""
+def _finished(study: "Study", now: dict[str, Any]) -> bool:
+    """Return whether a limit is reached, or the stop rule met."""
+    from argbest import studyfile
+
     spent = ((now["observations"], now["budget"]), (now["seconds_spent"], now["seconds_budget"]))
-    reached = any(limit is not None and amount >= limit for amount, limit in spent)
-    begun = now["observations"] > 0 and now["workers"]
-    return reached or bool(begun and not any(worker["alive"] for worker in now["workers"]))
+    if any(limit is not None and amount >= limit for amount, limit in spent):
+        return True
+    rule = studyfile.run_options(study.plan).get("stop")
+    return rule is not None and now["certainty"] is not None and bool(rule(study))
 
 
-def _show(now: dict[str, Any]) -> None:
+def _left(now: dict[str, Any]) -> bool:
+    """Return whether all who worked on the study have ended."""
+    workers = now["workers"]
+    return bool(workers) and now["observations"] > 0 and not any(worker["alive"] for worker in workers)
+
+
+def _show(study: "Study", now: dict[str, Any]) -> None:
     from argbest.core.states import in_words
 
     trials, budget = now["trials"], now["budget"]
+    standing = "nobody works on it" if _left(now) else "not finished"
+    standing = "finished" if _finished(study, now) else standing
     say(
-        f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, "
-        + ("finished" if _finished(now) else "not finished"),
+        f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, " + standing,
         *([f"initial design: {now['initial_design']}"] if now["initial_design"] else []),
         f"replications: {now['observations']}"
         + (f" of {budget}" if budget else "")

@@ -208,8 +208,8 @@ def _undisturbed() -> Iterator[None]:
 
 
 _BROKEN = (
-    "a process of the experiment ended by itself. A script must call run() under "
-    "`if __name__ == '__main__':`, for every new process imports it; else memory ran out: use fewer jobs."
+    "a process of the experiment ended by itself. If memory ran out, use fewer jobs. A script of your own "
+    "must run the experiment under `if __name__ == '__main__':`, for every new process imports it."
 )
 _shared: dict[str, Any] = {}  # of a process that runs parts for another one
 

@@ -92,7 +92,7 @@ class Simulators:
         ):
             problem = self.problems[run]
             if problem.simulate is None:
-                raise InputError(f"problem {problem.name!r} has no simulator. Give Problem(simulate=...).")
+                raise InputError(f"problem {problem.name!r} has no simulator. Give it one.")
             try:
                 simulate = for_shared_seeds(problem.simulate) if self.common else problem.simulate
                 value = simulate(problem.alternatives.item(k), problem.contexts.item(c), seed)

@@ -44,7 +44,7 @@ class Contender:
         if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise InputError(
                 f"label={label!r} names no contender: it is made of letters, digits and . _ : + = , -, and "
-                "begins with one of the first two. Give Contender(..., label=...)."
+                "begins with one of the first two. Choose another label."
             )
         object.__setattr__(self, "label", label)
 
@@ -255,7 +255,7 @@ def _check_known(problem: Problem, what: str) -> None:
     if missing:
         raise InputError(
             f"{what} has no {' and no '.join(missing)}; an experiment simulates and scores against the "
-            "truth. Give Problem(..., simulate=function, truth=table)."
+            "truth. Give the problem both."
         )
 
 

@@ -111,7 +111,7 @@ class _Run:
         return (
             f"the workers waited for decisions: each took {1000 * self.asking / max(self.asked, 1):.3g} ms, "
             f"{self.asking / elapsed:.0%} of the time. Let a worker take several replications at a time: "
-            f"batch = {_BATCH} under [run] of the study file, or run(batch={_BATCH})."
+            f"batch = {_BATCH} under [run] of the study file, batch={_BATCH} in Python."
         )
 
     def go(self) -> None:
