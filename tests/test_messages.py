@@ -25,6 +25,7 @@ IN_PYTHON_ALONE = {
     "report/style.py": {"argbest.Study(...)", "argbest.Study.load(...)"},
     "simulators/ray.py": {"RayExecutor(ray)", "ray.init()", "ray.init(address=...)"},
     "storage/connections.py": {"exclusive()"},
+    "study/__init__.py": {"Study.from_observations", "study.posthoc"},
     "study/limits.py": {"ExpectedPCS(0.95)"},
     "study/runner.py": {"study.ask", "study.fail"},
     "study/trial.py": {"tell(trial, [a, b, c])", "tell(trial, mean=a, variance=b, n=c)"},

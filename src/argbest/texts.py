@@ -35,8 +35,8 @@ def number(value: float, digits: int = 3) -> str:
 def chance(p: float) -> str:
     """Return a probability with three digits; what data tell is never written as certain."""
     if p >= 0.9995:
-        return "> 0.999"
-    return "< 0.001" if 1e-12 < p < 0.0005 else f"{p:.3f}"
+        return ">0.999"
+    return "<0.001" if 1e-12 < p < 0.0005 else f"{p:.3f}"
 
 
 class Sentences:

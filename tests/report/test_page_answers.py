@@ -26,7 +26,7 @@ def test_the_one_alternative_that_is_best_everywhere_is_said_once() -> None:
     assert said(study) == ["every context: option 0 (over 99 % sure)"]
     assert payload(study)["answer"] == [
         "After 18 replications the choice is sure in all 3 contexts: 95 % or more each.",
-        "A choice is the best with probability > 0.999 on average over contexts, and > 0.999 in the worst.",
+        "A choice is the best with probability >0.999 on average over contexts, and >0.999 in the worst.",
     ]
 
 

@@ -147,8 +147,8 @@ class Certificate(Sentences):
 
     @property
     def _cost(self) -> str:
-        """The expected opportunity cost, with no digits far below what is not known of the rewards."""
-        least = float(np.sqrt(np.mean(self.belief.var))) / 1000
+        """The expected opportunity cost, in no finer digits than what is known of the selected bears."""
+        least = float(np.sqrt(np.mean(of_selected(self.belief.var, self._choice)))) / 1000
         if self.eoc.ndim == 0 and self.eoc < least:
             return f"below {least:.1g}"
         return _show(self.eoc, "{:.2g}".format)

@@ -86,7 +86,7 @@ class AskTell:
             stored = kept.definition()
             if stored is None:
                 raise StorageError(
-                    f"there is no study {name!r} in {shown(storage)}; make it with Study(..., storage=)."
+                    f"there is no study {name!r} in {shown(storage)}. Check the place and the name."
                 )
             with damage.explained("the definition of the study"):
                 stored = definition.modern(stored, notify=model is None)

@@ -55,8 +55,8 @@
   /** A probability with three digits; what data tell is never written as certain. */
   function probability(p) {
     if (p === null || p === undefined) return "–";
-    if (p >= 0.9995) return "> 0.999";
-    if (p < 0.0005 && p > 1e-12) return "< 0.001";
+    if (p >= 0.9995) return ">0.999";
+    if (p < 0.0005 && p > 1e-12) return "<0.001";
     return p.toFixed(3);
   }
 
