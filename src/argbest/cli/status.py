@@ -88,7 +88,7 @@ def _show(study: "Study", now: dict[str, Any]) -> None:
         if now.get("forecast"):
             say(f"forecast: {now['forecast']['sentence']}")
         elif "forecast" in now:
-            say("forecast: left out, as it would take long here. In Python study.forecast() makes it.")
+            say("forecast: left out, as it would take long here.")
         say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")
