@@ -123,6 +123,16 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
         assert "there is no study 'study' in" in missing.stderr
 
 
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    for name in ("status", "resume", "worker", "ask", "tell", "export", "report", "check"):
+        missing = call(name, tmp_path / "none.db")
+        assert missing.exit_code == 1
+        assert f"there is no file '{tmp_path / 'none.db'}'" in missing.stderr
+    alone = call("task", tmp_path / "typo", "--patience", "0.1")
+    assert alone.exit_code == 1
+    assert "no coordinator came to" in alone.stderr
+
+
 def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> None:
     source = "import random\ndef simulate(a, c, s): return 3.0 * (a == 'x') + random.Random(s).gauss(0, 1)\n"
     file = study_file(tmp_path, python=source, budget=400, study="common_random_numbers = false")

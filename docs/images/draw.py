@@ -83,19 +83,21 @@ def live_screens(browser: Any, storage: str) -> None:
     study = Study(registry.problem("queue-staffing"), seed=0, storage=storage, plan={"budget": 400})
     study.run(80)
     view = LiveView(storage, port=0)
-    server = threading.Thread(target=view.serve)
+    server = threading.Thread(target=view.serve, daemon=True)
     server.start()
     pages = {end: browser.new_page(color_scheme=scheme) for scheme, end in SCHEMES.items()}
     for opened in pages.values():
         opened.set_viewport_size({"width": 900, "height": 1100})
         opened.goto(view.url)
-    for budget in range(100, 241, 20):
-        study.run(budget)
-        for opened in pages.values():
-            opened.locator("#answer", has_text=f"After {budget} ").wait_for(state="attached")
-    for end, opened in pages.items():
-        opened.screenshot(path=HERE / "serve" / f"running{end}.png")
-        opened.locator("#course").screenshot(path=HERE / "serve" / f"course{end}.png")
+
+    def look(*_: object) -> None:
+        n = study.n_observations
+        for end, opened in pages.items() if n % 20 == 0 else ():
+            opened.locator("#answer", has_text=f"After {n} ").wait_for(state="attached")
+            opened.screenshot(path=HERE / "serve" / f"running{end}.png")
+            opened.locator("#course").screenshot(path=HERE / "serve" / f"course{end}.png")
+
+    study.run(240, on_result=look)
     view.stop()
     server.join()
 

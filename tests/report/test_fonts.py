@@ -75,7 +75,7 @@ def test_without_such_a_font_one_notice_names_the_letters(none_installed: None) 
     with warnings.catch_warnings():  # the same letters again, and as pictures
         warnings.simplefilter("error")
         drawn()
-    assert all(each.category is DataNotice for each in heard)
+    assert [each.category for each in heard] == [DataNotice]
 
 
 def test_wide_letters_take_more_room() -> None:

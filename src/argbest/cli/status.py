@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.stored import load, of_stored_study, show_failures
+from argbest.cli.stored import load, need_file, of_stored_study, show_failures
 from argbest.cli.terminal import say, show_json, table
 from argbest.errors import StorageError
 from argbest.texts import chance
@@ -143,6 +143,7 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     from argbest.storage.opening import open_storage
     from argbest.study import checking
 
+    need_file(storage)
     place = open_storage(storage, name=name)
     click.get_current_context().call_on_close(place.close)
     stored = place.definition()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest.cli.terminal import say, table
-from argbest.errors import InputError
+from argbest.errors import InputError, StorageError
 from argbest.lazy import later
 from argbest.texts import chance, number
 
@@ -33,6 +33,7 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
     from argbest.simulators.function import Function
     from argbest.study.study import Study
 
+    need_file(storage)
     described = None if file is None else later("argbest.studyfile").read(file)
     simulate = None if described is None else described.problem.simulate
     study = Study.load(storage, name=name, simulate=simulate if python is None else Function(python, "."))
@@ -40,6 +41,16 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
     if described is not None:
         _need_the_same(study, Study(described.problem, **described.options), described.path)
     return study
+
+
+def need_file(storage: str) -> None:
+    """Refuse the path of a file that is not there."""
+    from argbest.storage.address import meant
+
+    if "://" not in storage and not meant(storage) and not Path(storage).exists():
+        raise StorageError(
+            f"there is no file {storage!r}. `argbest run` makes a study and says where it is kept."
+        )
 
 
 def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:

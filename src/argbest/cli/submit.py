@@ -6,7 +6,7 @@ import click
 
 from argbest.cli.stored import load
 from argbest.cli.terminal import echo, note, say
-from argbest.errors import InputError
+from argbest.errors import InputError, StorageError
 
 
 @click.command()
@@ -59,6 +59,13 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
 )
 def task(folder: Path, patience: float) -> None:
     """Simulate what the coordinator of an array writes into FOLDER, until it is finished."""
+    from argbest.array.folder import Folder
     from argbest.array.task import serve
 
-    say(f"finished: {serve(folder, patience=patience)} jobs done")
+    done = serve(folder, patience=patience)
+    if not done and Folder(folder).coordinator() is None:
+        raise StorageError(
+            f"no coordinator came to {str(folder)!r} within {patience:g} s. Is it the folder that "
+            "`argbest submit` made?"
+        )
+    say(f"finished: {done} jobs done")

@@ -26,7 +26,7 @@ def columns(text: str) -> float:
     return sum(1.8 if east_asian_width(letter) in "WF" else 1.0 for letter in text)
 
 
-def families(texts: Iterable[str]) -> list[str]:
+def families(texts: Iterable[str], *, notify: bool = False) -> list[str]:
     """Return the usual family of fonts and, for letters that it lacks, installed ones that have them."""
     from matplotlib.font_manager import FontProperties, findfont, fontManager
 
@@ -39,7 +39,7 @@ def families(texts: Iterable[str]) -> list[str]:
         if having:
             chosen.append(name)
             lacking -= having
-    if lacking:
+    if lacking and notify:
         _tell("".join(sorted(lacking)[:8]))
     return chosen
 
@@ -47,7 +47,7 @@ def families(texts: Iterable[str]) -> list[str]:
 def dress(texts: Iterable["Text"]) -> None:
     """Give texts of a picture the fonts that their letters need."""
     given = list(texts)
-    chosen = families(text.get_text() for text in given)
+    chosen = families((text.get_text() for text in given), notify=True)
     if len(chosen) > 1:
         for text in given:
             text.set_fontfamily(chosen)
