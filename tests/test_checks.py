@@ -41,7 +41,7 @@ def test_what_does_not_fit_into_a_float_is_no_number(value: Any) -> None:
 def test_a_span_of_time_is_no_whole_number() -> None:
     assert is_whole(np.int64(3))
     assert not is_whole(np.timedelta64(3, "s"))
-    with pytest.raises(InputError, match="is no initial design"):
+    with pytest.raises(InputError, match="is not an initial design"):
         Study(study().problem, initial=np.timedelta64(3, "s"))
 
 
@@ -57,13 +57,13 @@ def test_a_report_goes_to_a_path(value: Any) -> None:
 def test_what_holds_nothing_is_no_list(value: Any) -> None:
     assert entries(value) is None
     if not isinstance(value, str) and value is not None:
-        with pytest.raises(InputError, match="is no list of contenders"):
+        with pytest.raises(InputError, match="is not a list of contenders"):
             Experiment("branin", value, samples=1)
 
 
 @pytest.mark.parametrize("value", [FRAME, np.arange(2), 3, "yes", None], ids=repr)
 def test_progress_is_a_switch_or_a_function(value: Any) -> None:
-    with pytest.raises(InputError, match="progress, where it is no function of .* must be True or False"):
+    with pytest.raises(InputError, match="progress, where it is not a function of .* must be True or False"):
         study().run(6, progress=value)
 
 

@@ -74,7 +74,7 @@ def test_run_does_not_begin_a_second_time_but_says_how_to_go_on(file: Path) -> N
     result = call("run", file, "--quiet")
     assert result.exit_code == 1
     again = shlex.join(["argbest", "resume", str(file.with_suffix(".db"))])
-    assert "already; load it, or give another name. To begin anew, remove it" in result.stderr
+    assert "already; load it, or give another name. To start again, remove it" in result.stderr
     assert result.stderr.rstrip().endswith(f"To go on with it: {again}")
     assert Study.load(file.with_suffix(".db")).n_observations == 8
 

@@ -38,7 +38,7 @@ def study(**options: Any) -> Study:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: study().ask(HUGE), "n is 1,000,000,000; at most 10,000,000 can be had"),
+        (lambda: study().ask(HUGE), "n is 1,000,000,000; at most 10,000,000 are possible"),
         (lambda: study().history(HUGE), "points is 1,000,000,000; at most 10,000"),
         (lambda: study().run(HUGE, workers=HUGE), "workers is 1,000,000,000; at most 10,000"),
         (lambda: study().run(HUGE, batch=HUGE), "batch is 1,000,000,000"),

@@ -106,7 +106,7 @@ def test_the_allocation_of_a_study_is_one_too(study: Study) -> None:
         (np.full((3, 2), np.nan), "finite"),
         ([["a"] * 2] * 3, "expected numbers"),
         (pd.DataFrame({"alternative": ["x"], "context": [10]}), "Add the column 'share'"),
-        (pd.DataFrame({"share": [1.0]}), "no column tells the alternative"),
+        (pd.DataFrame({"share": [1.0]}), "no column identifies the alternative"),
     ],
 )
 def test_what_is_no_allocation_is_refused(allocation: object, match: str) -> None:

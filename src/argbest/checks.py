@@ -25,7 +25,7 @@ def whole(
 ) -> int:
     """Return the value as an int if it is a whole number in the range."""
     if at_most is not None and is_whole(value) and value > at_most:
-        raise InputError(f"{name} is {value:,}; at most {at_most:,} can be had. Give a smaller number.")
+        raise InputError(f"{name} is {value:,}; at most {at_most:,} are possible. Give a smaller number.")
     if not is_whole(value) or value < at_least or (below is not None and value >= below):
         limit = "" if below is None else f" and below {below}"
         raise InputError(f"{name} must be a whole number ≥ {at_least}{limit}, got {value!r}.")

@@ -1,6 +1,7 @@
 """The certificate along the records, against studies that were told only so much."""
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from argbest import InputError, Study
 from argbest.answers import history
 from argbest.core.belief import best
 from argbest.study.grounds import integrated_by_seed
-from argbest.study.trial import Record, Trial
 
 
-def entry(k: int, c: int, n: int = 1) -> Record:
-    trial = Trial(id=0, alternative=k, context=c, replication=0, seed=0, pair=(k, c), study="")
-    return Record(trial, n, 0.0, 0.0, None)
+def looks(shape: tuple[int, int], told: Sequence[tuple[int, ...]], points: int) -> list[int]:
+    """Checkpoints of records (alternative, context) of one replication, or with a number of them."""
+    n = [entry[2] if len(entry) > 2 else 1 for entry in told]
+    found: list[int] = history.checkpoints(shape, [(k, c) for k, c, *_ in told], n, points).tolist()
+    return found
 
 
 def test_the_last_point_is_todays_certificate() -> None:
@@ -71,7 +73,7 @@ def test_smaller_is_better_gives_the_same_course() -> None:
     other = Study(small_problems.table(goal="min"), initial=2)
     for row in one._records:
         [trial] = other.ask()
-        if trial.pair != row.trial.pair:
+        if trial.pair != one._journal.ledger.trials.pair(row.trial):
             break
         other.tell(trial, -row.mean)
     else:
@@ -83,22 +85,22 @@ def test_smaller_is_better_gives_the_same_course() -> None:
 
 def test_checkpoints_begin_when_every_pair_has_two_and_end_with_all_records() -> None:
     pairs = list(itertools.product(range(2), range(2)))
-    records = [entry(*pair) for pair in pairs * 2] + [entry(0, 0)] * 8
-    assert history.checkpoints((2, 2), records, 3).tolist() == [8, 12, 16]
-    assert history.checkpoints((2, 2), records, 1).tolist() == [8, 16]
-    assert history.checkpoints((2, 2), records, 99).tolist() == list(range(8, 17))
+    records = [*pairs * 2, *[(0, 0)] * 8]
+    assert looks((2, 2), records, 3) == [8, 12, 16]
+    assert looks((2, 2), records, 1) == [8, 16]
+    assert looks((2, 2), records, 99) == list(range(8, 17))
 
 
 def test_checkpoints_are_even_in_observations_not_in_records() -> None:
-    records = [entry(0, 0, 2), entry(1, 0, 2), entry(0, 0, 96), *[entry(1, 0)] * 100]
+    records = [(0, 0, 2), (1, 0, 2), (0, 0, 96), *[(1, 0)] * 100]
     # 4 to 200 observations: the middle one, 102, is the fifth record.
-    assert history.checkpoints((2, 1), records, 3).tolist() == [2, 5, 103]
+    assert looks((2, 1), records, 3) == [2, 5, 103]
 
 
 def test_pairs_never_simulated_are_not_waited_for() -> None:
-    records = [entry(0, 0), entry(1, 1), entry(0, 0), entry(1, 1), entry(0, 0)]
-    assert history.checkpoints((2, 2), records, 2).tolist() == [4, 5]
-    assert history.checkpoints((2, 2), records[:1], 5).tolist() == [1]
+    records = [(0, 0), (1, 1), (0, 0), (1, 1), (0, 0)]
+    assert looks((2, 2), records, 2) == [4, 5]
+    assert looks((2, 2), records[:1], 5) == [1]
 
 
 def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
@@ -107,7 +109,16 @@ def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
     # One context does not determine a line: the first six observations are not enough.
     pairs = [(label, context) for context in (0, 0, 3, 3) for label in "abc"]
     some = Study(problem(), model="linear", initial=pairs).run(12)
-    assert history.checkpoints(some.problem.shape, some._records, 7).tolist() == [6, 7, 8, 9, 10, 11, 12]
+    told = [(*each.pair, 1) for each in some._journal.ledger.trials]
+    assert looks(some.problem.shape, told, 7) == [
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        12,
+    ]
     assert history.of_study(some, points=7)["observations"].tolist() == [9, 10, 11, 12]
 
 

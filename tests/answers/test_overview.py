@@ -67,7 +67,7 @@ def test_a_reason_is_capped_when_it_is_recorded(tmp_path: Path) -> None:
     study.fail(study.ask()[0], ENDLESS)
     line = json.dumps({"trial": study.ask()[0].id, "failed": ENDLESS})
     assert call("tell", tmp_path / "s.db", given=line).exit_code == 0
-    with pytest.raises(SimulationError, match="all failed, the last one so: ValueError: é") as hopeless:
+    with pytest.raises(SimulationError, match="all failed, the last one with: ValueError: é") as hopeless:
         study.run(100, on_failure="record")
     assert len(str(hopeless.value).encode()) < LONGEST + 200
     with pytest.raises(SimulationError, match="the simulator failed on trial") as first:

@@ -455,7 +455,7 @@ def test_pairs_that_are_set_aside_are_shown_with_the_failures(open_page: Open, t
         trial = study.ask(1)[0]
         study.fail(trial, "no") if trial.pair == (1, 1) else study.tell(trial, [1.0, 2.0 + trial.pair[0]])
     page = open_page(write_report(study, tmp_path / "report.html"))
-    words = "1 pair is set aside after failing again and again: b in <b>Tue</b>."
+    words = "1 pair is set aside after repeated failures: b in <b>Tue</b>."
     assert words in page.locator("#failures").inner_text()
     words = "b could not be simulated in <b>Tue</b> and is not selected there."
     assert words in page.locator("#choices").inner_text()

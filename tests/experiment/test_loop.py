@@ -127,7 +127,8 @@ def test_a_run_does_not_depend_on_its_company() -> None:
 
 def observations(policy: str, number: int) -> dict[tuple[int, int, int], float]:
     study = alone(Experiment("branin", policy, samples=40), Contender(policy), number).run(240)
-    return {(*r.trial.pair, r.trial.replication): r.mean for r in study._records}
+    trials = study._journal.ledger.trials
+    return {(*trials[r.trial].pair, trials[r.trial].replication): r.mean for r in study._records}
 
 
 def test_policies_meet_the_same_noise_in_the_same_replication_of_a_pair() -> None:

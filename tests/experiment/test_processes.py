@@ -181,7 +181,7 @@ def test_a_script_that_is_no_file_is_told_so(monkeypatch: pytest.MonkeyPatch) ->
     script = types.ModuleType("__main__")
     script.__file__ = "<stdin>"
     monkeypatch.setitem(sys.modules, "__main__", script)
-    with pytest.raises(InputError, match="'<stdin>' is no file. Save the script as one, or use jobs=1"):
+    with pytest.raises(InputError, match="'<stdin>' is not a file. Save the script as one, or use jobs=1"):
         run(asked(), jobs=2)
 
 

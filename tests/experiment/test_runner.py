@@ -154,9 +154,9 @@ def test_a_contender_under_the_same_label_but_with_another_model_is_refused(tmp_
 def test_a_file_that_is_no_header_is_refused(tmp_path: Path) -> None:
     for text in ("", "[]", "{}"):
         (tmp_path / "header.json").write_text(text)
-        with pytest.raises(InputError, match="is no header of an experiment"):
+        with pytest.raises(InputError, match="is not the header of an experiment"):
             run(experiment(1), out=tmp_path)
-        with pytest.raises(InputError, match="is no header of an experiment"):
+        with pytest.raises(InputError, match="is not the header of an experiment"):
             Results.load(tmp_path)
 
 

@@ -59,8 +59,8 @@ def test_uniform_weights_replace_those_of_the_problem() -> None:
         ({"contenders": ["gp-c-ocb"]}, "unknown policy 'gp-c-ocb'.*Did you mean 'gp-c-ocba'"),
         ({"contenders": ["equal:gpp"]}, "unknown model 'gpp'.*Did you mean 'gp'"),
         ({"contenders": []}, "got no contenders"),
-        ({"contenders": None}, "contenders=None is no list of contenders"),
-        ({"contenders": [3]}, "3 is no contender: expected POLICY, POLICY:MODEL or a Contender"),
+        ({"contenders": None}, "contenders=None is not a list of contenders"),
+        ({"contenders": [3]}, "3 is not a contender: expected POLICY, POLICY:MODEL or a Contender"),
         ({"contenders": ["ikg:"]}, "'ikg:' names no model after the colon"),
         ({"weights": np.array([0.5, 0.5])}, "unknown weights array"),
         ({"contenders": ["equal", "equal"]}, "2 contenders are labelled 'equal'"),
@@ -72,7 +72,7 @@ def test_uniform_weights_replace_those_of_the_problem() -> None:
         ({"seed": -1}, "seed must be a whole number ≥ 0"),
         ({"weights": "equal"}, "unknown weights 'equal'"),
         ({"delta": -0.1}, "the indifference zone delta must be a finite number"),
-        ({"initial": "two"}, "initial='two' is no initial design"),
+        ({"initial": "two"}, "initial='two' is not an initial design"),
     ],
 )
 def test_a_mistake_is_named_at_once(options: dict[str, Any], message: str) -> None:
@@ -88,7 +88,7 @@ def test_a_label_that_is_no_name_of_a_file_is_refused(label: str) -> None:
 
 
 def test_a_contender_with_a_bad_design_is_refused() -> None:
-    with pytest.raises(InputError, match="initial='two' is no initial design"):
+    with pytest.raises(InputError, match="initial='two' is not an initial design"):
         Contender("equal", initial="two")
 
 

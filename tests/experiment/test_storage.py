@@ -195,7 +195,7 @@ def test_a_header_with_something_else_in_it_is_refused(
     again = asked("equal:independent", macroreps=1)
     calls: list[Callable[[], Results]] = [lambda: run(again, out=tmp_path), lambda: Results.load(tmp_path)]
     for call in calls:
-        with pytest.raises(InputError, match="is no header of an experiment"):
+        with pytest.raises(InputError, match="is not the header of an experiment"):
             call()
 
 

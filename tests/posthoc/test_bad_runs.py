@@ -15,7 +15,7 @@ from argbest.posthoc.observed import observe
 def test_missing_values_are_refused_by_row_or_left_out_if_asked() -> None:
     frame = runs()
     frame.loc[[3, 7], "cost"] = np.nan
-    with pytest.raises(InputError, match=r"data row 4 has no cost. So it is in 2 of 36 rows.*dropna=True"):
+    with pytest.raises(InputError, match=r"data row 4 has no cost. 2 of 36 rows are incomplete.*dropna=True"):
         Study.from_observations(frame, **NAMES)
     found = observe(frame, **NAMES, dropna=True)
     assert found.notes == ("2 of 36 rows were left out: something is missing in them.",)

@@ -238,7 +238,7 @@ def test_numbers_as_text_are_names_and_said_to_be() -> None:
     found = observe(runs().astype({"rate": str}), **NAMES)
     assert set(found.problem.contexts.labels) == {"5", "10", "20", "40"}
     assert found.notes == (
-        "rate holds numbers as text, which are taken as mere names. Convert it if they are numbers.",
+        "rate holds numbers as text, which are taken as names. Convert it if they are numbers.",
     )
 
 

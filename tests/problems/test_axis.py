@@ -231,7 +231,7 @@ def test_a_frame_is_located_by_labels_or_by_columns() -> None:
 def test_a_frame_that_cannot_be_located_is_refused_with_its_row() -> None:
     axis = contexts(SHIFTS)
     with pytest.raises(
-        InputError, match=r"columns \['rate'\]; no column tells the context. Expected \['context.rate'"
+        InputError, match=r"columns \['rate'\]; no column identifies the context. Expected \['context.rate'"
     ):
         axis.locate(pd.DataFrame({"rate": [3]}))
     with pytest.raises(InputError, match=r"row 1 of the frame: unknown context {'rate': 4, 'shift': 'day'}"):

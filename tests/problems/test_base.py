@@ -321,8 +321,8 @@ def test_a_frame_with_a_bad_row_is_refused(change: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        ("alternative", "no column tells the alternative"),
-        ("context.x", "no column tells the context"),
+        ("alternative", "no column identifies the alternative"),
+        ("context.x", "no column identifies the context"),
         ("value", "Add the column 'value'"),
     ],
 )

@@ -169,7 +169,7 @@ def test_pairs_that_are_set_aside_are_named() -> None:
         "alternative 3 could not be simulated in context 3, context 4 and is not selected there."
     )
     assert data["failures"]["set_aside"] == (
-        "2 pairs are set aside after failing again and again: alternative 3 in context 3, context 4."
+        "2 pairs are set aside after repeated failures: alternative 3 in context 3, context 4."
     )
 
 

@@ -147,9 +147,9 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path.write_text("alternative,context,value\n" + "a,b,3\n" * 1000)
     before = path.read_bytes()
     for command in COMMANDS:
-        assert "is no SQLite database, or a damaged one" in complaint(call(command, path, given=LINE))
+        assert "is not an SQLite database, or a damaged one" in complaint(call(command, path, given=LINE))
     file = study_file(tmp_path, command=SHELL)
-    assert "is no SQLite database" in complaint(call("run", file, "--storage", path))
+    assert "is not an SQLite database" in complaint(call("run", file, "--storage", path))
     assert path.read_bytes() == before
 
 

@@ -171,7 +171,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, opened: Opened
     path.write_bytes(content)
     storage = opened(path)
     for action in (storage.definition, lambda: storage.create({}), lambda: storage.since(0)):
-        with pytest.raises(StorageError, match="runs.csv' is no SQLite database, or a damaged one"):
+        with pytest.raises(StorageError, match="runs.csv' is not an SQLite database, or a damaged one"):
             action()
     assert path.read_bytes() == content
 
@@ -190,7 +190,7 @@ def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path, opened: Opened, se
     try:
         assert list(storage.since(0)) == expected
     except StorageError as error:
-        assert any(word in str(error) for word in ("damaged", "never written", "put a backup back"))  # noqa: PT017
+        assert any(word in str(error) for word in ("damaged", "never wrote", "restore a backup"))  # noqa: PT017
 
 
 def test_rows_that_are_gone_are_noticed(url: str, opened: Opened) -> None:
@@ -205,7 +205,7 @@ def test_a_value_that_was_never_written_is_noticed(tmp_path: Path, opened: Opene
     storage = filled(opened(tmp_path / "study.db"))
     with closing(sqlite3.connect(tmp_path / "study.db")) as connection, connection:
         connection.execute("UPDATE argbest_observations SET mean = 'high' WHERE trial = 1")
-    with pytest.raises(StorageError, match="a row holds what was never written .*'high'"):
+    with pytest.raises(StorageError, match="a row holds data that argbest never wrote .*'high'"):
         storage.since(0)
 
 

@@ -68,7 +68,7 @@ def test_every_spelling_of_postgresql_is_psycopg(scheme: str) -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        (7, "storage=7 is no storage. Give None \\(memory\\), a file name"),
+        (7, "storage=7 is not a storage. Give None \\(memory\\), a file name"),
         ("", "names no file"),
         (":memory:", "names no file. Name one"),
         ("/", "is a folder. Name a file in it"),

@@ -144,7 +144,7 @@ def test_a_simulator_that_never_works_ends_the_run() -> None:
         raise OSError("no licence")
 
     study = Study(problem(never))
-    with pytest.raises(SimulationError, match="the first 20 simulations all failed, the last one so: OSE"):
+    with pytest.raises(SimulationError, match="the first 20 simulations all failed, the last one with: OSE"):
         study.run(80, on_failure="record")
     assert len(study.trials()) == 20
 
@@ -159,7 +159,7 @@ def test_when_every_pair_is_set_aside_the_run_says_so() -> None:
         return 1.0
 
     study = Study(problem(once), initial=1)
-    with pytest.raises(SimulationError, match="every pair has failed again and again and was set aside"):
+    with pytest.raises(SimulationError, match="every pair failed repeatedly and was set aside"):
         study.run(80, on_failure="record")
     assert study.n_observations == 1
 

@@ -290,7 +290,7 @@ def test_a_check_says_that_events_are_gone(kept: Path) -> None:
     code, words = said("check", str(kept), "--renew")
     assert code == 1
     assert "damaged: 1 of " in words
-    assert "Put a backup back" in words
+    assert "Restore a backup" in words
 
 
 def test_a_storage_that_keeps_no_pages_works_as_before() -> None:

@@ -61,7 +61,7 @@ def test_the_successor_goes_on_and_is_resumed_from_its_own_refits(database: Path
     assert again._journal.knowledge is not None
     assert again._journal.knowledge.n_fitted == study._journal.knowledge.n_fitted  # type: ignore[union-attr]
     assert again.selection().equals(selected)
-    assert [entry.trial.pair for entry in again._records[21:]] == decided
+    assert [trial.pair for trial in again._journal.ledger.trials[21:]] == decided
     again.close()
 
 

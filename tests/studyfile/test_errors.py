@@ -227,8 +227,8 @@ def test_simulators(text: str, message: str, tmp_path: Path) -> None:
             r"\[study\] common_random_numbers must be True or False, got 1",
         ),
         ("[study]\ninitial = -1", r"\[study\] initial: replications must be a whole number ≥ 0, got -1"),
-        ("[study]\ninitial = true", r"\[study\] initial: initial=True is no initial design"),
-        ("[study]\ninitial = 'two'", r"\[study\] initial: initial='two' is no initial design"),
+        ("[study]\ninitial = true", r"\[study\] initial: initial=True is not an initial design"),
+        ("[study]\ninitial = 'two'", r"\[study\] initial: initial='two' is not an initial design"),
         ("[study]\ninitial = [['a', 9]]", r"\[study\] initial: unknown context 9"),
         (
             "[study]\ninitial = { random_contexts = 4 }",

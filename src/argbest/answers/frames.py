@@ -12,8 +12,9 @@ from argbest.core.certificate import Certificate
 from argbest.core.tally import Tally
 from argbest.problems.axis import Axis, Columns, Label
 from argbest.problems.base import Problem
+from argbest.storage.base import Told
 from argbest.study.ledger import Ledger
-from argbest.study.trial import Record, Trial
+from argbest.study.trial import Trial
 
 NO_ANSWER = "no answer: every alternative failed here"
 _NAMED = 5  # alternatives in a note
@@ -46,14 +47,14 @@ def with_details(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     return frame
 
 
-def of_observations(problem: Problem, records: Sequence[Record]) -> pd.DataFrame:
+def of_observations(problem: Problem, trials: Sequence[Trial], records: Sequence[Told]) -> pd.DataFrame:
     """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
     rows = [
         (r, value, 1, np.nan) if r.values is not None else (r, r.mean, r.n, r.m2 / max(r.n - 1, 1))
         for r in records
         for value in (r.values or (r.mean,))
     ]
-    frame = _pairs(problem, [r.trial for r, *_ in rows])
+    frame = _pairs(problem, [trials[r.trial] for r, *_ in rows])
     frame["value"] = np.array([value for _, value, _, _ in rows], float)
     frame["n"] = np.array([n for _, _, n, _ in rows], np.int64)
     frame["variance"] = np.array([variance for *_, variance in rows], float)

@@ -18,7 +18,8 @@ from argbest.errors import InputError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
 from argbest.study.grounds import integrated_by_seed
-from argbest.study.trial import Record, replications
+from argbest.study.rows import Records, Trials
+from argbest.study.trial import replications
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -29,11 +30,13 @@ _BEGINNING = 2  # replications of every alternative, and of every pair that has 
 
 def of_study(study: "Study", *, points: int = 12) -> pd.DataFrame:
     """Return the certificate of a study at some points of its course, a row each; the last one is today's."""
+    ledger = study._journal.ledger
     return history(
         study.problem,
         study.model,
         study._journal.open_setting(),
-        study._records,
+        ledger.trials,
+        ledger.records,
         study.certificate(),
         study._ruled_out,
         seed=study.seed,
@@ -46,7 +49,8 @@ def history(
     problem: Problem,
     model: Model[Any],
     setting: Setting,
-    records: Sequence[Record],
+    trials: Trials,
+    records: Records,
     today: Certificate,
     ruled_out: BoolArray | None,
     *,
@@ -64,9 +68,9 @@ def history(
     """
     whole("points", points, at_least=1, at_most=10**4)
     rows, params = [], None
-    looks = checkpoints(problem.shape, records, points, ruled_out)
+    looks = checkpoints(problem.shape, _pairs(trials, records), records.columns["n"], points, ruled_out)
     for n in looks[:-1].tolist():
-        tally = _tally(problem, records[:n], common=common)
+        tally = _tally(problem, trials, records, n, common=common)
         try:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params)
@@ -79,47 +83,57 @@ def history(
             mixture=None if unsure is None else unsure.here(),
         )
         rows.append(_row(tally, then))
-    rows.append(_row(_tally(problem, records, common=False), today))
+    rows.append(_row(_tally(problem, trials, records, len(records), common=False), today))
     return pd.DataFrame(rows)
 
 
 def checkpoints(
-    shape: tuple[int, int], records: Sequence[Record], points: int, ruled_out: BoolArray | None = None
+    shape: tuple[int, int],
+    pairs: Sequence[tuple[int, int]],
+    n: Sequence[int],
+    points: int,
+    ruled_out: BoolArray | None = None,
 ) -> IntArray:
-    """Return numbers of records, evenly spread over the observations, all records last.
+    """Return numbers of records, evenly spread over the replications, all records last.
 
-    The first is where every alternative has two replications, and every pair that many too or as few as the
-    least sampled pair has in the end; before that little is known. What is ruled out is not waited for.
+    ``pairs`` and ``n`` are those of the records, in the order of telling. The first is where every
+    alternative has two replications, and every pair that many too or as few as the least sampled pair has in
+    the end; before that little is known. What is ruled out is not waited for.
     """
-    told = np.cumsum([0, *(entry.n for entry in records)])
+    told = np.cumsum([0, *n])
     due = np.ones(shape, bool) if ruled_out is None else ~ruled_out
-    wanted = np.linspace(told[_ready(due, records)], told[-1], points)
-    return np.unique(np.append(np.searchsorted(told, wanted), len(records)))
+    wanted = np.linspace(told[_ready(due, pairs, n)], told[-1], points)
+    return np.unique(np.append(np.searchsorted(told, wanted), len(n)))
 
 
-def _ready(due: BoolArray, records: Sequence[Record]) -> int:
+def _ready(due: BoolArray, pairs: Sequence[tuple[int, int]], n: Sequence[int]) -> int:
     """Return the number of records after which every alternative and every pair that is due has enough."""
 
     def least(count: IntArray) -> tuple[int, int]:
         return int(count[due].min()), int(count.sum(axis=1)[due.any(axis=1)].min())
 
     final, count = np.zeros(due.shape, np.int64), np.zeros(due.shape, np.int64)
-    for entry in records:
-        final[entry.trial.pair] += entry.n
-    per_pair, per_alternative = (min(_BEGINNING, n) for n in least(final))
-    for i, entry in enumerate(records):
-        count[entry.trial.pair] += entry.n
+    for pair, more in zip(pairs, n, strict=True):
+        final[pair] += more
+    per_pair, per_alternative = (min(_BEGINNING, fewest) for fewest in least(final))
+    for i, (pair, more) in enumerate(zip(pairs, n, strict=True)):
+        count[pair] += more
         of_pairs, of_alternatives = least(count)
         if of_pairs >= per_pair and of_alternatives >= per_alternative:
             return i + 1
-    return len(records)
+    return len(n)
 
 
-def _tally(problem: Problem, records: Sequence[Record], *, common: bool) -> Tally:
-    where = np.array([entry.trial.pair for entry in records]).T
-    mean, n, m2 = np.array([(problem.sign * entry.mean, entry.n, entry.m2) for entry in records]).T
-    tally = tallies.from_observations((where[0], where[1]), mean, problem.shape, n=n, m2=m2)
-    return replace(tally, common=replications(records, problem.sign)) if common else tally
+def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
+    return [trials.pair(trial) for trial in records.columns["trial"]]
+
+
+def _tally(problem: Problem, trials: Trials, records: Records, n: int, *, common: bool) -> Tally:
+    """Return the tally of the first n records."""
+    where = np.array(_pairs(trials, records)[:n]).T
+    mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
+    tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
+    return replace(tally, common=replications(trials, records[:n], problem.sign)) if common else tally
 
 
 def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     "--alternative",
     metavar="COL",
     multiple=True,
-    help="A column that tells the alternative; repeat it for more.",
+    help="Column that identifies the alternative; may be repeated.",
 )
-@click.option("--context", metavar="COL", multiple=True, help="A column that tells the context; so too.")
-@click.option("--value", metavar="COL", default="value", show_default=True, help="The column of rewards.")
+@click.option(
+    "--context", metavar="COL", multiple=True, help="Column that identifies the context; may be repeated."
+)
+@click.option(
+    "--value", metavar="COL", default="value", show_default=True, help="Column that holds the rewards."
+)
 @click.option(
     "--replication",
     metavar="COL",
@@ -37,9 +41,9 @@ if TYPE_CHECKING:
     type=click.Choice(["max", "min"]),
     default="max",
     show_default=True,
-    help="Which rewards are better.",
+    help="Whether larger (max) or smaller (min) rewards are better.",
 )
-@click.option("--weights", metavar="COL", help="A column that tells how much each context counts.")
+@click.option("--weights", metavar="COL", help="Column with the weight of each context.")
 @click.option(
     "--categorical",
     metavar="COL",
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--reward-range",
     metavar="LOW,HIGH",
-    help="Range that holds every single reward, such as 0,1 for failure and success.",
+    help="Range of every single reward, such as 0,1 for failure and success.",
 )
 @click.option("--dropna", is_flag=True, help="Leave out rows in which something is missing.")
 @click.option(
@@ -71,7 +75,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     default=defaults.POLICY,
     show_default=True,
-    help="What decides where the next ones go.",
+    help="Policy that decides where the next replications go.",
 )
 @click.option("--model", metavar="NAME", help="Model of the rewards.  [default: the policy's]")
 @click.option(
@@ -79,12 +83,23 @@ if TYPE_CHECKING:
     type=click.FloatRange(0.0),
     default=0.0,
     show_default=True,
-    help="Within this of the best is right.",
+    help="Count a choice as correct if it is within DELTA of the best.",
 )
 @click.option(
-    "--next", "n_next", type=click.IntRange(0), default=20, show_default=True, help="Replications to place."
+    "--next",
+    "n_next",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How many further replications to plan.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for tables and pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
 def analyze(
@@ -109,7 +124,7 @@ def analyze(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Say what RUNS made elsewhere tell, and where the next ones should go.
+    """Analyze RUNS made elsewhere, and say where the next ones should go.
 
     RUNS is a table with a row per run: CSV, Parquet or Excel. Rows with a column n above 1 are means of n
     runs, with their sample variance in the column variance. Without --alternative and --context the columns
@@ -223,7 +238,8 @@ def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
     _table((title, heading, "so far", "next"), rows, "pairs")
     if (forecast := answer["forecast"]) is not None:
         after = f"about {chance(forecast['pcs_e'])} ({forecast['gain']:+.3f})"
-        say(f"forecast: {forecast['samples']} more, placed as well as can be, would make PCS_E {after}")
+        more = f"{forecast['samples']} more replications in the best places"
+        say(f"forecast: {more} would raise PCS_E to {after}")
 
 
 def _short(study: "Study") -> dict[Any, str]:

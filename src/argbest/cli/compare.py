@@ -31,26 +31,32 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     metavar="NAME[:MODEL]",
     multiple=True,
     required=True,
-    help="A policy, with a model of its own if you like; repeat it for more.",
+    help="A policy, optionally with its own model; may be repeated.",
 )
-@click.option("--model", metavar="NAME", help="Model of policies named without one.")
+@click.option("--model", metavar="NAME", help="Model for policies that name none.")
 @click.option(
     "--weights",
     type=click.Choice(["problem", "uniform"]),
     default="problem",
     show_default=True,
-    help="How much contexts count.",
+    help="Weights of the contexts.",
 )
 @click.option(
     "--samples", type=click.IntRange(0), required=True, help="Replications after the initial design."
 )
 @click.option("--macroreps", type=click.IntRange(1), required=True, help="Macro-replications per policy.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the random numbers.",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option(
     "--refit-every",
     type=click.IntRange(1),
-    help="Samples between refits.  [default: the model's own schedule]",
+    help="Replications between refits.  [default: the model's own schedule]",
 )
 @click.option(
     "--initial",
@@ -64,7 +70,7 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     type=click.FloatRange(0.0),
     default=0.0,
     show_default=True,
-    help="Selections this near to the best are good.",
+    help="Count a choice as good if it is within DELTA of the best.",
 )
 @click.option(
     "--pcs",
@@ -82,7 +88,7 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 @click.option(
     "--integrate",
     is_flag=True,
-    help="Claim what studies claim: averaged over hyper-parameters and noise. Takes many times as long.",
+    help="Average the claims over hyper-parameters and noise, as studies do. Takes many times as long.",
 )
 @click.option(
     "--common-random-numbers/--independent",

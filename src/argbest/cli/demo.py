@@ -26,7 +26,7 @@ _LONGEST = 60  # replications of every pair that equal allocation may use
     help="Folder for the results; created if missing.",
 )
 @click.option(
-    "--budget", type=click.IntRange(min=80), default=240, show_default=True, help="Simulations in all."
+    "--budget", type=click.IntRange(min=80), default=240, show_default=True, help="Replications in all."
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the study."

@@ -33,9 +33,13 @@ def report(storage: str, name: str, out: Path, show: bool) -> None:
 
 @click.command()
 @of_stored_study
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to serve at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to listen at.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port; 0 takes any free one.",
 )
 @click.option(
     "--allow-remote", is_flag=True, help="Let other machines read the study: no password, no encryption."

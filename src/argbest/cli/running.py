@@ -90,7 +90,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
     except StudyExistsError as error:
         raise StorageError(
-            f"{error} To begin anew, remove it or name another --storage; if its simulator was mended, add "
+            f"{error} To start again, remove it or name another --storage; if its simulator was fixed, add "
             f"--file {shlex.quote(str(file))}. To go on with it: {again}"
         ) from error
     click.get_current_context().call_on_close(study.close)
@@ -105,7 +105,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     type=click.Path(path_type=Path),
     help="Have the tasks that share FOLDER simulate (see `argbest submit`); a file is worked on as a copy.",
 )
-@click.option("--readmit", is_flag=True, help="Try the pairs again that were set aside for their failures.")
+@click.option("--readmit", is_flag=True, help="Try again the pairs that were set aside because they failed.")
 @_limits
 def resume(
     storage: str,

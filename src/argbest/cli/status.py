@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @of_stored_study
-@click.option("--watch", is_flag=True, help="Show it again and again until Ctrl-C or the end of the study.")
+@click.option("--watch", is_flag=True, help="Update the view until Ctrl-C or the end of the study.")
 @click.option(
-    "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Seconds between two looks."
+    "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Seconds between updates."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
@@ -154,7 +154,7 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
         checking.forget(place)
     show_json({**asdict(found), "sound": found.sound}) if as_json else say(f"{shown(storage)}: {found}")
     if found.wrong:
-        say("Put a backup back. `sqlite3 FILE .recover` saves what can still be read of a file.")
+        say("Restore a backup. `sqlite3 FILE .recover` saves what can still be read of a file.")
     elif found.stale:
         say("It was removed." if renew else "No value is lost. To remove it: add --renew.")
     if found.wrong or (found.stale and not renew):

@@ -14,7 +14,9 @@ from argbest.errors import InputError, StorageError
 @click.option("--slurm", "system", flag_value="slurm", default="slurm", help="A job array for SLURM.")
 @click.option("--pbs", "system", flag_value="pbs", help="A job array for PBS.")
 @click.option("--plain", "system", flag_value="plain", help="A script to start yourself, over SSH say.")
-@click.option("--tasks", type=click.IntRange(1, 10_000), required=True, help="How many simulate at once.")
+@click.option(
+    "--tasks", type=click.IntRange(1, 10_000), required=True, help="Number of tasks that simulate at once."
+)
 @click.option("--storage", help="The study's own file.  [default: the study file's, else FILE.db]")
 def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
     """Write the script that runs the study in FILE as an array of tasks on a cluster.

@@ -260,8 +260,8 @@ def _check_portable(experiment: Experiment) -> None:
     path = getattr(script, "__file__", None)
     if path is not None and getattr(script, "__spec__", None) is None and not os.path.exists(path):
         raise InputError(
-            f"new processes import the script, and {str(path)!r} is no file. Save the script as one, or use "
-            "jobs=1."
+            f"new processes import the script, and {str(path)!r} is not a file. Save the script as one, or "
+            "use jobs=1."
         )
     try:
         content = pickle.dumps(experiment)

@@ -56,7 +56,7 @@ class Contender:
         """
         if not isinstance(name, str):
             raise InputError(
-                f"{name!r} is no contender: expected POLICY, POLICY:MODEL or a Contender. Put a policy "
+                f"{name!r} is not a contender: expected POLICY, POLICY:MODEL or a Contender. Put a policy "
                 "of your own into Contender(policy, model)."
             )
         policy, *own = options.segments(name)
@@ -284,7 +284,9 @@ def _check_family(family: Any) -> None:
 def _contenders(given: object) -> tuple[Contender, ...]:
     listed = [given] if isinstance(given, str | Contender) else entries(given)
     if listed is None:
-        raise InputError(f"contenders={given!r} is no list of contenders. Name policies, as ['gp-c-ocba'].")
+        raise InputError(
+            f"contenders={given!r} is not a list of contenders. Name policies, as ['gp-c-ocba']."
+        )
     contenders = tuple(each if isinstance(each, Contender) else Contender.named(each) for each in listed)
     if not contenders:
         raise InputError("got no contenders. Name at least one policy.")

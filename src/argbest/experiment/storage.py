@@ -110,7 +110,7 @@ class Folder:
         except (OSError, ValueError, AttributeError, KeyError, TypeError):
             pass
         raise InputError(
-            f"{str(path)!r} is no header of an experiment. Name the folder of one, or a new one."
+            f"{str(path)!r} is not the header of an experiment. Name the folder of one, or a new one."
         )
 
     def finished(self, label: str) -> list[range]:

@@ -210,7 +210,7 @@ def second_stage(
     if not np.all(_open(setting, design) == design):
         raise InputError(
             "a pair of the design has been set aside, and without it a second stage can promise nothing. "
-            "Mend the simulator there, or leave its alternative out."
+            "Fix the simulator there, or leave its alternative out."
         )
     _require(tally, np.broadcast_to(design, tally.shape), 1)
     counts = tally.count[..., design]

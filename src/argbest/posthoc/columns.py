@@ -28,7 +28,7 @@ class Names:
     kind: Kind
     columns: dict[str, str]
     label: str | None = None  # the column of labels beside them, in frames as a study exports them
-    categorical: frozenset[str] = frozenset()  # those whose numbers are mere names, by names on the axis
+    categorical: frozenset[str] = frozenset()  # those whose numbers are names, by names on the axis
 
     @property
     def used(self) -> list[str]:
@@ -37,7 +37,7 @@ class Names:
 
     @property
     def plain(self) -> bool:
-        """Whether there are mere labels, in a column called as the kind."""
+        """Whether there are only labels, in a column called as the kind."""
         return self.label is None and list(self.columns) == [self.kind]
 
 
@@ -173,7 +173,7 @@ def _coded(kind: Kind, frame: pd.DataFrame, name: str, rows: IntArray) -> _Colum
         if sort != sorts[0]:
             raise InputError(
                 f"the {kind} column {name!r} holds {entries[0]!r} ({sorts[0]}) in data row {where[0] + 1} "
-                f"and {entries[i]!r} ({sort}) in data row {where[i] + 1}. Use one sort throughout."
+                f"and {entries[i]!r} ({sort}) in data row {where[i] + 1}. Use one type throughout."
             )
     codes, found = pd.factorize(column)
     values = list(found) if sorts[0] == "text" else sorted(found)
@@ -244,13 +244,13 @@ def _ranges(short: str, column: _Column, before: Array) -> str:
 
 
 def _looks_numeric(short: str, column: _Column) -> Iterable[str]:
-    """Yield a note where numbers are written as text: a model sees mere names."""
+    """Yield a note where numbers are written as text: a model sees names."""
     if isinstance(column.values[0], str):
         try:
             [float(str(value)) for value in column.values]
         except ValueError:
             return
-        yield f"{short} holds numbers as text, which are taken as mere names. Convert it if they are numbers."
+        yield f"{short} holds numbers as text, which are taken as names. Convert it if they are numbers."
 
 
 def _refuse_commas(kind: Kind, name: str, values: list[Any]) -> None:

@@ -210,7 +210,7 @@ def _complete(frame: pd.DataFrame, used: list[str], dropna: bool) -> tuple[pd.Da
     gaps = np.flatnonzero(missing.any(axis=1))
     if gaps.size and not dropna:
         column = used[int(np.argmax(missing.iloc[gaps[0]]))]
-        others = f" So it is in {gaps.size} of {len(frame)} rows." if gaps.size > 1 else ""
+        others = f" {gaps.size} of {len(frame)} rows are incomplete." if gaps.size > 1 else ""
         raise InputError(
             f"data row {gaps[0] + 1} has no {column}.{others} Complete it, or leave such rows out with "
             "dropna=True (--dropna)."
@@ -229,7 +229,8 @@ def _summaries(frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Arr
     """Return how many replications each row holds, and their sample variance."""
     huge = np.flatnonzero(np.abs(value) > LARGEST)
     if huge.size:
-        raise InputError(f"data row {rows[huge[0]] + 1} has {value[huge[0]]:g}; at most {LARGEST:g} will do.")
+        row, found = rows[huge[0]] + 1, value[huge[0]]
+        raise InputError(f"data row {row} has {found:g}; expected at most {LARGEST:g}.")
     n, variance = np.ones(len(frame)), np.zeros(len(frame))
     if "n" not in extra:
         return n.astype(np.int64), variance

@@ -125,8 +125,8 @@ class Axis:
             items = frame[list(names)].rename(columns=names).to_dict("records")
         else:
             raise InputError(
-                f"got a frame with the columns {list(frame.columns)}; no column tells the {self.kind}. "
-                f"Expected {list(self.frame().columns)}: name the columns so."
+                f"got a frame with the columns {list(frame.columns)}; no column identifies the {self.kind}. "
+                f"Expected {list(self.frame().columns)}; rename the columns."
             )
         positions = np.empty(len(items), np.int64)
         for row, item in enumerate(items):

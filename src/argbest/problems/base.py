@@ -36,7 +36,7 @@ class Problem:
     Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`). One noisy reward comes from
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
     `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
-    numbers are mere identifiers (`categories.declared`). `truth`, its standard error `truth_se` and the
+    numbers are only identifiers (`categories.declared`). `truth`, its standard error `truth_se` and the
     noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value

@@ -119,6 +119,6 @@ def _extremes(problem: Problem) -> list[int]:
 
 
 _EXPECTED = (
-    'initial={!r} is no initial design; give "auto", a number of replications of every pair, '
+    'initial={!r} is not an initial design; give "auto", a number of replications of every pair, '
     "RandomContexts(m), ExtremeContexts(r), SpaceFilling(n), or a list of (alternative, context)."
 )

@@ -115,7 +115,7 @@ def _random(
 
 
 def _names(n: int) -> Axis:
-    """Return alternatives that are mere names, near to none."""
+    """Return alternatives that are names, near to none."""
     return Axis.of("alternative", [chr(ord("A") + i) for i in range(n)])
 
 

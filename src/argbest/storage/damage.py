@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from argbest.errors import ArgbestError, StorageError
 
-BACKUP = "Another program changed the database, or it is damaged: put a backup back."
+BACKUP = "Another program changed the database, or it is damaged: restore a backup."
 _SENSELESS = (
     ArithmeticError,
     AttributeError,
@@ -26,4 +26,4 @@ def explained(what: str) -> Iterator[None]:
         raise
     except _SENSELESS as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise StorageError(f"{what} holds what was never written ({reason}). {BACKUP}") from error
+        raise StorageError(f"{what} holds data that argbest never wrote ({reason}). {BACKUP}") from error

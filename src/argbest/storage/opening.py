@@ -37,7 +37,7 @@ def open_storage(where: str | os.PathLike[str] | Storage | None = None, *, name:
     if all(callable(getattr(where, method, None)) for method in _METHODS):
         return where
     raise InputError(
-        f"storage={where!r} is no storage. Give None (memory), a file name, a database URL, or an object "
+        f"storage={where!r} is not a storage. Give None (memory), a file name, a database URL, or an object "
         f"with the methods {', '.join(_METHODS)}."
     )
 

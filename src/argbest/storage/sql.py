@@ -202,7 +202,7 @@ class SQLStorage:
             if _another(seen, own.seen):  # what we write would go to a file without a name, and be lost
                 raise StorageError(
                     f"{self._place} was removed, replaced or cut short while it was in use. Put it back, or "
-                    "start anew."
+                    "start again."
                 )
             own.seen = seen
             return True

@@ -14,19 +14,19 @@ _LOCKED = (
     "Try again; if it lasts, look for a process or a database browser that holds a transaction open.",
 )
 _DAMAGED = (
-    "is no SQLite database, or a damaged one",
-    "Name the file of a study, or put a backup back; `sqlite3 FILE .recover` saves what can be read.",
+    "is not an SQLite database, or a damaged one",
+    "Name the file of a study, or restore a backup; `sqlite3 FILE .recover` saves what can be read.",
 )
 _UNREACHABLE = (
     "cannot be reached",
     "Check that the server runs, and host, port, user, password and database name in the URL; try again.",
 )
-_REFUSED = "does not let you in", "Check user, password, database name and permissions."
+_REFUSED = "refuses access", "Check user, password, database name and permissions."
 _CONFLICT = (
     "refuses what contradicts what it holds",
     "A trial is asked once, and told or failed once, after it was asked. Nothing was added.",
 )
-_STRANGE = "cannot do what is needed", "If another program changed its tables, put a backup back."
+_STRANGE = "cannot do what is needed", "If another program changed its tables, restore a backup."
 
 _MISSPELT = "has an address that cannot be used", "Check the options in the URL."
 _CROWDED = "has too many connections already", "Use fewer workers, or raise the server's limit."

@@ -20,12 +20,12 @@ from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
 from argbest.storage import damage
 from argbest.storage.address import shown
-from argbest.storage.base import Plain, Storage
+from argbest.storage.base import Plain, Storage, Told
 from argbest.storage.opening import opened
 from argbest.study import definition, grounds
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
-from argbest.study.trial import Record, Trial, Value, record, summary
+from argbest.study.trial import Trial, Value, record, summary
 
 
 class AskTell:
@@ -152,7 +152,7 @@ class AskTell:
 
     @property
     def set_aside(self) -> list[tuple[Item, Item]]:
-        """The pairs (alternative, context) that failed again and again; they are not asked for any more."""
+        """The pairs (alternative, context) that failed repeatedly; they are not asked for any more."""
         problem = self.problem
         return [
             (problem.alternatives.item(k), problem.contexts.item(c))
@@ -188,12 +188,12 @@ class AskTell:
         took = None if seconds is None else not_negative("seconds", seconds)
         asked = self._journal.open(trial)
         if mean is None and variance is None and n is None:
-            entry = record(asked, value)
+            told = record(asked, value, took)
         elif value is None:
-            entry = summary(asked, mean=mean, variance=variance, n=n)
+            told = summary(asked, mean=mean, variance=variance, n=n, seconds=took)
         else:
             raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
-        self._journal.tell(entry, seconds=took)
+        self._journal.tell(told)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked again by itself."""
@@ -206,7 +206,7 @@ class AskTell:
         return [ledger.trials[i] for i in sorted(ledger.held)]
 
     def give_back(self, trial: Trial | int) -> None:
-        """Return a trial that nobody simulates any more; the next `ask` hands it out again, seed and all."""
+        """Give back a trial that will not be simulated; the next `ask` returns it, with its seed."""
         self._journal.give_back([self._journal.open(trial).id])
 
     @property
@@ -216,7 +216,7 @@ class AskTell:
         return stored
 
     def readmit(self) -> None:
-        """Ask for the pairs set aside again, for example with a mended simulator."""
+        """Ask for the pairs set aside again, for example with a fixed simulator."""
         self._journal.readmit()
 
     def close(self) -> None:
@@ -239,7 +239,7 @@ class AskTell:
         return self._journal.ledger.tally
 
     @property
-    def _records(self) -> Sequence[Record]:
+    def _records(self) -> Sequence[Told]:
         return self._journal.ledger.records
 
     def _learned(self) -> Knowledge:

@@ -133,7 +133,8 @@ _LATEST = 9e9  # seconds since 1970: the year 2255
 def refuse_unsound(event: Event, ledger: Ledger) -> None:
     """Refuse an event that this study can never have written: it would be taken for something else."""
     if not _sound(event, ledger):
-        raise StorageError(f"what was never written stands among the events: {str(event)[:200]}. {BACKUP}")
+        said = str(event)[:200]
+        raise StorageError(f"the stored events contain one that argbest never wrote: {said}. {BACKUP}")
 
 
 def _sound(event: Event, ledger: Ledger) -> bool:

@@ -111,7 +111,7 @@ def modern(stored: Plain, *, notify: bool) -> Plain:
     if notify:
         words = (
             f"this study was made with the model {gone} of version 0.1, which is gone; additive-gp takes its "
-            "place and learns from all replications anew."
+            "place and learns from all replications again."
         )
         warnings.warn(words, VersionNotice, stacklevel=3)
     return {**stored, "model": of_object(model), "succeeded": gone}

@@ -36,7 +36,7 @@ from argbest.study import asking, costs
 from argbest.study.learning import Knowledge, learn
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
 from argbest.study.transcript import Transcript
-from argbest.study.trial import Record, Trial, outside
+from argbest.study.trial import Trial, outside
 from argbest.texts import capped
 
 Room = Callable[[Ledger], int]
@@ -129,15 +129,14 @@ class Journal(Transcript):
         if self.ledger.design is None:
             self._write(decide)
 
-    def tell(self, entry: Record, *, seconds: float | None) -> None:
+    def tell(self, told: Told) -> None:
         """Keep what was told about a trial."""
-        wrong = outside(self.problem.reward_range, *(entry.values or (entry.mean,)))
+        wrong = outside(self.problem.reward_range, *(told.values or (told.mean,)))
         if wrong:
             raise InputError(
-                f"`tell` got a reward that cannot be for {entry.trial}: {wrong}. "
+                f"`tell` got an impossible reward for {self.ledger.trials[told.trial]}: {wrong}. "
                 "Correct the value, or the range of the problem."
             )
-        told = Told(entry.trial.id, entry.n, entry.mean, entry.m2, entry.values, seconds, time.time())
         self._close(told)
 
     def fail(self, trial: Trial, reason: str, *, again: bool, seconds: float | None) -> None:
@@ -193,6 +192,7 @@ class Journal(Transcript):
                 self.open_setting(),
                 self.knowledge,
                 self.ledger.live,
+                self.ledger.trials,
                 records,
                 refit_every=self.refit_every,
                 sign=self.problem.sign,
@@ -217,8 +217,8 @@ class Journal(Transcript):
         setting = self.open_setting()
         if setting.excluded is not None and setting.excluded.all():
             raise SimulationError(
-                "every pair has failed again and again and was set aside; the trials hold the reasons. Fix "
-                "the simulator, readmit the pairs, and go on."
+                "every pair failed repeatedly and was set aside; the trials hold the reasons. Fix the simulator, "
+                "readmit the pairs, and go on."
             )
         if self.cost is not None:
             setting = replace(setting, cost=self.costs())

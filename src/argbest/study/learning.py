@@ -17,7 +17,8 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import SlowNotice
 from argbest.models.base import Model
-from argbest.study.trial import Record, numbered
+from argbest.storage.base import Told
+from argbest.study.trial import Trial, numbered
 
 SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 _QUICK = 0.02  # of these: whoever learned so quickly last time is not watched
@@ -39,7 +40,8 @@ def learn(
     setting: Setting,
     known: Knowledge | None,
     tally: Tally,
-    records: Sequence[Record],
+    trials: Sequence[Trial],
+    records: Sequence[Told],
     *,
     refit_every: schedule.Schedule,
     sign: float,
@@ -53,7 +55,7 @@ def learn(
     if known is not None:
         belief = known.belief
         for entry in records[known.n_records :]:
-            belief = _taken_in(belief, entry, sign)
+            belief = _taken_in(belief, trials[entry.trial], entry, sign)
         known = Knowledge(known.params, belief, known.n_fitted, len(records), known.seconds)
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
@@ -65,12 +67,12 @@ def learn(
     return Knowledge(params, belief, n, len(records), time.monotonic() - begun)
 
 
-def _taken_in(belief: Belief, entry: Record, sign: float) -> Belief:
+def _taken_in(belief: Belief, trial: Trial, entry: Told, sign: float) -> Belief:
     """Return the belief after one more record: each value by its number where alternatives share noise."""
-    where = entry.trial.decision
+    where = trial.decision
     if entry.values is None or getattr(belief, "shocks", None) is None:
         return belief.update(where, np.asarray(sign * entry.mean), entry.n)
-    for number, value in numbered(entry.trial.replication, entry.values):
+    for number, value in numbered(trial.replication, entry.values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
     return belief
 

@@ -51,7 +51,7 @@ class Ledger:
         self.held: dict[int, str] = {}  # trials under way, and who has them
         self.failed: dict[int, Failed] = {}
         self.given_back: list[int] = []  # trials to be asked for again
-        self.records = Records(self.trials)
+        self.records = Records()
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
         self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
@@ -145,7 +145,7 @@ class Ledger:
         if event.trial != len(self.trials) or (event.designed and pair not in self.queue):
             raise StorageError(
                 f"the stored trial {event.trial} does not follow the {len(self.trials)} before it; the study "
-                "was changed by hand, or by a faulty storage. Put a backup back."
+                "was changed by hand, or by a faulty storage. Restore a backup."
             )
         if event.designed:
             self.queue.remove(pair)

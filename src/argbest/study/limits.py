@@ -29,7 +29,7 @@ class Limits:
             raise InputError("confirm is a share of a budget of replications; give one.")
         if self.stop is not None and (isinstance(self.stop, type) or not callable(self.stop)):
             raise InputError(
-                f"stop={self.stop!r} is no stop rule; give ExpectedPCS(0.95), say, or a function."
+                f"stop={self.stop!r} is not a stop rule; give ExpectedPCS(0.95), say, or a function."
             )
 
 

@@ -22,7 +22,7 @@ def reporter(progress: bool | Progress, budget: int, done: int = 0, opening: str
     """
     if callable(progress):
         yield progress
-    elif flag("progress, where it is no function of (done, budget),", progress):
+    elif flag("progress, where it is not a function of (done, budget),", progress):
         shown = _in_notebook if "ipykernel" in sys.modules else _bar
         with shown(budget, done, opening) as report:
             yield report

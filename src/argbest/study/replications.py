@@ -107,8 +107,8 @@ class Replications:
             if late[trial]:
                 self._early.setdefault((int(k[trial]), int(c[trial])), {})[int(number[trial])] = ()
         for row in np.flatnonzero(late[told]).tolist():
-            entry = records[row]
-            self._early.setdefault(entry.trial.pair, {})[entry.trial.replication] = entry.values or ()
+            i, early = int(told[row]), records[row].values or ()
+            self._early.setdefault((int(k[i]), int(c[i])), {})[int(number[i])] = early
         kept = np.flatnonzero(~late[told] & (size > 0))
         kept = kept[np.lexsort((number[told[kept]], c[told[kept]], k[told[kept]]))]
         sizes = size[kept]

@@ -1,6 +1,6 @@
 """Trials and records of a study as columns of numbers: a million of them are read, and kept, at once.
 
-A `Trial` or a `Record` is made when somebody looks at it.
+A `Trial` or what was told of it is made when somebody looks at it.
 """
 
 from array import array
@@ -12,7 +12,7 @@ import numpy as np
 from argbest.core.arrays import AnyArray
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Told
-from argbest.study.trial import Record, Trial
+from argbest.study.trial import Trial
 
 T = TypeVar("T")
 OPEN, FAILED = -1, -2  # in the place of the record that a trial ended with
@@ -125,11 +125,10 @@ class Trials(_Made[Trial]):
         )
 
 
-class Records(_Made[Record]):
+class Records(_Made[Told]):
     """All that was told, in the order of telling."""
 
-    def __init__(self, trials: Trials) -> None:
-        self._trials = trials
+    def __init__(self) -> None:
         self.columns = Columns(trial="q", n="q", mean="d", m2="d", size="q", start="q", seconds="d", time="d")
         self.values = array("d")  # of all records, one after the other
 
@@ -147,9 +146,10 @@ class Records(_Made[Record]):
         self.columns.extend({**told, "start": np.cumsum(sizes) - sizes})
         self.values.frombytes(np.ascontiguousarray(values, float).tobytes())
 
-    def _make(self, row: int) -> Record:
+    def _make(self, row: int) -> Told:
         columns = self.columns
         start, size = columns["start"][row], columns["size"][row]
         values = None if size < 0 else tuple(self.values[start : start + size])
-        trial = self._trials[columns["trial"][row]]
-        return Record(trial, columns["n"][row], columns["mean"][row], columns["m2"][row], values)
+        seconds = None if np.isnan(columns["seconds"][row]) else columns["seconds"][row]
+        trial, n, mean, m2 = (columns[name][row] for name in ("trial", "n", "mean", "m2"))
+        return Told(trial, n, mean, m2, values, seconds, columns["time"][row])

@@ -174,7 +174,7 @@ class _Run:
                 journal.give_back(left, of=[self.presence.name])
         except (StorageError, KeyboardInterrupt):  # then others take them over, once this worker is silent
             self.patience.give_up()
-        lost = [(record(trial, outcome.value), outcome.seconds) for trial, outcome in values]
+        lost = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
         return undelivered.keep(journal.storage, self.presence.name, lost) if lost else ""
 
     def _enough(self) -> bool:
@@ -212,8 +212,8 @@ class _Run:
         self.lost = [future for future in self.lost if not future.done()]
         if len(self.lost) >= self.slots:
             raise SimulationError(
-                f"all {self.slots} slots of the executor hang in simulations that are out of time; what was "
-                "told is kept. Restart its workers, then run again."
+                f"all {self.slots} slots of the executor are stuck in simulations that ran out of time; what "
+                "was told is kept. Restart its workers, then run again."
             )
         while len(self.in_flight) + len(self.lost) < self._slots():
             since = time.monotonic()
@@ -295,7 +295,7 @@ class _Run:
         self.failed = 0 if journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
-                f"the first {self.failed} simulations all failed, the last one so: "
+                f"the first {self.failed} simulations all failed, the last one with: "
                 f"{_quoted(str(outcome.reason))}. "
                 "Fix the simulator and run again."
             )
@@ -304,7 +304,7 @@ class _Run:
         journal, seconds = self.study._journal, outcome.seconds
         with suppress(TrialError):  # another worker, who took this one for dead, was quicker
             if outcome.value is not None:
-                journal.tell(record(trial, outcome.value), seconds=seconds)
+                journal.tell(record(trial, outcome.value, seconds))
                 self.track(trial, outcome.value)
             else:
                 journal.fail(trial, str(outcome.reason), again=True, seconds=seconds)

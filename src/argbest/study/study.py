@@ -164,7 +164,7 @@ class Study(AskTell):
         (any of `concurrent.futures`' kind), simulate at once, each up to ``batch`` trials at a time, none
         longer than ``timeout`` seconds. The share ``confirm`` of the budget is reserved for the leaders of
         undecided contexts. ``on_failure="raise"`` ends the run at the first failure and keeps the trial for
-        the next one; "record" goes on and sets aside pairs that fail again and again. ``stop`` is a rule such
+        the next one; "record" goes on and sets aside pairs that fail repeatedly. ``stop`` is a rule such
         as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the hyper-parameters are
         refreshed. ``progress`` shows a bar, or is called with (done, budget). ``on_result`` is called with
         (trial, value) once a value is kept; if it raises, a warning says so once, and the run goes on.
@@ -207,7 +207,7 @@ class Study(AskTell):
 
     def observations(self) -> "pd.DataFrame":
         """Return one row per replication told, with its trial and seed."""
-        return frames.of_observations(self.problem, self._records)
+        return frames.of_observations(self.problem, self._journal.ledger.trials, self._records)
 
     def trials(self, *, details: bool = False) -> "pd.DataFrame":
         """Return one row per trial asked: its status and the reason of a failure.

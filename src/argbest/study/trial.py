@@ -1,5 +1,6 @@
-"""Trials asked for and the records told about them."""
+"""Trials asked for, and what is told about them."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from argbest.core.replications import PLACE, Replications
 from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
+from argbest.storage.base import Told
 
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
 _FAIL = "Fix the simulator, or say that the trial failed."
@@ -41,39 +43,28 @@ class Trial:
         return f"trial {self.id} (alternative {self.alternative!r}, context {self.context!r})"
 
 
-@dataclass(frozen=True)
-class Record:
-    """What was told about a trial, in the user's units and sign."""
-
-    trial: Trial
-    n: int
-    mean: float
-    m2: float  # sum of squared deviations from the mean
-    values: tuple[float, ...] | None  # None where only a summary was told
-
-
 def numbered(replication: int, values: Sequence[float] | None) -> Iterator[tuple[int, float]]:
     """Yield the single values of a trial with their numbers; values of equal number share random numbers."""
     for i, value in enumerate(values or ()):
         yield replication + i * PLACE, value
 
 
-def replications(records: Sequence[Record], sign: float) -> Replications:
-    """Return the single values of all records by their numbers, larger being better."""
+def replications(trials: Sequence[Trial], told: Sequence[Told], sign: float) -> Replications:
+    """Return the single values of all that was told by their numbers, larger being better."""
     rows = [
-        (*entry.trial.pair, r, sign * value)
-        for entry in records
-        for r, value in numbered(entry.trial.replication, entry.values)
+        (*trial.pair, r, sign * value)
+        for trial, event in ((trials[event.trial], event) for event in told)
+        for r, value in numbered(trial.replication, event.values)
     ]
     table = np.array(rows, float).reshape(len(rows), 4)
     k, c, number = table[:, :3].astype(np.int64).T
     return Replications(k, c, number, table[:, 3])
 
 
-def record(trial: Trial, value: object) -> Record:
-    """Return the record of a number or of replications in a list or array."""
+def record(trial: Trial, value: object, seconds: float | None = None) -> Told:
+    """Return what is told by a number or of replications in a list or array."""
     if isinstance(value, float) and abs(value) <= LARGEST:  # by far the most common, so without arrays
-        return Record(trial, 1, float(value), 0.0, (float(value),))
+        return Told(trial.id, 1, float(value), 0.0, (float(value),), seconds, time.time())
     if isinstance(value, tuple) and len(value) == 3:
         raise InputError(
             f"`tell` got the tuple {shown(value)} for {trial}: three replications, or a summary? "
@@ -82,11 +73,11 @@ def record(trial: Trial, value: object) -> Record:
         )
     values = _replications(trial, value)
     n, mean, m2 = summarise(values)
-    return Record(trial, n, mean, m2, tuple(values.tolist()))
+    return Told(trial.id, n, mean, m2, tuple(values.tolist()), seconds, time.time())
 
 
-def summary(trial: Trial, *, mean: object, variance: object, n: object) -> Record:
-    """Return the record of n replications by their mean and their sample variance (divisor n − 1)."""
+def summary(trial: Trial, *, mean: object, variance: object, n: object, seconds: float | None = None) -> Told:
+    """Return what is told by the mean of n replications and their sample variance (divisor n − 1)."""
     got = f"`tell` got mean={shown(mean)}, variance={shown(variance)}, n={shown(n)} for {trial}"
     number = real(n)
     if number is None or not (1 <= number <= MOST and number.is_integer()):
@@ -105,7 +96,7 @@ def summary(trial: Trial, *, mean: object, variance: object, n: object) -> Recor
         )
     if spread < 0 or (number == 1 and spread > 0):
         raise InputError(f"{got}; a variance is 0 or more, and 0 or left out for a single replication.")
-    return Record(trial, int(number), centre, spread * (number - 1), None)
+    return Told(trial.id, int(number), centre, spread * (number - 1), None, seconds, time.time())
 
 
 def outside(limits: tuple[float, float] | None, *values: float) -> str:

@@ -9,16 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from argbest.storage.base import Storage
-from argbest.study.trial import Record
-
-Delivery = tuple[Record, float | None]  # what was simulated, and the seconds it took
+from argbest.storage.base import Storage, Told
 
 
-def keep(storage: Storage, worker: str, values: Sequence[Delivery]) -> str:
+def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
     """Return a sentence that says where the values are kept, and the command that delivers them."""
     said = f"{len(values)} simulated value{'s' if len(values) > 1 else ''} could not be delivered"
-    lines = "".join(json.dumps(line(*each)) + "\n" for each in values)
+    lines = "".join(json.dumps(line(each)) + "\n" for each in values)
     for folder in _folders(storage):
         path = folder / f"undelivered-{worker.rpartition('-')[2]}.jsonl"
         with suppress(OSError):
@@ -29,9 +26,9 @@ def keep(storage: Storage, worker: str, values: Sequence[Delivery]) -> str:
     return f"{said}, nor written to a file. They are: {lines.strip()}"
 
 
-def line(entry: Record, seconds: float | None) -> dict[str, Any]:
+def line(told: Told) -> dict[str, Any]:
     """Return a value as `argbest tell` reads it."""
-    return {"trial": entry.trial.id, "values": list(entry.values or ()), "seconds": seconds}
+    return {"trial": told.trial, "values": list(told.values or ()), "seconds": told.seconds}
 
 
 def _folders(storage: Storage) -> Iterable[Path]:

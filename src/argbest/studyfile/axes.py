@@ -121,7 +121,7 @@ def _file(path: Path) -> pd.DataFrame:
     frame = read_table(path)
     names = list(frame.columns)
     if len(set(names)) < len(names):
-        raise InputError(f"the file {str(path)!r} has the columns {names}; rename those alike.")
+        raise InputError(f"the file {str(path)!r} has the columns {names}; give each its own name.")
     gaps = np.argwhere(frame.isna().to_numpy())
     if len(gaps):
         row, column = gaps[0]

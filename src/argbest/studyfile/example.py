@@ -31,7 +31,7 @@ goal = "min"                    # "max": larger rewards are better, "min": small
 [alternatives]
 grid.servers = [2, 3, 4, 5, 6]
 # Instead of a grid you can give
-# labels = ["A", "B"]                                   # mere names
+# labels = ["A", "B"]                                   # names
 # rows = [{{ servers = 2, shift = "day" }}, {{ servers = 3, shift = "night" }}]
 # file = "plans.csv"                                    # a table, one row per alternative
 # columns = ["servers", "shift"]                        # which columns of rows or of a file to use
@@ -46,8 +46,8 @@ grid.rate = [10, 20, 30, 40, 50]
 
 # A program, run once per replication, without a shell, in the folder of this file. The last number of its
 # output is the reward. It is given
-#   {{alternative.servers}}   a column; {{alternative}} is a mere name, or all columns as a JSON object
-#   {{context.rate}}          likewise
+#   {{alternative.servers}}   a column; {{alternative}} is a name, or all columns as a JSON object
+#   {{context.rate}}          the same for contexts
 #   {{seed}}                  a whole number below 2^31, another for every replication of a pair
 #   {{python}}                the Python that runs argbest
 # and {{{{ or }}}} stand for braces.

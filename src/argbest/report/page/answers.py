@@ -104,7 +104,7 @@ def set_aside(study: Study) -> str:
         left -= len(contexts)
     more = f"; and {-left:,} more" if left < 0 else ""
     are = "is" if total == 1 else "are"
-    return f"{count(total, 'pair')} {are} set aside after failing again and again: {'; '.join(parts)}{more}."
+    return f"{count(total, 'pair')} {are} set aside after repeated failures: {'; '.join(parts)}{more}."
 
 
 def _unanswered(study: Study, selection: pd.DataFrame) -> str:
