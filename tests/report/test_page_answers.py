@@ -210,7 +210,7 @@ def test_contexts_without_an_answer_are_named() -> None:
 def test_of_many_pairs_that_are_set_aside_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "MOST_SET_ASIDE", 1)
     assert payload(broken())["failures"]["set_aside"].endswith(
-        "again: alternative 3 in context 3; and 1 more."
+        "failures: alternative 3 in context 3; and 1 more."
     )
 
 
