@@ -217,8 +217,8 @@ class Journal(Transcript):
         setting = self.open_setting()
         if setting.excluded is not None and setting.excluded.all():
             raise SimulationError(
-                "every pair failed repeatedly and was set aside; the trials hold the reasons. Fix the simulator, "
-                "readmit the pairs, and go on."
+                "every pair failed repeatedly and was set aside; the trials hold the reasons. Fix the "
+                "simulator, readmit the pairs, and go on."
             )
         if self.cost is not None:
             setting = replace(setting, cost=self.costs())
