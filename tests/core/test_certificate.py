@@ -5,6 +5,7 @@ from oracles import dense, random_belief
 
 from argbest.core.belief import BlockBelief, best
 from argbest.core.certificate import Certificate
+from argbest.core.mixture import Mixture
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.4])
 
@@ -79,3 +80,14 @@ def test_it_reads_as_a_sentence() -> None:
     assert "within 0.5 of the best" in text
     assert "PCS_E >0.999" in text
     assert "expected opportunity cost below 0.0001" in text  # of a reward known to 0.1
+
+
+@pytest.mark.parametrize(("n", "said"), [(4, True), (8, False)])
+def test_an_average_over_few_hyper_parameters_says_so(n: int, said: bool) -> None:
+    belief = random_belief(np.random.default_rng(32), (n,), (3, 2))
+    mixture = Mixture(
+        lambda some: BlockBelief(belief.mean[some], belief.cov[some], belief.noise[some]), n, n, np.ones(())
+    )
+    one = BlockBelief(belief.mean[0], belief.cov[0], belief.noise[0])
+    text = str(Certificate(one, np.full(2, 0.5), np.zeros((8, 3, 2)), mixture=mixture))
+    assert ("; averaged over 4 sets of hyper-parameters only" in text) == said

@@ -2,7 +2,9 @@
 
 import pickle
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,6 +18,9 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws
 from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.storage.base import Event, Told
+from argbest.storage.memory import MemoryStorage
+from argbest.study.trial import record
 
 POLICY = pytest.mark.parametrize("policy", ["gp-c-ocba", "equal", "random"])
 
@@ -179,3 +184,27 @@ def test_a_trial_that_travelled_to_another_process_is_still_ours() -> None:
     trial = pickle.loads(pickle.dumps(study.ask()[0]))  # noqa: S301
     study.tell(trial, 1.0)
     assert study.n_observations == 13
+
+
+def test_the_values_of_a_batch_are_kept_in_one_transaction() -> None:
+    class Counting(MemoryStorage):
+        sizes: ClassVar[list[int]] = []
+
+        def _keep(self, events: Sequence[Event]) -> None:
+            self.sizes.append(sum(isinstance(event, Told) for event in events))
+            super()._keep(events)
+
+    told: list[int] = []
+    study = Study(problem(), policy="equal", initial=1, storage=Counting())
+    study.run(24, batch=6, on_result=lambda trial, _: told.append(trial.id))
+    assert [size for size in Counting.sizes if size] == [6] * 4
+    assert told == list(range(24))
+
+
+def test_of_a_batch_only_what_nobody_else_has_told_is_kept() -> None:
+    study = Study(problem(), policy="equal", initial=1)
+    trials = study.ask(3)
+    study.tell(trials[1], 5.0)
+    told = [record(trial, float(trial.id)) for trial in trials]
+    assert study._journal.tell_all(told) == [0, 2]
+    assert study.observations()["value"].tolist() == [5.0, 0.0, 2.0]

@@ -12,6 +12,8 @@ from argbest.core.mixture import Mixture
 from argbest.core.states import LEVEL, states
 from argbest.texts import Sentences, chance
 
+_MANY = 8  # points: no more need be said of averages over so many
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Sentences):
@@ -125,7 +127,7 @@ class Certificate(Sentences):
         return (
             f"selections {right}: PCS_E {_show(self.pcs_e)} (weighted over contexts), "
             f"PCS_M {_show(self.pcs_m)} (worst context), P(all contexts) {self._joint}, "
-            f"expected opportunity cost {self._cost}{self._missing}{self._shared}"
+            f"expected opportunity cost {self._cost}{self._missing}{self._shared}{self._averaged}"
         )
 
     def _repr_html_(self) -> str:
@@ -163,6 +165,12 @@ class Certificate(Sentences):
     def _shared(self) -> str:
         share = self.common_noise
         return f"; {100 * share:.0f} % of the noise is common to all alternatives" if share else ""
+
+    @property
+    def _averaged(self) -> str:
+        """How many hyper-parameters were averaged over, where these are few."""
+        n = _MANY if self.mixture is None else self.mixture.n_points
+        return f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
 
     @cached_property
     def _choice(self) -> IntArray:

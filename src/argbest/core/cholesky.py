@@ -8,7 +8,7 @@ _FAST = {"reassoc", "contract", "nsz"}
 compiled = njit(fastmath=_FAST)
 inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
 
-BLOCK = 48  # plain loops inside blocks of this many rows, matrix products between them
+BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them
 
 
 @compiled

@@ -69,12 +69,13 @@ def plausible_noise(
         ]
     squares, freedom = _scatter(tally, missed)
     own, by_alternative = np.ones((n, *tally.shape)), np.ones((n, tally.shape[0], 1))
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         left = squares / own
         by_context = drawn((left / by_alternative).sum(axis=-2), freedom.sum(axis=-2), generator)[:, None]
         by_alternative = drawn((left / by_context).sum(axis=-1), freedom.sum(axis=-1), generator)[..., None]
         expected = by_alternative * by_context
-        own = drawn((squares / expected).reshape(n, -1), freedom.ravel(), generator).reshape(own.shape)
+        flat, last = (squares / expected).reshape(n, -1), turn == _ROUNDS - 1
+        own = drawn(flat, freedom.ravel(), generator, everywhere=last).reshape(own.shape)
     table, estimate = expected * own, relative_noise(tally, missed=missed, per_alternative=per_alternative)
     axes = (-1,) if per_alternative else (-2, -1)
     level, usual = ((squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
@@ -127,8 +128,12 @@ def shrunk(squares: Array, freedom: Array) -> Array:
     return np.where(known, averaged, 1.0)
 
 
-def drawn(squares: Array, freedom: Array, generator: np.random.Generator) -> Array:
+def drawn(
+    squares: Array, freedom: Array, generator: np.random.Generator, *, everywhere: bool = True
+) -> Array:
     """Return variances [n, i] from their posterior given sums of squares [n, i], up to a factor per n.
+
+    Not ``everywhere``: only those of which something was observed; the others are 1.
 
     Where `shrunk` averages over d, here d is drawn with its probability, and then
     σ_i² = (d s² + W_i) / χ²_{d + ν_i}, so that 1/E[1/σ²] is the estimate.
@@ -139,8 +144,10 @@ def drawn(squares: Array, freedom: Array, generator: np.random.Generator) -> Arr
     firm = _FIRMNESS[pick]
     scale = np.take_along_axis(prior, pick[None], axis=0)[0]
     half = 0.5 * (firm + freedom)
-    chance = 2.0 * gammaincinv(half, latin(generator, squares.shape))
-    return np.where(known, (scale + ratio) / chance, 1.0)
+    uniform, found = latin(generator, squares.shape), np.ones(squares.shape)
+    some = np.flatnonzero(freedom > 0) if not everywhere else slice(None)
+    found[:, some] = (scale + ratio[:, some]) / (2.0 * gammaincinv(half[:, some], uniform[:, some]))
+    return np.where(known, found, 1.0)
 
 
 class _Firmness(NamedTuple):

@@ -111,7 +111,8 @@ class Integrated(NamedTuple):
             belief = self.model.posterior(self._repeated(some), self.setting, params, self.focus)
             return among_the_rest(belief, self.ruled_out)
 
-        return self._mixture(condition, self.tally.count.size, 0)
+        n_followed = self.tally.shape[0] if self.focus is None else len(self.focus.foremost)
+        return self._mixture(condition, n_followed * self.tally.shape[1], 0)
 
     def at(self, separation: Array, ruled_out: BoolArray | None) -> Mixture:
         """Return the mixture at X other contexts, each by itself; ``ruled_out`` is [X, alternative, 1].

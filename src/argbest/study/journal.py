@@ -139,6 +139,14 @@ class Journal(Transcript):
             )
         self._close(told)
 
+    def tell_all(self, told: Sequence[Told]) -> list[int]:
+        """Return the trials whose values were kept, in one transaction; others were told in the meantime."""
+
+        def decide() -> list[Event]:
+            return [event for event in told if self.ledger.status(event.trial) in (PENDING, GIVEN_BACK)]
+
+        return [event.trial for event in self._write(decide) if isinstance(event, Told)]
+
     def fail(self, trial: Trial, reason: str, *, again: bool, seconds: float | None) -> None:
         """Keep that a trial gave no value; ``again``: its pair goes back to the initial design."""
         self._close(Failed(trial.id, capped(reason), again, seconds, time.time()))

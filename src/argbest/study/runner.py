@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -162,9 +163,9 @@ class _Run:
         self.patience.end()
         journal, values = self.study._journal, [each for each in self.in_hand if each[1].value is not None]
         try:
-            while values and not self.patience.in_vain:
-                self._tell(*values[0])
-                del values[0]
+            if values and not self.patience.in_vain:
+                self._tell(values)
+                values = []
             trials = [
                 *(trials for trials, _ in self.in_flight.values()),
                 [trial for trial, _ in self.in_hand],
@@ -282,16 +283,24 @@ class _Run:
         self.in_hand += zip(trials, (_possible(each, allowed) for each in outcomes), strict=True)
         del self.in_flight[future]
         while self.in_hand:
-            self._settle(*self.in_hand[0])
-            del self.in_hand[0]
+            self._settle()
         self.report(_done(self.study, self.limits), self.total)
 
-    def _settle(self, trial: Trial, outcome: Outcome) -> None:
+    def _settle(self) -> None:
+        """Tell the values in hand up to the first failure, in one transaction; or that failure."""
         journal = self.study._journal
-        self.presence.busy += outcome.seconds
-        if outcome.value is None and self.resources.on_failure == "raise":
+        values = list(takewhile(lambda each: each[1].value is not None, self.in_hand))
+        some = values or self.in_hand[:1]
+        trial, outcome = some[0]
+        self.presence.busy += sum(each.seconds for _, each in some)
+        if not values and self.resources.on_failure == "raise":
             raise _failure(trial, outcome) from outcome.error
-        self._tell(trial, outcome)
+        if values:
+            self._tell(values)
+        else:
+            with suppress(TrialError):  # another worker, who took this one for dead, was quicker
+                journal.fail(trial, str(outcome.reason), again=True, seconds=outcome.seconds)
+        del self.in_hand[: len(some)]
         self.failed = 0 if journal.ledger.records else self.failed + 1
         if self.failed >= HOPELESS:
             raise SimulationError(
@@ -300,14 +309,13 @@ class _Run:
                 "Fix the simulator and run again."
             )
 
-    def _tell(self, trial: Trial, outcome: Outcome) -> None:
-        journal, seconds = self.study._journal, outcome.seconds
-        with suppress(TrialError):  # another worker, who took this one for dead, was quicker
-            if outcome.value is not None:
-                journal.tell(record(trial, outcome.value, seconds))
+    def _tell(self, values: list[tuple[Trial, Outcome]]) -> None:
+        """Tell values; not those that another worker, who took this one for dead, was quicker to tell."""
+        told = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
+        kept = set(self.study._journal.tell_all(told))
+        for trial, outcome in values:
+            if trial.id in kept and outcome.value is not None:
                 self.track(trial, outcome.value)
-            else:
-                journal.fail(trial, str(outcome.reason), again=True, seconds=seconds)
 
     def _nobody_else(self) -> bool:
         """Return whether no other worker has trials under way; those of the dead are given back."""
