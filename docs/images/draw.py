@@ -94,6 +94,7 @@ def live_screens(browser: Any, storage: str) -> None:
         n = study.n_observations
         for end, opened in pages.items() if n % 20 == 0 else ():
             opened.locator("#answer", has_text=f"After {n} ").wait_for(state="attached")
+            opened.evaluate("scrollTo(0, 0)")
             opened.screenshot(path=HERE / "serve" / f"running{end}.png")
             opened.locator("#course").screenshot(path=HERE / "serve" / f"course{end}.png")
 

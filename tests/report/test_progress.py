@@ -38,7 +38,7 @@ def test_the_picture_shows_the_curve_and_its_band() -> None:
     ax: Any = plot_progress(told, measure="eoc")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), history.of_study(told)["eoc"])
     assert len(ax.collections) == 1
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("observations", "expected opportunity cost")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("replications", "expected opportunity cost")
 
 
 def test_the_results_of_an_experiment_are_compared() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def of_study(study: Study) -> str:
     """Return the answer as HTML: a small map, what to choose where, and how sure that is."""
-    title = f"<h4>{_text(study.problem.name)}</h4>"
+    title = f"<p><strong>{_text(study.problem.name)}</strong></p>"
     if not study.n_observations:
         return f"{title}<p>{_text(repr(study))}. Nothing is known yet: tell values, or run it.</p>"
     lines = "".join(

@@ -52,7 +52,7 @@ def plot_progress(
     else:
         sheet.ax.set_ylim(float(band.low.min()) - 0.05, 1.02)
         sheet.ax.axhline(1.0, color=sheet.theme.faint, linewidth=0.8, zorder=0)
-    sheet.ax.set_xlabel("observations", fontsize=LABEL)
+    sheet.ax.set_xlabel("replications", fontsize=LABEL)
     sheet.ax.set_ylabel(NAMES[measure], fontsize=LABEL)
     style.bare(sheet.ax)
     interval = "" if measure == "pcs_m" else f", {history.LEVEL:.0%} interval"
