@@ -57,7 +57,7 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
 )
 def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any) -> None:
     study = Study(problem(Fragile({15}, lambda: result)), initial=1)
-    message = re.escape(f"it returned {result!r}, which is not one finite number. The observations")
+    message = re.escape(f"it returned {result!r}, which is not one finite number. The replications")
     with pytest.raises(SimulationError, match=f"the simulator failed on trial 14.*{message}") as caught:
         study.run(40)
     assert isinstance(caught.value.__cause__, SimulationError)
