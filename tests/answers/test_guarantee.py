@@ -255,7 +255,7 @@ def test_a_reward_out_of_its_range_is_refused(tmp_path: Path) -> None:
     study.tell(trial, 1.0)
     again = Study.load(tmp_path / "study.db", simulate=lambda k, c, s: 1.5)
     assert again.problem.reward_range == (0.0, 1.0)
-    with pytest.raises(SimulationError, match="a reward that cannot be: 1.5 is outside"):
+    with pytest.raises(SimulationError, match="an impossible reward: 1.5 is outside"):
         again.run(20)
 
 

@@ -72,7 +72,7 @@ def test_envelope_and_closed_form_agree_for_independent_alternatives() -> None:
     belief = random_belief(rng, (7,), (5, 4))
     slope = belief.cov * kg.precision_root(belief)[..., None]
     slope[rng.random(slope.shape) < 0.1] = 0.0
-    closed = kg.log_kg_independent(belief.mean, slope)
+    closed = kg.log_kg(kg.gap_to_rival(belief.mean)[..., None, :], slope)
     for k in range(5):
         moved = np.zeros((7, 4, 4, 5))  # [run, context, context′, alternative]
         moved[..., k] = slope[:, k]

@@ -16,7 +16,6 @@ from argbest.core.two_stage import (
     pooled_law,
     prediction,
     residuals,
-    uniform_covariates,
 )
 from argbest.errors import InputError
 
@@ -27,6 +26,12 @@ def separation(rows: Array, columns: Array | None = None) -> Array:
 
 def column(*values: float) -> Array:
     return np.array(values)[:, None]
+
+
+def uniform_covariates(n: int = 64) -> tuple[Array, Array]:
+    """Return Gauss-Legendre nodes [n, 1] and weights [n] of the uniform law on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return 0.5 * (nodes[:, None] + 1.0), 0.5 * weights
 
 
 @pytest.mark.parametrize(

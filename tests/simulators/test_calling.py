@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest.errors import InputError, SimulationError
-from argbest.simulators.calling import Outcome, batched, evaluate, number, one_call, vectorised
+from argbest.simulators.calling import Outcome, batched, evaluate, number, vectorised
 
 JOBS = [("a", 1, 5), ("bb", 2, 7), ("a", 1, 9), ("a", 2, 5), ("bb", 2, 8)]
 EXPECTED = [11.005, 22.007, 11.009, 21.005, 22.008]
@@ -41,7 +41,7 @@ def test_all_ways_of_calling_give_the_same_values_in_the_order_of_the_jobs(
     assert reasons(outcomes) == [None] * 5
     assert all(outcome.seconds >= 0 for outcome in outcomes)
     assert evaluate(simulate, []) == []
-    assert [one_call(simulate)(*job).value for job in JOBS] == EXPECTED
+    assert [evaluate(simulate, [job])[0].value for job in JOBS] == EXPECTED
     assert pickle.loads(pickle.dumps(simulate)) is simulate  # noqa: S301
 
 

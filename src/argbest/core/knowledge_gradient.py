@@ -62,15 +62,6 @@ def log_kg(gap: Array, slope: Array) -> Array:
     return size + log_loss(standardised(gap, slope))
 
 
-def log_kg_independent(mean: Array, slope: Array) -> Array:
-    """Return log KG(k, c; c′) [..., alternative, context, context′] for independent alternatives.
-
-    ``slope`` of that shape is s̃_k(c′, c). A sample of k moves only k, so KG = s h(d/s) exactly, with
-    d = |μ_kc′ − max_{j≠k} μ_jc′|.
-    """
-    return log_kg(gap_to_rival(mean)[..., None, :], slope)
-
-
 def envelope_kg(intercept: Array, slope: Array) -> Array:
     """Return log(E[max_j (a_j + s_j Z)] − max_j a_j) for lines on the last axis, [...].
 

@@ -30,11 +30,6 @@ class Landmarks(NamedTuple):
     alternatives: IntArray
     contexts: IntArray
 
-    @property
-    def n_features(self) -> int:
-        """The number of features: of the trend, and of offset and joint part."""
-        return len(self.trend) + len(self.alternatives) * (1 + len(self.contexts))
-
 
 class Root(NamedTuple):
     """F = κ(·, P) L⁻ᵀ, L Lᵀ = κ(P, P) + ε I."""

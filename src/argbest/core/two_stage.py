@@ -175,12 +175,6 @@ def pointwise_law(n0: int, n_points: int) -> Law:
     return _least_chi2(n0 - 1, n_points)
 
 
-def uniform_covariates(n: int = 64) -> tuple[Array, Array]:
-    """Return Gauss-Legendre nodes [n, 1] and weights [n] of the uniform law on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return 0.5 * (nodes[:, None] + 1.0), 0.5 * weights
-
-
 def constant_h(
     n_alternatives: int, design: Array, covariates: Array, law: Law, *, weights: Array, alpha: float = 0.05
 ) -> float:

@@ -69,11 +69,6 @@ def for_shared_seeds(simulate: Any) -> Any:
     return simulate if sharing is None else sharing()
 
 
-def one_call(simulate: Callable[..., Any]) -> Callable[[Any, Any, int], Outcome]:
-    """Return the function that gives the outcome of a single alternative, context and seed."""
-    return lambda alternative, context, seed: evaluate(simulate, [(alternative, context, seed)])[0]
-
-
 def number(value: object) -> float:
     """Return the value as a float if it is one finite number, and nothing that merely looks like one."""
     found = real(value[0] if getattr(value, "shape", None) == (1,) else value)  # type: ignore[index]

@@ -1,18 +1,22 @@
-"""Executors: the caller's own thread, threads that wait for programs, and which of them a run uses."""
+"""Executors: the caller's own thread, threads that wait for programs, which a run uses, what comes back."""
 
 import threading
-from concurrent.futures import Executor, Future
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack
 from dataclasses import replace
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
-from argbest.errors import InputError
+from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Simulate
 from argbest.simulators import process
+from argbest.simulators.calling import Outcome
 from argbest.simulators.program import Program
 from argbest.study.limits import Resources
+from argbest.study.trial import Trial, outside
+from argbest.texts import harmless
 
 _Job: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
@@ -91,3 +95,38 @@ def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
     if timeout is None or not isinstance(simulate, Program):
         return simulate
     return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
+
+
+def outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequence[Outcome]:
+    """Return what became of n trials whose future has ended; an error if none of them can be run."""
+    error = future.exception() if not future.cancelled() else None
+    if isinstance(error, InputError):  # what cannot be run anywhere is no failure of this trial
+        raise error
+    if isinstance(error, BrokenExecutor):
+        raise SimulationError(
+            f"the executor broke: {error}. The trials are kept for the next run."
+        ) from error
+    if error is None and not future.cancelled():
+        return future.result()
+    reason = "cancelled" if error is None else f"{type(error).__name__}: {error}"
+    return [Outcome(None, reason, seconds)] * n
+
+
+def possible(outcome: Outcome, allowed: tuple[float, float] | None) -> Outcome:
+    """Return the outcome, as a failure if its value is not in the range of rewards."""
+    wrong = "" if outcome.value is None else outside(allowed, outcome.value)
+    return Outcome(None, f"it returned an impossible reward: {wrong}", outcome.seconds) if wrong else outcome
+
+
+def failure(trial: Trial, outcome: Outcome) -> SimulationError:
+    """Return the error that ends a run at a failure."""
+    return SimulationError(
+        f"the simulator failed on {trial} with seed {trial.seed}: {quoted(str(outcome.reason))}. "
+        "The replications so far are kept; fix the simulator and call `run` again. "
+        "To skip this trial: study.fail(study.ask()[0], reason)."
+    )
+
+
+def quoted(reason: str) -> str:
+    """Return the reason of a failure as it may stand in a sentence."""
+    return harmless(reason).rstrip(".")

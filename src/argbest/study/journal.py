@@ -39,7 +39,7 @@ from argbest.study.transcript import Transcript
 from argbest.study.trial import Trial, outside
 from argbest.texts import capped
 
-Room = Callable[[Ledger], int]
+Room = Callable[["Journal"], int]
 BY_HAND = "by hand"  # the worker of trials asked for outside `run`
 
 
@@ -80,7 +80,7 @@ class Journal(Transcript):
 
         def decide() -> list[Event]:
             nonlocal decided
-            some = n if room is None else min(n, room(self.ledger))
+            some = n if room is None else min(n, room(self))
             decided = _Decided(self.knowledge, None, [], [])
             if some < 1:
                 return []

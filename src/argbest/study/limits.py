@@ -1,10 +1,13 @@
 """The options of a run: when it ends, and what it simulates with."""
 
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from argbest.checks import finite, not_negative, one_of, whole
 from argbest.errors import InputError
+from argbest.study.journal import BY_HAND, Journal
+from argbest.study.ledger import Ledger
 from argbest.study.stopping import Stop
 
 
@@ -31,6 +34,20 @@ class Limits:
             raise InputError(
                 f"stop={self.stop!r} is not a stop rule; give ExpectedPCS(0.95), say, or a function."
             )
+
+    def done(self, ledger: Ledger) -> int:
+        """Return how much of the limit is used: replications, or seconds where only these are limited."""
+        return ledger.n_observations if self.budget is not None else int(ledger.spent)
+
+    def room(self, journal: Journal, *, mine: bool = True) -> int:
+        """Return how many more trials the limits allow, those under way taken into account if ``mine``."""
+        ledger, left = journal.ledger, math.inf
+        held = [i for i, who in ledger.held.items() if who != BY_HAND] if mine else []
+        if self.budget is not None:
+            left = self.budget - ledger.n_observations - len(held)
+        if self.seconds is not None and ledger.spent + journal.expected_seconds(held) >= self.seconds:
+            left = 0
+        return int(min(left, 2**31))
 
 
 @dataclass(frozen=True)

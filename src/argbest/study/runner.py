@@ -7,8 +7,7 @@ asked for, so workers do not wait for each other.
 import math
 import time
 import warnings
-from collections.abc import Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -37,8 +36,7 @@ from argbest.study.patience import Patience
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import OnResult, Progress, reporter, tracker
 from argbest.study.stopping import Guaranteed
-from argbest.study.trial import Trial, outside, record
-from argbest.texts import harmless
+from argbest.study.trial import Trial, record
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -68,7 +66,7 @@ def run(
         stack.enter_context(presence.shown(journal.storage, patience) if shared else nullcontext())
         total = limits.budget or math.ceil(limits.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
-        report = stack.enter_context(reporter(progress, total, _done(study, limits), opening))
+        report = stack.enter_context(reporter(progress, total, limits.done(study._journal.ledger), opening))
         under_way = _Run(
             study, limits, resources, simulate, executor, slots, presence, patience, report, total, track
         )
@@ -181,9 +179,7 @@ class _Run:
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, limits = self.study, self.limits
-        if self._room(study._journal.ledger, mine=False) < 1 or finished(
-            study.policy, study._journal.ledger.live
-        ):
+        if limits.room(study._journal, mine=False) < 1 or finished(study.policy, study._journal.ledger.live):
             return True
         n = study.n_observations
         due = (
@@ -196,18 +192,6 @@ class _Run:
         self.checked = n
         return limits.stop(study)
 
-    def _room(self, ledger: Ledger, *, mine: bool = True) -> int:
-        """Return how many more trials the limits allow, those under way taken into account if ``mine``."""
-        held = [i for i, who in ledger.held.items() if who != BY_HAND] if mine else []
-        left = math.inf
-        if self.limits.budget is not None:
-            left = self.limits.budget - ledger.n_observations - len(held)
-        if self.limits.seconds is not None:
-            expected = self.study._journal.expected_seconds(held)
-            if ledger.spent + expected >= self.limits.seconds:
-                left = 0
-        return int(min(left, 2**31))
-
     def _fill(self) -> None:
         """Keep every slot busy."""
         self.lost = [future for future in self.lost if not future.done()]
@@ -219,7 +203,10 @@ class _Run:
         while len(self.in_flight) + len(self.lost) < self._slots():
             since = time.monotonic()
             trials = self.study._journal.ask(
-                self.resources.batch, worker=self.presence.name, room=self._room, policy=self._stage
+                self.resources.batch,
+                worker=self.presence.name,
+                room=self.limits.room,
+                policy=self._stage,
             )
             self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
             if not trials:
@@ -274,17 +261,17 @@ class _Run:
         trials, since = self.in_flight[future]
         took = (time.monotonic() - since) / len(trials)
         if future.done():
-            outcomes = _outcomes(future, len(trials), took)
+            outcomes = executors.outcomes(future, len(trials), took)
         else:
             if not future.cancel():
                 self.lost.append(future)
             outcomes = [Outcome(None, f"no value after {self.resources.timeout:g} s", took)] * len(trials)
         allowed = self.study.problem.reward_range
-        self.in_hand += zip(trials, (_possible(each, allowed) for each in outcomes), strict=True)
+        self.in_hand += zip(trials, (executors.possible(each, allowed) for each in outcomes), strict=True)
         del self.in_flight[future]
         while self.in_hand:
             self._settle()
-        self.report(_done(self.study, self.limits), self.total)
+        self.report(self.limits.done(self.study._journal.ledger), self.total)
 
     def _settle(self) -> None:
         """Tell the values in hand up to the first failure, in one transaction; or that failure."""
@@ -294,7 +281,7 @@ class _Run:
         trial, outcome = some[0]
         self.presence.busy += sum(each.seconds for _, each in some)
         if not values and self.resources.on_failure == "raise":
-            raise _failure(trial, outcome) from outcome.error
+            raise executors.failure(trial, outcome) from outcome.error
         if values:
             self._tell(values)
         else:
@@ -305,7 +292,7 @@ class _Run:
         if self.failed >= HOPELESS:
             raise SimulationError(
                 f"the first {self.failed} simulations all failed, the last one with: "
-                f"{_quoted(str(outcome.reason))}. "
+                f"{executors.quoted(str(outcome.reason))}. "
                 "Fix the simulator and run again."
             )
 
@@ -334,44 +321,6 @@ class _Run:
         if dead:
             journal.give_back([i for i, who in held.items() if who in dead], of=dead)
         return bool(dead)
-
-
-def _outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequence[Outcome]:
-    error = future.exception() if not future.cancelled() else None
-    if isinstance(error, InputError):  # what cannot be run anywhere is no failure of this trial
-        raise error
-    if isinstance(error, BrokenExecutor):
-        raise SimulationError(
-            f"the executor broke: {error}. The trials are kept for the next run."
-        ) from error
-    if error is None and not future.cancelled():
-        return future.result()
-    reason = "cancelled" if error is None else f"{type(error).__name__}: {error}"
-    return [Outcome(None, reason, seconds)] * n
-
-
-def _possible(outcome: Outcome, allowed: tuple[float, float] | None) -> Outcome:
-    """Return the outcome, as a failure if its value is not in the range of rewards."""
-    wrong = "" if outcome.value is None else outside(allowed, outcome.value)
-    return (
-        Outcome(None, f"it returned a reward that cannot be: {wrong}", outcome.seconds) if wrong else outcome
-    )
-
-
-def _failure(trial: Trial, outcome: Outcome) -> SimulationError:
-    return SimulationError(
-        f"the simulator failed on {trial} with seed {trial.seed}: {_quoted(str(outcome.reason))}. "
-        "The replications so far are kept; fix the simulator and call `run` again. "
-        "To skip this trial: study.fail(study.ask()[0], reason)."
-    )
-
-
-def _quoted(reason: str) -> str:
-    return harmless(reason).rstrip(".")
-
-
-def _done(study: "Study", limits: Limits) -> int:
-    return study.n_observations if limits.budget is not None else int(study._journal.ledger.spent)
 
 
 def _ready(study: "Study", limits: Limits) -> Simulate:
