@@ -50,6 +50,7 @@ def test_init_does_not_overwrite_unless_forced(tmp_path: Path) -> None:
     assert not (tmp_path / "simulate.py").exists()
     assert call("--force").exit_code == 0
     assert read("study.toml").problem.shape == (5, 5)
+    assert "'study.toml' and 'simulate.py' exist already and are left alone." in call().stderr
 
 
 def test_init_names_every_kind_and_says_what_to_do_first(tmp_path: Path) -> None:

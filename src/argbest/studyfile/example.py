@@ -159,7 +159,8 @@ def write(path: str | os.PathLike[str], *, kind: str = _PROGRAM, force: bool = F
     there = [each for each in texts if each.exists() or each.is_symlink()]
     if there and not force:
         names = " and ".join(repr(str(each)) for each in there)
-        raise InputError(f"{names} exists already and is left alone. Name another file, or use --force.")
+        said = "exists already and is" if len(there) == 1 else "exist already and are"
+        raise InputError(f"{names} {said} left alone. Name another file, or use --force.")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
