@@ -377,3 +377,17 @@ def test_large_tables_are_written_with_six_digits(monkeypatch: pytest.MonkeyPatc
     assert studies._brief(table) is table
     monkeypatch.setattr(studies, "_LARGE", 3)
     np.testing.assert_array_equal(studies._brief(table), [[0.333333, 0.0], [np.nan, -123457.0]])
+
+
+@pytest.mark.slow
+def test_the_page_of_ten_thousand_pairs_stays_small(tmp_path: Path) -> None:
+    study = Study(
+        Problem(range(100), np.linspace(0.0, 1.0, 100).tolist()),
+        policy="equal",
+        model="independent",
+        initial=1,
+    )
+    rng = np.random.default_rng(0)
+    for trial in study.ask(10_000):
+        study.tell(trial, (trial.pair[0] / 25 + rng.standard_normal(2)).tolist())
+    assert study.report(tmp_path / "report.html").stat().st_size < 1_500_000

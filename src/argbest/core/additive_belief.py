@@ -150,9 +150,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         if self.shocks is None or self.shocks.next_contrasts is None:
             return None
         weight, noise = self.shocks.next_contrasts
-        spread = np.einsum(
-            "...ckj,...cji,...cki->...kc", weight, self.within_contexts(), weight, optimize=True
-        )
+        spread = np.swapaxes(np.sum(weight @ self.within_contexts() * weight, axis=-1), -1, -2)
         return NextSamples(weight, np.maximum(spread, 0.0) + noise)
 
     def difference_var(self, reference: IntArray) -> Array:
