@@ -28,6 +28,12 @@ def test_the_policy_benchmark_prints_a_row_per_policy(capsys: pytest.CaptureFixt
     assert [row.split()[0] for row in rows] == list(registry.POLICIES)
 
 
+def test_the_benchmark_of_answers_prints_three_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    load("answers").main(["--side", "6", "--table", "4"])
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows] == ["top-two,", "report:", "6²:"]
+
+
 def test_the_decision_benchmark_prints_a_row_per_size(capsys: pytest.CaptureFixture[str]) -> None:
     load("decision").main(["--rounds", "1", "--sizes", "2"])
     header, *rows = capsys.readouterr().out.splitlines()
