@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from argbest import defaults
 from argbest.experiment import Experiment, run
 from experiments import tournament
 from experiments.tournament import Match
+
+STORED = Path(tournament.__file__).parent / "stored"
 
 
 def relative(contender: str, *losses: float) -> pd.DataFrame:
@@ -104,3 +107,13 @@ def test_whoever_pours_budget_into_ties_cannot_win() -> None:
     order = tournament.standing(found, barred=("a",))
     assert order["contender"].tolist() == ["b", "a"]
     assert order["eligible"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["", "_common"])
+def test_the_default_policy_won_each_stored_tournament(kind: str) -> None:
+    """The standing follows from the stored losses, by the rule."""
+    kept = pd.read_csv(STORED / f"tournament{kind}.csv")
+    order = tournament.standing(kept, tournament.BARRED)
+    stored = pd.read_csv(STORED / f"tournament{kind}_standing.csv")
+    pd.testing.assert_frame_equal(order, stored, rtol=1e-3, atol=1e-4, check_dtype=False)
+    assert order["contender"].iloc[0] == defaults.POLICY
