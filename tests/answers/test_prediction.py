@@ -8,6 +8,7 @@ import pytest
 from study.conftest import apart, assert_close, noise, problem
 
 from argbest import GP, InputError, Problem, Study
+from argbest.answers import predicting
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
 
@@ -234,3 +235,22 @@ def test_rows_must_have_the_columns_of_the_contexts() -> None:
 
 def test_an_axis_of_new_contexts_is_taken(study: Study) -> None:
     assert study.predict(Axis.of("context", [0.5, 1.5]))["context"].tolist() == [0.5, 1.5]
+
+
+def test_many_contexts_are_looked_at_some_at_a_time(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [9.0, 0.5, 0.5, 1.0, 2.5, 0.0, 7.0]
+    whole, chances = study.predict(given), study.predict_proba(given)
+    seen: list[int] = []
+    usual = predicting.certificate_at
+
+    def looked(of: Study, rows: Any, **options: Any) -> Any:
+        seen.append(len(rows))
+        return usual(of, rows, **options)
+
+    monkeypatch.setattr(predicting, "certificate_at", looked)
+    monkeypatch.setattr(
+        predicting, "_NUMBERS", 3 * study.problem.n_alternatives * int((study._tally.count > 0).sum())
+    )
+    pd.testing.assert_frame_equal(study.predict(given), whole, rtol=1e-9)
+    pd.testing.assert_frame_equal(study.predict_proba(given), chances, rtol=1e-9)
+    assert seen == [3, 3, 1] * 2

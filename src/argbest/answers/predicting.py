@@ -1,6 +1,7 @@
 """What a study can say of any contexts, simulated or not, each by itself: arrays [row, alternative, 1]."""
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 
+_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
+
+
 class Prediction(NamedTuple):
     """The contexts asked for, how sure selections there are, and what cannot be selected there."""
 
@@ -28,12 +32,18 @@ class Prediction(NamedTuple):
     ruled_out: BoolArray | None
 
 
-def predicted(study: "Study", contexts: object, *, integrate: bool) -> Prediction:
-    """Return what answers at any contexts rest on; see `warn_of_the_unknown`."""
+def predicted(
+    study: "Study", contexts: object, made: Callable[[Prediction], pd.DataFrame], *, integrate: bool
+) -> pd.DataFrame:
+    """Return the frame ``made`` of any contexts, some at a time; see `warn_of_the_unknown`."""
     rows = study.problem.contexts.rows(contexts)
-    found = Prediction(rows, certificate_at(study, rows, integrate=integrate), ruled_out_at(study, rows))
+    observed = int(np.count_nonzero(study._tally.count))
+    frames = [
+        made(Prediction(some, certificate_at(study, some, integrate=integrate), ruled_out_at(study, some)))
+        for some in rows.blocks(max(1, _NUMBERS // (study.problem.n_alternatives * max(observed, 1))))
+    ]
     warn_of_the_unknown(study, rows)
-    return found
+    return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
 def posterior(study: "Study", contexts: object = None) -> pd.DataFrame:

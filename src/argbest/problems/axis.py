@@ -1,7 +1,7 @@
 """Axis: the labelled alternatives or contexts of a problem, as the user gave them."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -82,6 +82,13 @@ class Axis:
             return replace(self, labels=axis.coordinates[self.kind])
         columns = {name: axis.columns[name] for name in self.columns}
         return replace(self, labels=axis.labels, columns=columns, named=axis.named and self.named)
+
+    def blocks(self, size: int) -> Iterator["Axis"]:
+        """Yield the axis in parts of at most ``size`` entries, in their order."""
+        for first in range(0, len(self), size):
+            part = slice(first, first + size)
+            columns = {name: values[part] for name, values in self.columns.items()}
+            yield replace(self, labels=self.labels[part], columns=columns)
 
     def item(self, i: int) -> Item:
         """Return what the simulator receives for position i: the label, or the row as a dict."""

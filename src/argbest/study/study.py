@@ -281,15 +281,24 @@ class Study(AskTell):
         ``extrapolated`` marks those out of the bounds of the problem's contexts, or with a category that none
         of these has; of such a category an `ExtrapolationNotice` warns.
         """
-        found = predicting.predicted(self, contexts, integrate=flag("integrate", integrate))
-        frame = frames.of_selection(self.problem, *found, self.indifference())
-        frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
-        return frame
+        zone = self.indifference()
+
+        def made(found: predicting.Prediction) -> "pd.DataFrame":
+            frame = frames.of_selection(self.problem, *found, zone)
+            frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
+            return frame
+
+        whole = predicting.predicted(self, contexts, made, integrate=flag("integrate", integrate))
+        return whole.reset_index(drop=True)
 
     def predict_proba(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return P(each alternative is best), a row per context given and a column per alternative."""
-        found = predicting.predicted(self, contexts, integrate=flag("integrate", integrate))
-        return frames.of_probabilities(self.problem, found.rows, found.certificate)
+        return predicting.predicted(
+            self,
+            contexts,
+            lambda found: frames.of_probabilities(self.problem, found.rows, found.certificate),
+            integrate=flag("integrate", integrate),
+        )
 
     def _belief(self) -> Belief:
         """Return the belief (larger is better) that selects, with what is ruled out far below.
