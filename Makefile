@@ -35,6 +35,7 @@ test-bridges:
 # Old packages may call each other's deprecated names; what they do to argbest shows in the results.
 # Four processes even on two cores: many tests wait for clocks or for one another.
 suite: $(VENV)/.test
+	$(BIN)/python -W ignore tests/compile_all.py
 	$(BIN)/python -m pytest -n 4 -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
 
 # More bad inputs than `make test` tries, of one ROOM of tests/fuzz/rooms.py or of all.

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from compile_all import ALL
+from conftest import ROOT
+
 EVALUATE = """
 import sys, warnings
 import numpy as np
@@ -60,3 +63,9 @@ def test_where_nothing_is_writable_it_compiles_uncached_with_one_notice(tmp_path
     _, *notices = finish(start(NOWHERE + EVALUATE, tmp_path))
     assert notices == ["no folder", "compiling"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_that_is_compiled_is_compiled_before_the_tests() -> None:
+    sources = (ROOT / "src").rglob("*.py")
+    found = sum(path.read_text(encoding="utf-8").count("return compile_ufunc(") for path in sources)
+    assert found == len(ALL)
