@@ -12,6 +12,10 @@ class InputError(ArgbestError, ValueError):
     """A definition or an argument cannot be used as given."""
 
 
+class TooFewDataError(InputError):
+    """A model or a policy needs more replications before it can say anything."""
+
+
 class TrialError(ArgbestError, ValueError):
     """A trial is unknown, belongs to another study, or has been told already."""
 

@@ -14,7 +14,7 @@ from argbest.core.certificate import Certificate
 from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError
+from argbest.errors import TooFewDataError
 from argbest.models.base import Model
 from argbest.problems.base import Problem
 from argbest.study.grounds import integrated_by_seed
@@ -74,7 +74,7 @@ def history(
         try:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params)
-        except InputError:  # too few data for this model
+        except TooFewDataError:
             continue
         unsure = integrated_by_seed(model, tally, setting, params, seed, ruled_out)
         then = replace(

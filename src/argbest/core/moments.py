@@ -4,7 +4,7 @@ import numpy as np
 
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.tally import Tally, check_spread
-from argbest.errors import InputError
+from argbest.errors import TooFewDataError
 
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _STAND_IN = 1e-2  # the share of the pooled variance that stands in for none
@@ -24,7 +24,7 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     if np.any(few):
         *run, k, c = np.argwhere(few)[0].tolist()
         where = f" of run {tuple(run)}" if run else ""
-        raise InputError(
+        raise TooFewDataError(
             f"the pair of alternative {k} and context {c} (by position){where} has {tally.count[*run, k, c]} "
             "observation(s); a sample variance needs 2 of every pair. "
             "Start with initial=2 or more, and tell those values first."

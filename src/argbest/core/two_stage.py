@@ -8,7 +8,7 @@ from scipy import special
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.tally import Tally
-from argbest.errors import InputError
+from argbest.errors import InputError, TooFewDataError
 
 _SINGULAR = 1e-12  # smallest over largest eigenvalue of ZᵀZ below which no line is determined
 _MOST_COORDINATES = 12  # a box has 2^d corners
@@ -109,7 +109,7 @@ def estimator(x: Array, observed: BoolArray) -> Array:
     if np.any(bad):
         where = np.argwhere(bad)[0].tolist() if bad.ndim else []
         seen = np.flatnonzero(observed[tuple(where)]).tolist()
-        raise InputError(
+        raise TooFewDataError(
             f"the alternative at position {where} was observed at contexts {seen} only, which do not "
             f"determine a linear function of {x.shape[-1]} coordinate(s). Simulate every alternative at "
             "contexts that do, such as the corners of the context set."
@@ -215,7 +215,7 @@ def constant_h(
 def _least_chi2(freedom: int, number: int) -> Law:
     """Return the law of the least of some independent χ²: density m g(t) (1 − G(t))^(m−1)."""
     if freedom < 1:
-        raise InputError(
+        raise TooFewDataError(
             f"the first stage leaves {freedom} degree(s) of freedom for a variance; at least 1 is needed. "
             "Take more first-stage replications at every design context."
         )

@@ -11,7 +11,7 @@ from argbest.core.findings import Findings
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, check_spread
 from argbest.core.two_stage import completed, coordinates, prediction, residuals
-from argbest.errors import InputError
+from argbest.errors import TooFewDataError
 
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _STAND_IN = 1e-2  # the share of the pooled variance that stands in for none
@@ -66,7 +66,7 @@ class Linear:
         freedom = np.where(lost, 0, freedom)
         total = freedom.sum(axis=-1, keepdims=True)
         if np.any(total < 1):
-            raise InputError(
+            raise TooFewDataError(
                 "there are no more observations than coefficients of the linear model, which leaves none for "
                 "the variance. Start with two or more replications of every alternative at the same contexts."
             )

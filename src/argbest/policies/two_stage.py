@@ -21,7 +21,7 @@ from argbest.core.two_stage import (
     pooled_law,
     residuals,
 )
-from argbest.errors import InputError
+from argbest.errors import InputError, TooFewDataError
 from argbest.policies.base import Draws, in_sequence, largest, pick
 
 
@@ -157,7 +157,7 @@ class TS(_TwoStage):
             within = np.where(pairs, tally.count - 1, 0).sum(axis=-1)
             freedom = np.where(whole, freedom, np.maximum(within, 1))
         if np.any(freedom < 1):
-            raise InputError(
+            raise TooFewDataError(
                 f"TS needs more than {x.shape[-1] + 1} observations of every alternative at the design "
                 f"contexts {np.flatnonzero(design).tolist()} (by position) to estimate its variance; an "
                 "alternative has fewer. Take two or more at each of them first."
@@ -264,12 +264,12 @@ def _proportions(variances: Array, pairs: BoolArray) -> Array:
 
 
 def _require(tally: Tally, pairs: BoolArray, least: int | IntArray) -> None:
-    """Raise an InputError if one of the design pairs has fewer than the least number of observations."""
+    """Raise a TooFewDataError if one of the design pairs has fewer than the least number of observations."""
     short = (tally.count < least) & pairs
     if np.any(short):
         *run, k, c = np.argwhere(short)[0].tolist()
         where = f" of run {tuple(run)}" if run else ""
-        raise InputError(
+        raise TooFewDataError(
             f"the pair of alternative {k} and design context {c} (by position){where} has "
             f"{tally.count[*run, k, c]} observation(s); the first stage needs "
             f"{np.broadcast_to(least, short.shape)[*run, k, c]} or more of each alternative at contexts "

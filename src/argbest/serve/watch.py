@@ -17,7 +17,7 @@ import numpy as np
 
 from argbest.answers.overview import progress
 from argbest.core import schedule
-from argbest.errors import ArgbestError, InputError
+from argbest.errors import ArgbestError, TooFewDataError
 from argbest.jsonable import value
 from argbest.report.curves import row_labels
 from argbest.report.page.studies import payload
@@ -162,7 +162,7 @@ class _Painter:
         self._drawn = self._storage.revision
         points = min(_POINTS, int(_PATIENCE / (time.monotonic() - begun)), self._refits())
         if designed and first and points > 0:
-            with suppress(InputError):
+            with suppress(TooFewDataError):
                 earlier = [each for each in past(study, points) if each[0] < study.n_observations]
                 self._course = [*earlier, *self._course]
                 yield self._finished(data)

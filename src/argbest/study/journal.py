@@ -11,7 +11,7 @@ import numpy as np
 from argbest import streams
 from argbest.core.common_noise import goes_against
 from argbest.core.setting import Setting
-from argbest.errors import InputError, SimulationError, TrialError
+from argbest.errors import InputError, SimulationError, TooFewDataError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.automatic import Automatic, for_model
@@ -238,7 +238,7 @@ class Journal(Transcript):
             return
         self.catch_up()
         if n > len(self.ledger.given_back) + len(self.ledger.queue):
-            with suppress(InputError):  # too few data for this model: whoever decides will say so
+            with suppress(TooFewDataError):  # whoever decides will say so
                 self.learned()
 
     def _decide(
@@ -257,7 +257,7 @@ class Journal(Transcript):
             pairs = asking.choose(
                 self.ledger, knowledge, deciding, self._setting(), self.seeds, due, n=n, only=only
             )
-        except InputError:
+        except TooFewDataError:
             coming = bool(due) or any(
                 self.ledger.trials.designed(i) for i, who in self.ledger.held.items() if who != BY_HAND
             )
