@@ -1,4 +1,4 @@
-"""Time what large studies answer: cycles of `top-two`, the report, the selection of very many pairs.
+"""Time what studies answer: certificates, cycles of `top-two`, the report, the selection of very many pairs.
 
 Prints CPU seconds, and the most memory that the process has had so far. The selection is that of the initial
 design alone, on a smooth table of ``--side`` squared pairs.
@@ -45,6 +45,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--side", type=int, default=1000, help="of the table that is selected from")
     parser.add_argument("--table", type=int, default=100, help="side of the table of the others")
     given = parser.parse_args(arguments)
+    for side, model in ((10, "additive-gp"), (given.table, "gp"), (given.table, "additive-gp")):
+        one, _ = smooth(side, model=model, initial=1)
+        one.ask()  # the first fit
+        print(f"certificate, {side} by {side}, {model}: {seconds(one.certificate):.2f} s", flush=True)
     study, truth = smooth(given.table, policy="top-two", model="gp", initial=1)
     cycle(study, truth)  # the first fit
     spent = [1e3 * seconds(lambda: cycle(study, truth)) for _ in range(30)]

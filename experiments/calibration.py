@@ -114,6 +114,17 @@ def run(out: Path, macroreps: int, looks: tuple[int, ...]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def show(found: pd.DataFrame, path: Path) -> None:
+    """Print a table and write it to a file."""
+    write_csv(path, found)
+    shown = [
+        [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row]
+        for row in found.itertuples(index=False)
+    ]
+    table(tuple(found.columns), shown, justify="right")
+    say(f"written: {path}")
+
+
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder that keeps the claims.")
 @click.option("--macroreps", type=click.IntRange(2), default=200, show_default=True)
@@ -122,13 +133,7 @@ def main(out: Path, macroreps: int, last: str) -> None:
     """Run the studies, print the bins and write them to calibration.csv."""
     out.mkdir(parents=True, exist_ok=True)
     found = bins(run(out, macroreps, tuple(n for n in LOOKS if n <= int(last))))
-    write_csv(out / "calibration.csv", found)
-    shown = [
-        [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row]
-        for row in found.itertuples(index=False)
-    ]
-    table(tuple(found.columns), shown, justify="right")
-    say(f"written: {out / 'calibration.csv'}")
+    show(found, out / "calibration.csv")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def stored_curves() -> pd.DataFrame:
     return pd.read_csv(STORED / "version_0_1_curves.csv")
 
 
-def runs_of_default(problem: str, folder: Path, *, jobs: int) -> pd.DataFrame:
+def runs_of_default(problem: str, folder: Path, *, jobs: int, common: bool = False) -> pd.DataFrame:
     """Return the losses of today's default: macroreplication, samples, cost."""
     experiment = Experiment(
         problem,
@@ -45,7 +45,7 @@ def runs_of_default(problem: str, folder: Path, *, jobs: int) -> pd.DataFrame:
         samples=SAMPLES,
         macroreps=MACROREPS,
         seed=SEED,
-        common_random_numbers=False,
+        common_random_numbers=common,
     )
     runs = run(experiment, jobs=jobs, out=folder / problem, progress=True).runs
     return runs[["macroreplication", "samples", "cost"]].assign(problem=problem)
@@ -140,11 +140,13 @@ def needed(ours: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     show_default=True,
     help="Folder that keeps runs and tables.",
 )
-def main(problems: tuple[str, ...], jobs: int, out: Path) -> None:
+@click.option("--common", is_flag=True, help="With common random numbers, which version 0.1 did not have.")
+def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool) -> None:
     """Compare the default with every contender of version 0.1, on all problems or those named."""
     theirs = stored_runs()
     names = [name for name in theirs["problem"].unique() if not problems or name in problems]
-    ours = pd.concat([runs_of_default(name, out / "runs", jobs=jobs) for name in names], ignore_index=True)
+    runs = [runs_of_default(name, out / "runs", jobs=jobs, common=common) for name in names]
+    ours = pd.concat(runs, ignore_index=True)
     marked, theirs = ours[ours["samples"].isin(LANDMARKS)], theirs[theirs["problem"].isin(names)]
     found = differences(marked, theirs)
     best, chosen = behind_best(found), behind_chosen(marked, theirs)
