@@ -115,27 +115,6 @@ def measure(
     return sum(counts) / seconds, sum(core) / sum(counts)
 
 
-def simulated(alternative: int, context: int, seed: int) -> float:
-    """Return a reward at once: what is measured is the way to the worker and the decision."""
-    return float((seed + alternative * context) % 1000)
-
-
-def dask(workers: int, seconds: float, policy: str) -> float:
-    """Return observations per second of a study in memory whose simulations run on a Dask LocalCluster."""
-    from dask.distributed import Client, LocalCluster
-
-    study = Study(Problem(range(10), range(10), simulated), policy=policy, model="gp", initial=1)
-    sizes: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-    cluster = LocalCluster(**sizes)  # type: ignore[no-untyped-call]
-    client: Any = Client(cluster)  # type: ignore[no-untyped-call]
-    with cluster, client:
-        means: dict[str, Any] = {"executor": client.get_executor(), "workers": workers}
-        study.run(150, **means)
-        begun = time.perf_counter()
-        study.run(10**6, stop=lambda _: time.perf_counter() > begun + seconds, **means)
-        return (study.n_observations - 150) / (time.perf_counter() - begun)
-
-
 def _told(storage: Storage) -> int:
     return sum(isinstance(event, Told) for event in storage.since(0))
 
@@ -168,13 +147,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--postgres", help="the URL of a database; without it a server is started")
     parser.add_argument("--folder", help="where the SQLite file is made; it decides about the disk")
     parser.add_argument("--policies", nargs="*", help="measure whole studies with these policies instead")
-    parser.add_argument("--dask", action="store_true", help="measure a Dask LocalCluster instead")
     options = parser.parse_args(arguments)
-    if options.dask:
-        for policy, workers in itertools.product(options.policies or ["gp-c-ocba"], options.workers):
-            found = dask(workers, options.seconds, policy)
-            print(f"{policy:12s}dask{workers:8d}{found:12.0f} observations/s", flush=True)
-        return
     policies = [None] if options.policies is None else options.policies or ["equal", "gp-c-ocba"]
     named = "" if policies == [None] else f"{'policy':12s}"
     print(f"{named}{'storage':12s}{'workers':>8s}{'cycles/s':>12s}{'ms/cycle':>10s}{'core ms/cycle':>15s}")

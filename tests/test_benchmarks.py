@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest import registry
+from argbest import Problem, Study, registry
 from argbest.problems.serial_inventory import serial_inventory
+from argbest.study import executors
 
 
 def load(name: str) -> Any:
@@ -71,6 +72,66 @@ def test_the_covid_benchmark_prints_a_row_per_way_and_pair(capsys: pytest.Captur
     load("covid").main(["--seconds", "0", "--batch", "10"])
     _, *rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 9
+
+
+def busy(monkeypatch: pytest.MonkeyPatch, workers: int, seconds: float, per_decision: float) -> float:
+    """Return how busy workers are if a decision takes so long, and a tenth of it per trial under way."""
+    module, counted = load("workers"), [0.0]
+    study = Study(Problem(range(4), range(4), module.Sleeper(0.0)), policy="equal", model="independent")
+    ask = study._journal.ask
+
+    def slow_ask(n: int, **options: Any) -> Any:
+        counted[0] += per_decision * (n + 0.1 * len(study.pending()))
+        return ask(n, **options)
+
+    monkeypatch.setattr(study._journal, "ask", slow_ask)
+    clock = module.Clock(lambda: counted[0])
+    found: float = module.share(study, clock, workers, seconds, first=32 + 2 * workers, then=20 * workers)
+    assert study.n_observations == 32 + 22 * workers
+    return found
+
+
+@pytest.mark.parametrize(("workers", "seconds"), [(64, 0.25), (16, 0.05)])
+def test_workers_are_busy_while_decisions_take_two_thirds_of_the_time(
+    workers: int, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    per_decision = seconds / workers / 2
+    assert busy(monkeypatch, workers, seconds, per_decision) > 0.95
+    monkeypatch.setattr(executors.Jobs, "_ahead", lambda _: 0)
+    assert busy(monkeypatch, workers, seconds, per_decision) < 0.85
+
+
+def test_nothing_is_asked_for_ahead_where_simulations_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead: set[int] = set()
+    usual = executors.Jobs._ahead
+
+    def noted(jobs: executors.Jobs) -> int:
+        ahead.add(usual(jobs))
+        return usual(jobs)
+
+    monkeypatch.setattr(executors.Jobs, "_ahead", noted)
+    assert busy(monkeypatch, 8, 10.0, per_decision=0.001) > 0.99
+    assert ahead == {0}
+
+
+def test_the_benchmark_of_workers_prints_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
+    load("workers").main(
+        [
+            "--size",
+            "3",
+            "--rounds",
+            "2",
+            "--workers",
+            "3",
+            "--ms",
+            "5",
+            "--models",
+            "gp",
+            "--policies",
+            "equal",
+        ]
+    )
+    assert capsys.readouterr().out.startswith("gp          equal          3 workers, 5 ms: busy ")
 
 
 def test_the_paper_benchmark_adds_up_the_figure(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ from argbest import (
 )
 from argbest.answers.overview import overview
 from argbest.errors import DataNotice
+from argbest.study import executors
 
 
 def uneven(alternative: str, context: int, seed: int) -> float:
@@ -178,6 +179,24 @@ def test_a_failure_ends_a_parallel_run_and_keeps_every_trial() -> None:
         study.run(80, executor=executor)
     assert set(study.trials()["status"]) == {"told", "given back"}
     assert study.pending() == []
+
+
+def test_what_was_asked_for_ahead_is_given_back_once_the_stop_rule_is_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def short(alternative: str, context: int, seed: int) -> float:
+        time.sleep(0.02)
+        return simulate(alternative, context, seed)
+
+    monkeypatch.setattr(executors.Jobs, "_ahead", lambda _: 16)
+    study = Study(problem(short), initial=2, policy="equal", model="independent", refit_every=1)
+    with threads(4) as executor:
+        study.run(500, executor=executor, stop=lambda study: study.n_observations >= 40)
+        assert 40 <= study.n_observations < 60
+        assert study.pending() == []
+        assert "given back" in set(study.trials()["status"])
+        study.run(100, executor=executor)
+    assert study.trials()["status"].tolist() == ["told"] * 100
 
 
 class Broken(Executor):

@@ -1,24 +1,32 @@
-"""Executors: the caller's own thread, threads that wait for programs, which a run uses, what comes back."""
+"""Executors: the caller's own thread, threads that wait for programs, which a run uses; jobs in them."""
 
+import math
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import ExitStack
-from dataclasses import replace
-from queue import SimpleQueue
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Simulate
 from argbest.simulators import process
-from argbest.simulators.calling import Outcome
+from argbest.simulators.calling import Outcome, evaluate
 from argbest.simulators.program import Program
 from argbest.study.limits import Resources
 from argbest.study.trial import Trial, outside
 from argbest.texts import harmless
 
-_Job: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
+Job: TypeAlias = "Future[list[Outcome]]"
+_Call: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
+
+_POLL = 0.2  # seconds between looks at what other processes do
+_NEGLIGIBLE = 0.02  # of a job: to wait so long for the next one is no loss
+_TOGETHER = 3  # times as many jobs as on average may end at once: those that began at once
+_FORGET = 0.98  # of the longest absence, per look
 
 
 class Here(Executor):
@@ -35,7 +43,7 @@ class Threads(Executor):
     """A number of threads that wait for programs; left by an exception, Ctrl-C say, it kills these."""
 
     def __init__(self, number: int) -> None:
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Call | None] = SimpleQueue()
         self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(number)]
         for thread in self._threads:
             thread.start()
@@ -90,6 +98,96 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
     return stack.enter_context(SimulationPool(slots, timeout=resources.whole_timeout)), slots
 
 
+@dataclass
+class Jobs:
+    """Jobs in an executor, one for each slot; where deciding takes long some more, which wait for a slot."""
+
+    executor: Executor
+    slots: int
+    simulate: Simulate
+    resources: Resources
+    under_way: dict[Job, tuple[list[Trial], float]] = field(default_factory=dict)
+    lost: list[Job] = field(default_factory=list)  # out of time, and still running
+    finished: "SimpleQueue[Job]" = field(default_factory=SimpleQueue)
+    n_taken: int = 0  # trials that have ended
+    seconds: float = 0.0  # that these took
+    away: float = 0.0  # seconds between two looks at what has ended, at most of late
+    back: float = field(default_factory=time.monotonic)  # when somebody last looked
+
+    def wanted(self) -> int:
+        """Return how many more jobs to give to the executor."""
+        self.lost = [job for job in self.lost if not job.done()]
+        if len(self.lost) >= self.slots:
+            raise SimulationError(
+                f"all {self.slots} slots of the executor are stuck in simulations that ran out of time; what "
+                "was told is kept. Restart its workers, then run again."
+            )
+        return self.open_slots + self._ahead() - len(self.under_way) - len(self.lost)
+
+    @property
+    def open_slots(self) -> int:
+        """How many may simulate now: an executor whose workers come and go says who is present."""
+        return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
+
+    def _ahead(self) -> int:
+        """Return how many jobs to hold ready: as many as end while nobody looks, where that is no trifle."""
+        own_clock = self.resources.timeout is not None and self.resources.executor is not None
+        if self.slots == 1 or own_clock or not self.seconds:  # with a clock of ours, waiting would count
+            return 0
+        share = self.away * self.n_taken / self.seconds / self.resources.batch
+        return math.ceil(self.open_slots * min(1.0, _TOGETHER * share)) if share > _NEGLIGIBLE else 0
+
+    def submit(self, trials: list[Trial]) -> None:
+        """Give trials to the executor as one job."""
+        jobs = [(trial.alternative, trial.context, trial.seed) for trial in trials]
+        job = self.executor.submit(evaluate, self.simulate, jobs)
+        self.under_way[job] = trials, time.monotonic()
+        job.add_done_callback(self.finished.put)
+
+    def ended(self, fill: Callable[[], None] | None = None) -> list[Job]:
+        """Return the jobs that have ended, or one that is out of time; meanwhile ``fill`` what gets free."""
+        self.away = max(time.monotonic() - self.back, _FORGET * self.away)
+        found: list[Job] = []
+        while not found:
+            try:
+                found.append(self.finished.get(timeout=_POLL))
+            except Empty:
+                found += self._late()
+                if not found and fill is not None and hasattr(self.executor, "present"):
+                    fill()
+        self.back = time.monotonic()
+        with suppress(Empty):
+            while True:
+                found.append(self.finished.get_nowait())
+        return [job for job in dict.fromkeys(found) if job in self.under_way]  # others ended out of time
+
+    def _late(self) -> list[Job]:
+        limit, now = self.resources.timeout, time.monotonic()
+        if limit is None or self.resources.executor is None:
+            return []
+        return [job for job, (some, since) in self.under_way.items() if now - since > limit * len(some)][:1]
+
+    def results(self, job: Job) -> list[tuple[Trial, Outcome]]:
+        """Return the trials of a job, which has ended or is out of time, and what became of them."""
+        trials, since = self.under_way[job]
+        took = (time.monotonic() - since) / len(trials)
+        if job.done():
+            found = outcomes(job, len(trials), took)
+        else:
+            if not job.cancel():
+                self.lost.append(job)
+            found = [Outcome(None, f"no value after {self.resources.timeout:g} s", took)] * len(trials)
+        self.n_taken += len(trials)
+        self.seconds += sum(each.seconds for each in found)
+        return list(zip(trials, found, strict=True))
+
+    def recall(self) -> list[int]:
+        """Return the trials asked for ahead that have not begun; they are under way no longer."""
+        ahead = list(self.under_way)[self.open_slots :]
+        trials = [self.under_way.pop(job)[0] for job in ahead if job.cancel()]
+        return [trial.id for some in trials for trial in some]
+
+
 def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
     """Return the simulator; a program keeps its time itself, so it is told the limit."""
     if timeout is None or not isinstance(simulate, Program):
@@ -97,7 +195,7 @@ def in_time(simulate: Simulate, timeout: float | None) -> Simulate:
     return replace(simulate, timeout=min(timeout, simulate.timeout or timeout))
 
 
-def outcomes(future: "Future[list[Outcome]]", n: int, seconds: float) -> Sequence[Outcome]:
+def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:
     """Return what became of n trials whose future has ended; an error if none of them can be run."""
     error = future.exception() if not future.cancelled() else None
     if isinstance(error, InputError):  # what cannot be run anywhere is no failure of this trial

@@ -1,17 +1,17 @@
 """Running a study: ask, simulate, tell, until the budget is spent or a stop rule is met.
 
-One loop for all: serial runs have one slot and simulate in this thread. As one result arrives one new pair is
-asked for, so workers do not wait for each other.
+One loop for all: serial runs have one slot and simulate in this thread. As results arrive as many new pairs
+are asked for, so workers do not wait for each other. Where deciding takes long beside simulating, some pairs
+are asked for ahead: they count as under way, and wait in the executor until a worker is free.
 """
 
 import math
 import time
 import warnings
-from concurrent.futures import Executor, Future
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from argbest import registry
@@ -26,7 +26,7 @@ from argbest.errors import (
 )
 from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
-from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds
+from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
 from argbest.study import executors, undelivered
 from argbest.study.journal import BY_HAND
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 HOPELESS = 20  # failures without a single value after which a run gives up
 _WORTH_ADVICE = 60.0  # seconds of a run; shorter ones need no advice
 _BATCH = 8  # replications at a time that are advised
-_POLL = 0.2  # seconds between looks at what other processes do
+_POLL = 0.2  # seconds between looks at what other workers do
+_KEPT_BUSY = 0.9  # of the time of all workers
 
 
 def run(
@@ -67,11 +68,10 @@ def run(
         total = limits.budget or math.ceil(limits.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, limits.done(study._journal.ledger), opening))
-        under_way = _Run(
-            study, limits, resources, simulate, executor, slots, presence, patience, report, total, track
-        )
-        under_way.go()
-    advice = under_way.advice()
+        jobs = executors.Jobs(executor, slots, simulate, resources)
+        whole = _Run(study, limits, resources, jobs, presence, patience, report, total, track)
+        whole.go()
+    advice = whole.advice()
     if advice and (shared or slots > 1):
         warnings.warn(advice, SlowNotice, stacklevel=3)
 
@@ -83,17 +83,12 @@ class _Run:
     study: "Study"
     limits: Limits
     resources: Resources
-    simulate: Simulate
-    executor: Executor
-    slots: int
+    jobs: executors.Jobs
     presence: Presence
     patience: Patience
     report: Progress
     total: int
     track: OnResult
-    in_flight: dict["Future[list[Outcome]]", tuple[list[Trial], float]] = field(default_factory=dict)
-    finished: "SimpleQueue[Future[list[Outcome]]]" = field(default_factory=SimpleQueue)
-    lost: list["Future[list[Outcome]]"] = field(default_factory=list)  # out of time, and still running
     watch: Watch = field(default_factory=Watch)
     in_hand: list[tuple[Trial, Outcome]] = field(default_factory=list)  # simulated, and not told yet
     checked: int | None = None
@@ -105,7 +100,8 @@ class _Run:
     def advice(self) -> str:
         """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
         elapsed = time.monotonic() - self.begun
-        if self.resources.batch > 1 or elapsed < _WORTH_ADVICE or self.asking < elapsed / 2:
+        busy = self.presence.busy > _KEPT_BUSY * self.jobs.slots * elapsed
+        if self.resources.batch > 1 or elapsed < _WORTH_ADVICE or self.asking < elapsed / 2 or busy:
             return ""
         return (
             f"the workers waited for decisions: each took {1000 * self.asking / max(self.asked, 1):.3g} ms, "
@@ -135,37 +131,40 @@ class _Run:
             self._take_over()
         while not self._enough():
             self._fill()
-            if self.in_flight:
-                self._collect(self._first_finished(filling=True))
+            if self.jobs.under_way:
+                self._collect(self._fill)
             elif self._nobody_else():
                 break
             else:
                 time.sleep(_POLL)
                 self.study.refresh()
-        while self.in_flight:
-            self._collect(self._first_finished())
+        if recalled := self.jobs.recall():
+            self.study._journal.give_back(recalled)
+        while self.jobs.under_way:
+            self._collect()
 
     def _outlast(self) -> None:
         """Wait for the simulations under way: the storage is lost, what they cost need not be."""
-        if self.in_flight:
-            words = (
-                f"the storage is lost; waiting for {len(self.in_flight)} simulations under way to keep them."
-            )
+        if self.jobs.under_way:
+            number = len(self.jobs.under_way)
+            words = f"the storage is lost; waiting for {number} simulations under way to keep them."
             warnings.warn(words, OutageNotice, stacklevel=6)
-        while self.in_flight:
+        while self.jobs.under_way:
             with suppress(StorageError):
-                self._collect(self._first_finished())
+                self._collect()
 
     def _leave(self) -> str:
         """Return where values are kept that could not be told even now, "" if there are none."""
         self.patience.end()
+        for job in self.jobs.under_way:
+            job.cancel()
         journal, values = self.study._journal, [each for each in self.in_hand if each[1].value is not None]
         try:
             if values and not self.patience.in_vain:
                 self._tell(values)
                 values = []
             trials = [
-                *(trials for trials, _ in self.in_flight.values()),
+                *(trials for trials, _ in self.jobs.under_way.values()),
                 [trial for trial, _ in self.in_hand],
             ]
             if not self.patience.in_vain:
@@ -194,35 +193,19 @@ class _Run:
 
     def _fill(self) -> None:
         """Keep every slot busy."""
-        self.lost = [future for future in self.lost if not future.done()]
-        if len(self.lost) >= self.slots:
-            raise SimulationError(
-                f"all {self.slots} slots of the executor are stuck in simulations that ran out of time; what "
-                "was told is kept. Restart its workers, then run again."
-            )
-        while len(self.in_flight) + len(self.lost) < self._slots():
-            since = time.monotonic()
-            trials = self.study._journal.ask(
-                self.resources.batch,
-                worker=self.presence.name,
-                room=self.limits.room,
-                policy=self._stage,
-            )
-            self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
-            if not trials:
-                return
-            jobs = [(trial.alternative, trial.context, trial.seed) for trial in trials]
+        wanted, batch, since = self.jobs.wanted(), self.resources.batch, time.monotonic()
+        if wanted < 1:
+            return
+        trials = self.study._journal.ask(
+            wanted * batch, worker=self.presence.name, room=self.limits.room, policy=self._stage
+        )
+        self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
+        for first in range(0, len(trials), batch):
             try:
-                future = self.executor.submit(evaluate, self.simulate, jobs)
+                self.jobs.submit(trials[first : first + batch])
             except BaseException:
-                self.study._journal.give_back([trial.id for trial in trials])
+                self.study._journal.give_back([trial.id for trial in trials[first:]])
                 raise
-            self.in_flight[future] = trials, time.monotonic()
-            future.add_done_callback(self.finished.put)
-
-    def _slots(self) -> int:
-        """Return how many may simulate now: an executor whose workers come and go says who is present."""
-        return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
@@ -233,42 +216,13 @@ class _Run:
         asked = ledger.n_observations + len(ledger.held)
         return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
 
-    def _first_finished(self, *, filling: bool = False) -> "Future[list[Outcome]]":
-        """Return a future that has ended, or one that is out of time."""
-        while True:
-            try:
-                return self.finished.get(timeout=_POLL)
-            except Empty:
-                late = self._late()
-                if late is not None:
-                    return late
-                if filling and hasattr(self.executor, "present"):  # there may be more of them now
-                    self._fill()
-
-    def _late(self) -> "Future[list[Outcome]] | None":
-        if self.resources.timeout is None or self.resources.executor is None:
-            return None
-        now = time.monotonic()
-        for future, (trials, since) in self.in_flight.items():
-            if now - since > self.resources.timeout * len(trials):
-                return future
-        return None
-
-    def _collect(self, future: "Future[list[Outcome]]") -> None:
-        """Tell the values of a future, or what went wrong."""
-        if future not in self.in_flight:  # it was out of time before it ended
-            return
-        trials, since = self.in_flight[future]
-        took = (time.monotonic() - since) / len(trials)
-        if future.done():
-            outcomes = executors.outcomes(future, len(trials), took)
-        else:
-            if not future.cancel():
-                self.lost.append(future)
-            outcomes = [Outcome(None, f"no value after {self.resources.timeout:g} s", took)] * len(trials)
+    def _collect(self, fill: Callable[[], None] | None = None) -> None:
+        """Tell the values of the jobs that have ended, or what went wrong."""
         allowed = self.study.problem.reward_range
-        self.in_hand += zip(trials, (executors.possible(each, allowed) for each in outcomes), strict=True)
-        del self.in_flight[future]
+        for job in self.jobs.ended(fill):
+            found = self.jobs.results(job)
+            self.in_hand += ((trial, executors.possible(each, allowed)) for trial, each in found)
+            del self.jobs.under_way[job]
         while self.in_hand:
             self._settle()
         self.report(self.limits.done(self.study._journal.ledger), self.total)
