@@ -132,7 +132,7 @@ class Jobs:
     def _ahead(self) -> int:
         """Return how many jobs to hold ready: as many as end while nobody looks, where that is no trifle."""
         own_clock = self.resources.timeout is not None and self.resources.executor is not None
-        if self.slots == 1 or own_clock or not self.seconds:  # with a clock of ours, waiting would count
+        if self.open_slots == 1 or own_clock or not self.seconds:  # with a clock of ours, waiting would count
             return 0
         share = self.away * self.n_taken / self.seconds / self.resources.batch
         return math.ceil(self.open_slots * min(1.0, _TOGETHER * share)) if share > _NEGLIGIBLE else 0
