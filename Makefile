@@ -5,6 +5,8 @@ VENV := .venv
 # The matrices are small: threads of the linear algebra would only fight each other and the test workers.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# The tests start hundreds of processes; each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite fuzz check format bench docs pictures paper clean
@@ -33,10 +35,11 @@ test-bridges:
 	.venv-bridges/bin/python -m pytest -n 2 tests/test_bridges.py tests/study/test_on_result.py
 
 # Old packages may call each other's deprecated names; what they do to argbest shows in the results.
-# Four processes even on two cores: many tests wait for clocks or for one another.
+# Three processes even on two cores: many tests wait for clocks or for one another. Each works through
+# neighbouring tests, which share servers, browsers and studies, and takes over from others at the end.
 suite: $(VENV)/.test
 	$(BIN)/python -W ignore tests/compile_all.py
-	$(BIN)/python -m pytest -n 4 -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
 
 # More bad inputs than `make test` tries, of one ROOM of tests/fuzz/rooms.py or of all.
 ROOM ?= all

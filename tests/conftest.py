@@ -13,6 +13,8 @@ REFERENCE = ROOT.parent / "shared" / "reference"
 settings.register_profile("argbest", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("argbest")
 
+_lasting: set[str] = set()  # modules that stay, so that the thousands of them are looked at once
+
 # Started in the background of a shell, a program is told to ignore Ctrl-C, and so would all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,7 +36,10 @@ def no_simulators_of_other_tests() -> Iterator[None]:
     """Forget the modules that a test's studies have imported: the next test has others of the same names."""
     yield
     ours = (str(ROOT), sys.prefix, sys.base_prefix)
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+    _lasting.intersection_update(sys.modules)
+    for name in sys.modules.keys() - _lasting:
+        file = getattr(sys.modules[name], "__file__", None)
         if isinstance(file, str) and os.path.isabs(file) and not file.startswith(ours):
             del sys.modules[name]
+        else:
+            _lasting.add(name)

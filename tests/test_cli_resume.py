@@ -1,5 +1,6 @@
 """A study goes on with a study file only if that describes the same study."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -33,12 +34,19 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(each) for each in arguments])
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    (tmp_path / "study.toml").write_text(FILE)
-    result = call("run", tmp_path / "study.toml", "--quiet")
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "study.toml").write_text(FILE)
+    result = call("run", folder / "study.toml", "--quiet")
     assert result.exit_code == 0, result.output
-    return tmp_path / "study.db"
+    return folder
+
+
+@pytest.fixture
+def place(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished study, to do with it whatever one likes."""
+    return shutil.copytree(finished, tmp_path / "copy") / "study.db"
 
 
 @pytest.mark.parametrize(

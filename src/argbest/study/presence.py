@@ -24,6 +24,7 @@ except ImportError:  # Windows: there only silence tells
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
+_SELDOM = 64  # so many workers begin for each that looks for old files: there may be thousands of them
 
 
 class Lifeline:
@@ -42,7 +43,8 @@ class Lifeline:
             return
         with suppress(OSError):
             _folder().mkdir(mode=0o700, exist_ok=True)
-            _prune()
+            if secrets.randbelow(_SELDOM) == 0:
+                _prune()
             self._number = _locked(_path(identity), os.O_CREAT | os.O_EXCL)
 
     def let_go(self) -> None:
@@ -173,8 +175,8 @@ class Presence:
 class Watch:
     """Who has given no sign of life for too long, by the watcher's own clock: others' clocks may differ."""
 
-    def __init__(self, silence: float = SILENCE) -> None:
-        self._silence = silence
+    def __init__(self, silence: float | None = None) -> None:
+        self._silence = SILENCE if silence is None else silence
         self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
 
     def dead(self, worker: Worker, *, deaf: float = -math.inf) -> bool:
