@@ -5,40 +5,83 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from compile_all import ALL
 from conftest import ROOT
 
 EVALUATE = """
-import sys, warnings
 import numpy as np
 from argbest.core import fitting, priors
 from argbest.core.tally import Tally
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
+def value():
     prior = priors.hyperprior("paper", 1)
     tally = Tally(np.array([2, 1]), np.array([0.3, -0.4]), np.array([0.1, 0.0]))
     separation = np.array([[[0.0, 0.25], [0.25, 0.0]]])
-    for _ in range(2):
-        value = fitting.log_evidence("rbf", separation, tally, np.ones(2), prior, prior.starts[0])[0]
-print(f"{float(value):.12f}", *[str(w.message)[:9] for w in caught], sep="|")
+    return fitting.log_evidence("rbf", separation, tally, np.ones(2), prior, prior.starts[0])[0]
+"""
+SMALL = """
+from functools import cache
+import numba
+from argbest.compilation import compile_ufunc
+@numba.njit
+def twice(x):
+    return 2.0 * x
+def double(x, out):
+    out[0] = twice(x)
+@cache
+def ufunc():
+    return compile_ufunc(double, "void(float64, float64[:])", "()->()")
+def value():
+    return ufunc()(21.0)
+"""
+SAID = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import code_of_the_test as code
+    found = [code.value(), code.value()]
+print(f"{float(found[1]):.12f}", *[str(w.message)[:9] for w in caught], sep="|")
 """
 OTHER_FIRST = """
 import numba
 numba.njit(lambda x: x + 1)(1)  # shifts the numbers by which Numba tells functions apart
 """
+TOGETHER = """
+import os, time
+from argbest import compilation
+build = compilation._build_kept
+def meet(*given):
+    open(f"begun-{os.getpid()}", "x").close()
+    while sum(name.startswith("begun") for name in os.listdir()) < 2:
+        time.sleep(0.01)
+    return build(*given)
+compilation._build_kept = meet
+"""
 NOWHERE = """
 import numba.core.caching as caching
 caching.CacheImpl._locator_classes = []
 """
+CODES = pytest.mark.parametrize(
+    "code", [SMALL, pytest.param(EVALUATE, marks=pytest.mark.slow)], ids=["small", "evidence"]
+)
 
 
-def start(code: str, cache: Path) -> "subprocess.Popen[str]":
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+@pytest.fixture
+def folder(code: str, tmp_path: Path) -> Path:
+    """A folder with the code to compile, and with another one where it is kept."""
+    (tmp_path / "code_of_the_test.py").write_text(code)
+    (tmp_path / "cache").mkdir(mode=0o700)
+    return tmp_path
+
+
+def start(program: str, folder: Path) -> "subprocess.Popen[str]":
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
     return subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=folder,
         env=environment,
     )
 
@@ -49,20 +92,22 @@ def finish(process: "subprocess.Popen[str]") -> list[str]:
     return out.strip().split("|")
 
 
-def test_processes_that_compile_at_the_same_time_do_not_mix_their_files(tmp_path: Path) -> None:
-    first, second = start(EVALUATE, tmp_path), start(OTHER_FIRST + EVALUATE, tmp_path)
+@CODES
+def test_processes_that_compile_at_the_same_time_do_not_mix_their_files(folder: Path) -> None:
+    first, second = start(TOGETHER + SAID, folder), start(OTHER_FIRST + TOGETHER + SAID, folder)
     value, *notices = finish(first)
     assert finish(second) == [value, *notices]
     assert notices == ["compiling"]
-    assert finish(start(EVALUATE, tmp_path)) == [value]  # loaded, so nothing to announce
-    [kept] = tmp_path.glob("*/argbest-*-argbest.core.fitting._evaluate_body")
+    assert finish(start(SAID, folder)) == [value]  # loaded, so nothing to announce
+    [kept] = (folder / "cache").glob("*/*")
     assert kept.is_dir()
 
 
-def test_where_nothing_is_writable_it_compiles_uncached_with_one_notice(tmp_path: Path) -> None:
-    _, *notices = finish(start(NOWHERE + EVALUATE, tmp_path))
+@CODES
+def test_where_nothing_is_writable_it_compiles_uncached_with_one_notice(folder: Path) -> None:
+    _, *notices = finish(start(NOWHERE + SAID, folder))
     assert notices == ["no folder", "compiling"]
-    assert list(tmp_path.iterdir()) == []
+    assert list((folder / "cache").iterdir()) == []
 
 
 def test_all_that_is_compiled_is_compiled_before_the_tests() -> None:

@@ -10,7 +10,7 @@ from argbest.core.arrays import Array
 from argbest.core.search import CONVERGED
 from argbest.core.tally import Tally
 
-DATA_SETS = 200
+SLOW = pytest.mark.slow
 STARTS = 4
 
 
@@ -46,33 +46,37 @@ def independent_optimum(data: oracles.Data, prior: priors.Hyperprior, rng: np.ra
     return best
 
 
+@pytest.mark.parametrize("sets", [50, pytest.param(200, marks=SLOW)])
 @pytest.mark.parametrize(
-    ("preset", "missed", "worst"), [("paper", 6, 0.3), ("modern", 8, 1.5), ("none", 30, 6.0)]
+    ("preset", "missed", "worst"), [("paper", 0.03, 0.3), ("modern", 0.04, 1.5), ("none", 0.15, 6.0)]
 )
-def test_the_optimum_is_as_good_as_a_multi_start_search(preset: str, missed: int, worst: float) -> None:
+def test_the_optimum_is_as_good_as_a_multi_start_search(
+    preset: str, missed: float, worst: float, sets: int
+) -> None:
     """Without priors the likelihood has many maxima; with the paper's few. `pytest -rP` shows the score."""
     rng = np.random.default_rng(9)
     margins = []
-    for _ in range(DATA_SETS):
+    for _ in range(sets):
         data = oracles.random_data(rng, standardised=True)
         prior = priors.hyperprior(preset, data.x.shape[1])
         found = search(data, prior)
         assert found.status == CONVERGED
         margins.append(float(found.value) - independent_optimum(data, prior, rng))
     ours, theirs = (np.array(margins) > 1e-6).sum(), (np.array(margins) < -1e-6).sum()
-    level = DATA_SETS - ours - theirs
-    print(
-        f"{preset}: better {ours}, level {level}, worse {theirs} of {DATA_SETS}, at most {-min(margins):.2f}"
-    )
-    assert theirs <= missed
+    level = sets - ours - theirs
+    print(f"{preset}: better {ours}, level {level}, worse {theirs} of {sets}, at most {-min(margins):.2f}")
+    assert theirs <= missed * sets
     assert min(margins) > -worst
 
 
-def test_a_search_on_the_dense_objective_by_differences_finds_nothing_better_nearby() -> None:
+@pytest.mark.parametrize("largest", [100, pytest.param(1000, marks=SLOW)])
+def test_a_search_on_the_dense_objective_by_differences_finds_nothing_better_nearby(largest: int) -> None:
     """Neither our evidence nor our gradient: the n×n density and the priors, from beside our optimum."""
     rng = np.random.default_rng(30)
     for _ in range(15):
         data = oracles.random_data(rng, standardised=True)
+        if len(data.y) > largest:
+            continue
         d = data.x.shape[1]
         prior = priors.hyperprior("paper", d)
         found = search(data, prior)

@@ -14,7 +14,7 @@ from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.gp import GP
 
-STUDIES = 100
+STUDIES = pytest.mark.parametrize("studies", [25, pytest.param(100, marks=pytest.mark.slow)])
 CONTEXTS = np.linspace(0.0, 1.0, 10)[:, None]
 WAVES = np.stack([np.sin(np.arange(10)), np.cos(np.arange(10))])
 BOWLS = (
@@ -42,9 +42,9 @@ def setting() -> Setting:
     return Setting(np.full(c, 1 / c), separation(CONTEXTS), np.ones(c, bool), alternatives=places)
 
 
-def rounded_otherwise(truth: Array, count: int) -> Tally:
-    """Many studies of exact data, each moved by up to four units in the last place."""
-    moves = np.random.default_rng(0).integers(-4, 5, (STUDIES, *truth.shape))
+def rounded_otherwise(truth: Array, count: int, studies: int) -> Tally:
+    """Several studies of exact data, each moved by up to four units in the last place."""
+    moves = np.random.default_rng(0).integers(-4, 5, (studies, *truth.shape))
     mean = truth * (1.0 + moves * np.finfo(float).eps)
     return Tally(np.full(mean.shape, count), mean, np.zeros(mean.shape))
 
@@ -53,12 +53,13 @@ def rounded_otherwise(truth: Array, count: int) -> Tally:
 @pytest.mark.parametrize("truth", [WAVES, BOWLS], ids=["waves", "bowls"])
 @pytest.mark.parametrize(("count", "noise_sd"), PRECISIONS)
 @pytest.mark.parametrize("name", MODELS)
+@STUDIES
 def test_every_search_converges_however_the_data_are_rounded(
-    name: str, count: int, noise_sd: float | None, truth: Array, kernel: str
+    studies: int, name: str, count: int, noise_sd: float | None, truth: Array, kernel: str
 ) -> None:
     options = {} if noise_sd is None else {"noise_sd": noise_sd}
     model = MODELS[name](kernel=kernel, **options)
-    tally = rounded_otherwise(truth, count)
+    tally = rounded_otherwise(truth, count, studies)
     params = model.fit(tally, setting())
     belief = model.posterior(tally, setting(), params)
     np.testing.assert_array_equal(params.status, CONVERGED)

@@ -29,9 +29,9 @@ def exact_ties() -> Problem:
 
 @pytest.mark.parametrize(
     ("make", "seed"),
-    [(branin, seed) for seed in range(8)]
-    + [(with_a_duplicate, 0), (with_a_duplicate, 1), (exact_ties, 0)]
-    + [pytest.param(exact_ties, 1, marks=pytest.mark.slow)],
+    [(branin, 0), (branin, 1), (branin, 2), (with_a_duplicate, 0), (with_a_duplicate, 1)]
+    + [pytest.param(branin, seed, marks=pytest.mark.slow) for seed in range(3, 8)]
+    + [pytest.param(exact_ties, seed, marks=pytest.mark.slow) for seed in range(2)],
 )
 def test_no_context_takes_half_of_the_budget_while_another_loses_more(
     make: Callable[[], Problem], seed: int

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from argbest import ArgbestError, InputError, Problem, Study, report, streams
+from argbest.answers import history
 from argbest.experiment import measures
 from argbest.report import style
 from argbest.report.style import DARK, LIGHT
@@ -81,6 +83,13 @@ def shown_texts(figure: Any) -> list[Text]:
                 hidden |= {id(tick.label1), id(tick.label2)}
     found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     return [text for text in found if id(text) not in hidden]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _each_course_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "of_study", cache(history.of_study))
+        yield
 
 
 @EVERY

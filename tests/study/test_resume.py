@@ -73,9 +73,15 @@ def test_what_a_two_stage_policy_fixed_is_fixed_again(policy: str, at: int, tmp_
     assert repr(resumed.policy) == repr(whole.policy)
 
 
+@pytest.fixture(scope="module")
+def whole() -> Study:
+    return Study(problem(), initial=1).run(60)
+
+
 @pytest.mark.parametrize("every", range(1, 60, 7))
-def test_it_does_not_matter_when_the_study_is_closed_and_opened(every: int, tmp_path: Path) -> None:
-    whole = Study(problem(), initial=1).run(60)
+def test_it_does_not_matter_when_the_study_is_closed_and_opened(
+    every: int, whole: Study, tmp_path: Path
+) -> None:
     Study(problem(), initial=1, storage=tmp_path / "s.db")
     for n in range(every, 60 + every, every):
         study = load(tmp_path / "s.db")
