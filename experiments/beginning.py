@@ -30,8 +30,8 @@ from argbest import defaults
 from argbest.cli.terminal import say, table
 from argbest.core.arrays import Array
 from argbest.experiment import Contender, Experiment, run
-from argbest.problems.automatic import Automatic, for_model
 from argbest.problems.base import Problem
+from argbest.problems.design import Automatic, for_model
 from argbest.table_files import write_csv
 
 SEED, MACROREPS = 2026, 30

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from argbest.report.style import BAND, DASHES, canvas
+from argbest.report.colours import DASHES
+from argbest.report.style import BAND, canvas
 from experiments.drawing import COLOURS
 
 if TYPE_CHECKING:

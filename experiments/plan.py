@@ -10,7 +10,7 @@ import pandas as pd
 from argbest.checks import whole
 from argbest.errors import ArgbestError
 from argbest.experiment import Experiment, Results, run
-from argbest.report import picture_files
+from argbest.report import style
 from argbest.study.progress import Progress
 from argbest.table_files import write_csv
 
@@ -81,7 +81,7 @@ def picture(plan: Plan, name: str, draw: Callable[[], "Figure"]) -> tuple[tuple[
         figure = draw()
     except ArgbestError as missing:
         return (), (str(missing),)
-    return tuple(picture_files.save(figure, plan.out / f"{name}.{kind}") for kind in ("png", "svg")), ()
+    return tuple(style.save(figure, plan.out / f"{name}.{kind}") for kind in ("png", "svg")), ()
 
 
 def texts(frame: pd.DataFrame, forms: dict[str, str]) -> pd.DataFrame:

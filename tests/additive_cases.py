@@ -10,10 +10,9 @@ from argbest.core.additive import Inputs
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
-from argbest.core.coordinates import Coordinates
 from argbest.core.dense_belief import dense
 from argbest.core.priors import Hyperprior
-from argbest.core.setting import Setting
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
 

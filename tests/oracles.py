@@ -1,6 +1,7 @@
 """Slow, literal computations straight from the paper and the textbooks; nothing here is clever."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.linalg import inv, slogdet
@@ -191,3 +192,14 @@ def dense(belief: BlockBelief) -> DenseBelief:
     for i in range(k):
         cov[i * c : (i + 1) * c, i * c : (i + 1) * c] = belief.cov[i]
     return DenseBelief(belief.mean, cov, belief.noise)
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return the contrast ratio (L₁ + 0.05)/(L₂ + 0.05) of the Web Content Accessibility Guidelines."""
+    from matplotlib.colors import to_rgb
+
+    light = []
+    for colour in (one, other):
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour)]
+        light.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(light) + 0.05) / (min(light) + 0.05)

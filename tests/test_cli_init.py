@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from argbest.cli.demo import init
 from argbest.cli.group import _Group
-from argbest.cli.init import init
 from argbest.studyfile.example import kinds, write
 from argbest.studyfile.reading import read
 

@@ -16,8 +16,7 @@ from numba import config, njit
 from numba.core.caching import IndexDataCacheFile
 
 from argbest import compilation
-from argbest.compilation import compile_ufunc
-from argbest.trusted import distrust
+from argbest.compilation import compile_ufunc, distrust
 
 COMPILED = "compiling numerical code"
 ANEW = "so every process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write to"

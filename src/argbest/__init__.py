@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from argbest.models.linear import Linear
     from argbest.policies.two_stage import TS, TSPlus
     from argbest.problems.base import Problem
-    from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
-    from argbest.problems.space_filling import SpaceFilling
+    from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
     from argbest.study.select import select
@@ -47,7 +46,7 @@ _WHERE = {
     "EveryPair": "problems.design",
     "ExtremeContexts": "problems.design",
     "RandomContexts": "problems.design",
-    "SpaceFilling": "problems.space_filling",
+    "SpaceFilling": "problems.design",
     "Program": "simulators.program",
     "batched": "simulators.calling",
     "vectorised": "simulators.calling",

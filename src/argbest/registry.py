@@ -17,8 +17,7 @@ from argbest.models import retired
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
-from argbest.problems.design import Design, EveryPair, RandomContexts, extremes_alike
-from argbest.problems.space_filling import SpaceFilling
+from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
 _synthetic, _drawn, _covid, _line, _vendor, _queue, _inventory, _classical = (
@@ -226,7 +225,7 @@ def confirmation() -> Policy:
 
 def separation(open_pairs: BoolArray) -> Policy:
     """Return the policy of a stage that collects what a guarantee still needs."""
-    from argbest.policies.separate import Separate
+    from argbest.policies.confirm import Separate
 
     return Separate(open_pairs)
 

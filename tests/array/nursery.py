@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from argbest.array import executor, task
-from argbest.array.coordinator import tasks_in
-from argbest.array.copy import taken
+from argbest.array.coordinator import taken, tasks_in
 from argbest.array.folder import Folder
 from argbest.array.task import serve
 from argbest.study.study import Study

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from argbest import InputError, Problem, SimulationError, StorageError, Study
-from argbest.array.coordinator import tasks_in
-from argbest.array.copy import WorkingCopy, taken
+from argbest.array.coordinator import WorkingCopy, taken, tasks_in
 from argbest.array.executor import FATAL, FolderExecutor
 from argbest.array.folder import FINISHED, Folder, Recipe
 from argbest.array.task import serve

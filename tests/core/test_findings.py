@@ -10,7 +10,7 @@ from additive_cases import Case, Scales
 from argbest.core import findings, kernels
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
-from argbest.core.coordinates import Coordinates
+from argbest.core.setting import Coordinates
 
 PARTS = ("trend", "offset", "joint", "own")
 DRAWS = 20_000

@@ -25,20 +25,11 @@ def test_correlation_at_distance_one_by_hand(name: str, expected: float) -> None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_gradient_is_that_of_differences(name: str) -> None:
-    rng = np.random.default_rng(2)
-    x = rng.random((5, 2))
-    separation = np.moveaxis((x[:, None] - x) ** 2, -1, 0)
-    theta = np.array([-0.7, 0.4, 0.9])
-
-    def at(theta: np.ndarray) -> np.ndarray:
-        return kernels.covariance(name, separation, np.exp(theta[:2]), np.exp(theta[2]))
-
-    analytic = kernels.covariance_gradient(name, separation, np.exp(theta[:2]), np.exp(theta[2]))
-    for i in range(3):
-        step = 1e-5 * np.eye(3)[i]
-        numeric = (at(theta + step) - at(theta - step)) / 2e-5
-        np.testing.assert_allclose(analytic[i], numeric, atol=1e-9)
+def test_the_slope_is_that_of_differences(name: str) -> None:
+    correlation, slope = kernels.KERNELS[name]
+    r2 = np.random.default_rng(2).uniform(0.01, 9.0, 20)
+    numeric = -2.0 * (correlation(r2 + 1e-6) - correlation(r2 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slope(r2), numeric, atol=1e-6)
 
 
 def test_leading_axes_broadcast() -> None:
@@ -46,9 +37,7 @@ def test_leading_axes_broadcast() -> None:
     separation = np.moveaxis((rng.random((4, 1, 2)) - rng.random((1, 5, 2))) ** 2, -1, 0)
     lengthscale, scale = rng.random((3, 2, 2)) + 0.1, rng.random((3, 2))
     many = kernels.covariance("matern52", separation, lengthscale, scale)
-    slopes = kernels.covariance_gradient("matern52", separation, lengthscale, scale)
     assert many.shape == (3, 2, 4, 5)
-    assert slopes.shape == (3, 2, 3, 4, 5)
     for i in np.ndindex(3, 2):
         np.testing.assert_array_equal(
             many[i], kernels.covariance("matern52", separation, lengthscale[i], scale[i])

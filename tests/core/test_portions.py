@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from argbest.core.portions import AT_ONCE, portions
+from argbest.core.search import AT_ONCE, portions
 
 
 @pytest.mark.parametrize("shape", [(7,), (3, 4), (0,), (2, 0)])

@@ -10,9 +10,8 @@ from argbest import Problem, Study
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import best
-from argbest.core.coordinates import Coordinates
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally
 from argbest.errors import ArgbestError, FitError, InputError
 from argbest.models.additive_gp import PARTS, AdditiveGP

@@ -13,13 +13,12 @@ from argbest.core import additive, additive_conditioning
 from argbest.core.additive_belief import Data
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
-from argbest.core.coordinates import Coordinates
 from argbest.core.decision import Decision
 from argbest.core.dense_belief import dense
 from argbest.core.foundations import ByFormula, ByStructure, SideBySide
 from argbest.core.landmarks import MOST
 from argbest.core.search import CONVERGED
-from argbest.core.setting import Setting
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.structured_belief import by_features
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import PARTS, AdditiveGP, AdditiveGPParams

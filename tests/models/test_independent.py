@@ -7,14 +7,13 @@ import pytest
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, CellBelief, take_in
-from argbest.core.context_belief import context_by_context
 from argbest.core.decision import Decision
-from argbest.core.moments import sample_variance
+from argbest.core.noise import sample_variance
 from argbest.core.replications import Replications, none
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.models.independent import Independent, IndependentParams
+from argbest.models.independent import Independent, IndependentParams, context_by_context
 
 MODEL = Independent()
 CONTEXTS = np.array([[0.0, 0.0], [0.5, 1.0], [1.0, 1.0]])

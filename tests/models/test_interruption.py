@@ -69,7 +69,7 @@ def test_portions_of_a_search_give_what_a_search_of_all_gives(monkeypatch: pytes
     tally, where = observed(5, 6, 2), setting(5, 6, names=True)
     many = stack(*(observed(5, 6, seed) for seed in range(4)))
     whole: list[Array] = [GP().fit(tally, where).theta, AdditiveGP().fit(many, where).theta]
-    monkeypatch.setattr("argbest.core.portions.AT_ONCE", 500.0)
+    monkeypatch.setattr("argbest.core.search.AT_ONCE", 500.0)
     parts: list[Array] = [GP().fit(tally, where).theta, AdditiveGP().fit(many, where).theta]
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -11,9 +11,9 @@ from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
 from argbest.cli import main
 from argbest.experiment import Contender, Experiment
 from argbest.models import retired
-from argbest.policies.c_ocba import COCBA
 from argbest.policies.dvr import DVR
 from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import COCBA
 
 OLD = (
     *("shared-gp", "shared-gp-pair-noise", "joint-gp", "joint-gp-pair-noise"),

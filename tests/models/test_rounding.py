@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from argbest.core.arrays import Array
-from argbest.core.coordinates import Coordinates
 from argbest.core.search import CONVERGED
-from argbest.core.setting import Setting
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.gp import GP

@@ -5,15 +5,15 @@ import small_problems
 
 from argbest import GP, AdditiveGP, Problem, Study
 from argbest.core.search import STALLED, STEP_LIMIT
-from argbest.models import troubles
 from argbest.models.base import troubles as told
+from argbest.models.refitting import search_troubles
 
 RULES = np.array([[0, 0, 0, -1.0, 1.0], [0, 0, 0, -2.0, 2.0], [0, 0, 0, 0.0, 0.0]])
 KINDS = ["distance", "noise", "variation"]
 
 
 def said(theta: list[list[float]], status: list[int]) -> list[str]:
-    return list(troubles.sentences(np.array(theta), np.array(status), RULES, KINDS))
+    return list(search_troubles(np.array(theta), np.array(status), RULES, KINDS))
 
 
 def test_a_search_that_ended_well_inside_the_limits_is_not_told() -> None:

@@ -8,7 +8,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.policies.c_ocba import COCBA
+from argbest.policies.ocba import COCBA
 
 
 def c_ocba(mean: Array, v: Array, count: IntArray) -> tuple[int, int]:

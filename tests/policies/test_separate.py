@@ -6,7 +6,7 @@ from policies.test_confirm import belief_of
 from argbest import testing
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.policies.separate import Separate
+from argbest.policies.confirm import Separate
 from argbest.streams import Draws, Purpose
 
 COUNT = np.array([[5, 1, 9], [3, 1, 9], [4, 2, 0]])

@@ -8,10 +8,8 @@ import pytest
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.gp import GP
-from argbest.problems.automatic import USUAL_BUDGET, Automatic, for_model
 from argbest.problems.base import Problem
-from argbest.problems.design import EveryPair
-from argbest.problems.space_filling import SpaceFilling
+from argbest.problems.design import USUAL_BUDGET, Automatic, EveryPair, SpaceFilling, for_model
 
 GRID = Problem([{"x": x, "y": y} for x in range(20) for y in range(15)], list(range(10)))
 NAMES = Problem([f"plan {i}" for i in range(30)], list(range(10)))

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import oracles
 import pandas as pd
 import pytest
 import small_problems
@@ -17,8 +18,8 @@ from matplotlib.text import Text
 from argbest import ArgbestError, InputError, Problem, Study, report, streams
 from argbest.answers import history
 from argbest.experiment import measures
-from argbest.report import style
-from argbest.report.style import DARK, LIGHT
+from argbest.report import colours
+from argbest.report.colours import DARK, LIGHT
 
 NAMES = ["two nurses", "three nurses", "four nurses", "five nurses and a doctor"]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "a long public holiday"]
@@ -109,13 +110,13 @@ def test_at_300_pixels_no_text_leaves_the_picture_and_none_is_tiny(plot: str, ki
 
 @pytest.mark.parametrize(("plot", "kind"), [*CASES[::4], CASES[1], CASES[11], *CASES[-3:-1]])
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_all_text_can_be_read_on_the_paper(plot: str, kind: str, theme: style.Theme) -> None:
+def test_all_text_can_be_read_on_the_paper(plot: str, kind: str, theme: colours.Theme) -> None:
     ax = drawn(plot, kind, theme=theme.name)
-    assert style.contrast(ax.figure.get_facecolor()[:3], theme.paper) == pytest.approx(1.0)
+    assert oracles.contrast(ax.figure.get_facecolor()[:3], theme.paper) == pytest.approx(1.0)
     inside = {id(text) for text in ax.texts}  # those stand on cells, and are black or white by contrast
     for text in shown_texts(ax.figure):
         if id(text) not in inside:
-            assert style.contrast(text.get_color(), theme.paper) >= 4.5, text
+            assert oracles.contrast(text.get_color(), theme.paper) >= 4.5, text
 
 
 @pytest.mark.parametrize("plot", RESULT_PLOTS)

@@ -3,14 +3,15 @@
 import itertools
 
 import numpy as np
+import oracles
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from argbest import InputError
 from argbest.core.arrays import Array
-from argbest.report import style
-from argbest.report.style import DARK, LIGHT, Theme
+from argbest.report import colours, style
+from argbest.report.colours import DARK, LIGHT, Theme
 
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
@@ -36,15 +37,15 @@ def lab(colour: str, blindness: str) -> Array:
 
 
 def test_contrast_is_that_of_the_guidelines() -> None:
-    assert style.contrast("#000000", "#ffffff") == pytest.approx(21.0)
-    assert style.contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.005)
+    assert oracles.contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert oracles.contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.005)
 
 
 @BOTH
 def test_lines_and_text_stand_out_from_the_paper(theme: Theme) -> None:
-    assert style.contrast(theme.ink, theme.paper) >= 7.0
+    assert oracles.contrast(theme.ink, theme.paper) >= 7.0
     for colour in (*theme.colours, theme.alarm):
-        assert style.contrast(colour, theme.paper) >= 3.0
+        assert oracles.contrast(colour, theme.paper) >= 3.0
 
 
 @BOTH
@@ -56,7 +57,7 @@ def test_the_first_six_colours_differ_for_everyone(theme: Theme, blindness: str)
 
 @BOTH
 def test_shades_grow_away_from_the_paper_also_in_grey(theme: Theme) -> None:
-    distance = [style.contrast(shade, theme.paper) for shade in theme.shades]
+    distance = [oracles.contrast(shade, theme.paper) for shade in theme.shades]
     assert distance == sorted(distance)
     assert distance[0] < 1.2
     assert distance[-1] > 10
@@ -64,7 +65,7 @@ def test_shades_grow_away_from_the_paper_also_in_grey(theme: Theme) -> None:
 
 @BOTH
 def test_lines_differ_without_any_colour(theme: Theme) -> None:
-    looks = [style.look(theme, i) for i in range(56)]
+    looks = [colours.look(theme, i) for i in range(56)]
     assert len({(look["color"], str(look["linestyle"]), look["marker"]) for look in looks}) == 56
     assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == 56
     assert len({str(look["linestyle"]) for look in looks[:7]}) == 7
@@ -73,15 +74,15 @@ def test_lines_differ_without_any_colour(theme: Theme) -> None:
 def test_text_on_a_cell_is_black_or_white_by_contrast() -> None:
     for grey in np.linspace(0.0, 1.0, 21):
         cell = (grey, grey, grey)
-        chosen = style.readable(cell)
+        chosen = colours.readable(cell)
         other = "#ffffff" if chosen == "#000000" else "#000000"
-        assert style.contrast(chosen, cell) >= style.contrast(other, cell)
+        assert oracles.contrast(chosen, cell) >= oracles.contrast(other, cell)
 
 
 def test_blending_goes_from_the_paper_to_the_colour() -> None:
-    assert style.blend("#ff0000", "#ffffff", 1.0) == (1.0, 0.0, 0.0)
-    assert style.blend("#ff0000", "#ffffff", 0.0) == (1.0, 1.0, 1.0)
-    assert style.blend("#ff0000", "#000000", 0.5) == (0.5, 0.0, 0.0)
+    assert colours.blend("#ff0000", "#ffffff", 1.0) == (1.0, 0.0, 0.0)
+    assert colours.blend("#ff0000", "#ffffff", 0.0) == (1.0, 1.0, 1.0)
+    assert colours.blend("#ff0000", "#000000", 0.5) == (0.5, 0.0, 0.0)
 
 
 def test_the_theme_of_given_axes_is_seen_from_their_background() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from argbest import EveryPair, SpaceFilling, defaults
 from argbest.experiment import Experiment, run
-from argbest.problems import automatic
+from argbest.problems import design
 from argbest.problems.base import Problem
 from experiments import beginning
 from experiments.beginning import HALF, NEIGHBOURS, PROBLEMS, THIRD, TWO_THIRDS
@@ -44,7 +44,7 @@ def test_a_share_of_one_half_begins_as_a_study_does() -> None:
     model = beginning.RULE.make()[1]
     for taken in NEIGHBOURS:
         total = beginning.budget(problem, taken)
-        usual = automatic.for_model(model, problem, total).chosen(problem)
+        usual = design.for_model(model, problem, total).chosen(problem)
         assert beginning.beginning(problem, total, HALF).chosen(problem) == usual
 
 
@@ -119,4 +119,4 @@ def test_the_stored_result_is_complete_and_leads_to_the_share_in_use() -> None:
     assert set(zip(rows["problem"], rows["taken"], strict=True)) == {
         (p, t) for p in PROBLEMS for t in NEIGHBOURS
     }
-    assert beginning.decision(beginning.scores(rows)) == automatic.SHARE
+    assert beginning.decision(beginning.scores(rows)) == design.SHARE

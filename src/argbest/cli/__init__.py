@@ -2,13 +2,11 @@
 
 from argbest.cli.analyze import analyze
 from argbest.cli.compare import compare
-from argbest.cli.demo import demo
+from argbest.cli.demo import demo, init
 from argbest.cli.exchange import ask, tell
-from argbest.cli.export import export
 from argbest.cli.group import main
-from argbest.cli.init import init
 from argbest.cli.lists import models, policies, problems
-from argbest.cli.report import report, serve
+from argbest.cli.report import export, report, serve
 from argbest.cli.running import resume, run, worker
 from argbest.cli.status import check, status
 from argbest.cli.submit import submit, task

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest import defaults
-from argbest.cli.stored import MOST_ROWS, standing
+from argbest.cli.stored import MOST_ROWS, short_labels, standing
 from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
 from argbest.texts import chance
@@ -54,11 +54,13 @@ if TYPE_CHECKING:
     "--bins",
     metavar="N|COL=N",
     multiple=True,
+    callback=lambda _context, _option, given: _bins(given),
     help="Put contexts that never repeat into N groups, by quantiles.",
 )
 @click.option(
     "--reward-range",
     metavar="LOW,HIGH",
+    callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
     help="Range of every single reward, such as 0,1 for failure and success.",
 )
 @click.option("--dropna", is_flag=True, help="Leave out rows in which something is missing.")
@@ -104,16 +106,6 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
 def analyze(
     runs: Path,
-    alternative: tuple[str, ...],
-    context: tuple[str, ...],
-    value: str,
-    replication: str | None,
-    goal: str,
-    weights: str | None,
-    categorical: tuple[str, ...],
-    bins: tuple[str, ...],
-    reward_range: str | None,
-    dropna: bool,
     decimal: str,
     sheet: str | None,
     policy: str,
@@ -123,6 +115,7 @@ def analyze(
     seed: int,
     out: Path | None,
     as_json: bool,
+    **columns: Any,
 ) -> None:
     """Analyze RUNS made elsewhere, and say where the next ones should go.
 
@@ -134,20 +127,9 @@ def analyze(
     from argbest.posthoc.analysis import analysis, notes
     from argbest.table_files import read_table
 
-    found = observed.observe(
-        read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet),
-        alternative=alternative or "alternative",
-        context=context or "context",
-        value=value,
-        replication=replication,
-        goal=goal,
-        weights=weights,
-        categorical=categorical,
-        bins=_bins(bins),
-        reward_range=None if reward_range is None else listed("--reward-range", reward_range, "0,1"),
-        dropna=dropna,
-        name=runs.stem,
-    )
+    columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
+    frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
+    found = observed.observe(frame, name=runs.stem, **columns)
     if out is not None:
         prepare(out)
     study = found.study(policy=policy, model=model, seed=seed)
@@ -184,7 +166,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     from argbest.report import curves
 
     problem, certificate = study.problem, study.certificate(delta)
-    short, contexts = _short(study), curves.row_labels(problem.contexts)
+    short, contexts = short_labels(problem), curves.row_labels(problem.contexts)
     heading = curves.side(problem.contexts).title
     rows = [
         (
@@ -240,14 +222,6 @@ def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
         after = f"about {chance(forecast['pcs_e'])} ({forecast['gain']:+.3f})"
         more = f"{forecast['samples']} more replications in the best places"
         say(f"forecast: {more} would raise PCS_E to {after}")
-
-
-def _short(study: "Study") -> dict[Any, str]:
-    """Return short texts of the alternatives by their labels."""
-    from argbest.report import curves
-
-    axis = study.problem.alternatives
-    return dict(zip(axis.labels, curves.row_labels(axis), strict=True))
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:

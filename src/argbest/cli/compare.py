@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -104,20 +104,13 @@ def compare(
     problem: str,
     policies: tuple[str, ...],
     model: str | None,
-    weights: str,
-    samples: int,
-    macroreps: int,
-    seed: int,
     jobs: int,
     refit_every: int | None,
-    initial: int | str | None,
-    delta: float,
     pcs: float,
     loss: float | None,
-    integrate: bool,
-    common_random_numbers: bool,
     out: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare policies on PROBLEM by macro-replications of the same noise.
 
@@ -126,18 +119,9 @@ def compare(
     """
     from argbest.experiment import Contender, Experiment, run
 
+    contenders = [Contender.named(name, model=model) for name in policies]
     experiment = Experiment(
-        problem,
-        [Contender.named(name, model=model) for name in policies],
-        samples=samples,
-        macroreps=macroreps,
-        initial=initial,
-        refit_every="auto" if refit_every is None else refit_every,
-        seed=seed,
-        weights=weights,
-        delta=delta,
-        integrate=integrate,
-        common_random_numbers=common_random_numbers,
+        problem, contenders, refit_every="auto" if refit_every is None else refit_every, **options
     )
     if out is not None:
         prepare(out)
@@ -146,7 +130,7 @@ def compare(
     if as_json:
         show_json({**results.plain(pcs=pcs, loss=loss), "calibration": _claims(results).to_dict("records")})
     else:
-        _show(results, summary, samples=samples, delta=delta, pcs=pcs, loss=loss)
+        _show(results, summary, samples=experiment.samples, delta=experiment.delta, pcs=pcs, loss=loss)
     if out is not None:
         _write(results, summary, out, how=_how(experiment, results), quiet=as_json, pcs=pcs, loss=loss)
 
@@ -272,7 +256,7 @@ def _write(
     loss: float | None,
 ) -> None:
     """Write the tables, a page and, where matplotlib is there, the pictures; say where they are."""
-    from argbest.report import comparison, picture_files, plot_calibration
+    from argbest.report import comparison, plot_calibration, style
     from argbest.report.page import write_comparison
     from argbest.table_files import write_csv
 
@@ -282,11 +266,12 @@ def _write(
     written.append(
         write_comparison(summary, page, title=results.problem, how=how, goals=goals, claims=claims)
     )
-    figure = drawn(lambda: comparison.plot(summary, title=results.problem))
-    if figure is not None:
-        written.append(picture_files.save(figure, out / "curves.png"))
-    picture = drawn(lambda: plot_calibration(results).figure)
-    if picture is not None:
-        written.append(picture_files.save(picture, out / "calibration.png"))
+    pictures = {
+        "curves.png": lambda: comparison.plot(summary, title=results.problem),
+        "calibration.png": lambda: plot_calibration(results).figure,
+    }
+    for name, draw in pictures.items():
+        if (figure := drawn(draw)) is not None:
+            written.append(style.save(figure, out / name))
     if not quiet:
         list_written(written)

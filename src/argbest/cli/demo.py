@@ -1,5 +1,6 @@
-"""`argbest demo`: a small study from start to finish, and what it saves."""
+"""`argbest init` and `argbest demo`: an example to begin with, and a small study from start to finish."""
 
+import shlex
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,3 +107,25 @@ def _write(study: "Study", out: Path) -> Path:
     written = [page, *(write_csv(out / f"{name}.csv", frame) for name, frame in frames.items())]
     list_written([*written, *figures.write(drawn(lambda: figures.draw(study)) or {}, out)])
     return page
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=Path("study.toml"))
+@click.option(
+    "--kind",
+    default="program",
+    show_default=True,
+    help="What the simulator is: program, c, ciw, csv, fmu, mesa, r, simopt, simpy or sumo.",
+)
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+def init(path: Path, kind: str, force: bool) -> None:
+    """Write an example study file to PATH (default: study.toml), and its simulator beside it."""
+    from argbest.studyfile import example
+
+    file, *others = example.write(path, kind=kind, force=force)
+    beside = " and ".join(str(each) for each in others)
+    echo(f"written: {file} (the study) and {beside} (its simulator)")
+    before, folder = example.before(kind), shlex.quote(str(file.parent))
+    if before is not None:
+        echo(f"first: {before if file.parent == Path('.') else f'cd {folder} && {before}'}")
+    echo(f"next: argbest run {shlex.quote(str(file))}")

@@ -130,8 +130,7 @@ def resume(
         study = load(storage, name, python, file)
         go_on(study, _planned(study, given))
         return
-    from argbest.array.coordinator import tasks_in
-    from argbest.array.copy import taken
+    from argbest.array.coordinator import taken, tasks_in
 
     with taken(storage) as copy:
         study = load(str(copy.path), name, python, file)

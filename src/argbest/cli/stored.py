@@ -14,6 +14,7 @@ from argbest.lazy import later
 from argbest.texts import chance, number
 
 if TYPE_CHECKING:
+    from argbest.problems.base import Problem
     from argbest.study.study import Study
 
 MOST_ROWS = 40  # contexts shown in the terminal; `argbest export` has them all
@@ -82,8 +83,7 @@ def show_answer(study: "Study") -> None:
     if not study.n_observations:
         say("nothing is known yet: no trial has a value.")
         return
-    contexts, labels = curves.side(problem.contexts), curves.row_labels(problem.alternatives)
-    short = dict(zip(problem.alternatives.labels, labels, strict=True))
+    contexts, short = curves.side(problem.contexts), short_labels(problem)
     columns = ("selected", "runner_up", "gap", "p_best", "state")
     frame = study.selection().iloc[contexts.order]
     shown = list(zip(contexts.labels, *(frame[name].tolist() for name in columns), strict=True))
@@ -95,6 +95,13 @@ def show_answer(study: "Study") -> None:
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
     say(f"certificate: {study.certificate()}", f"contexts: {standing(study)}")
+
+
+def short_labels(problem: "Problem") -> dict[Any, str]:
+    """Return short texts of the alternatives by their labels."""
+    from argbest.report.curves import row_labels
+
+    return dict(zip(problem.alternatives.labels, row_labels(problem.alternatives), strict=True))
 
 
 def standing(study: "Study", delta: float | None = None) -> str:

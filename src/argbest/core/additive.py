@@ -16,14 +16,13 @@ from argbest.compilation import compile_ufunc
 from argbest.core import common_noise, structured_evidence
 from argbest.core.additive_evidence import log_posterior, log_posterior_common, prepare, prepare_common
 from argbest.core.arrays import Array, IntArray
-from argbest.core.coordinates import Coordinates
 from argbest.core.fitting import kernel_code
 from argbest.core.integration import Evaluate
 from argbest.core.landmarks import FEWER, MOST
-from argbest.core.portions import portions
 from argbest.core.priors import Hyperprior
 from argbest.core.representation import structure_shows_the_way, structured
-from argbest.core.search import MAX_STEPS, STEP_LIMIT, in_python, search_for
+from argbest.core.search import MAX_STEPS, STEP_LIMIT, in_python, portions, search_for
+from argbest.core.setting import Coordinates
 from argbest.core.tally import Tally
 
 _SMALL = 200  # observed cells of a study that is searched at once: some tenths of a second

@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 
 from argbest.core.cholesky import compiled, factorise_in_blocks, inlined
-from argbest.core.correlations import add_lengths, correlations
-from argbest.core.evidence import add_log_prior, doubt_of, greatest_diagonal
+from argbest.core.evidence import (
+    add_lengths,
+    add_log_prior,
+    correlations,
+    doubt_of,
+    greatest_diagonal,
+    observed_cells,
+)
 from argbest.core.kernels import NUGGET
-from argbest.core.observed_cells import observed_cells
 
 PARTS = 4  # trend, offset, joint, own: their scales stand before the noise
 

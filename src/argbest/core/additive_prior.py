@@ -8,8 +8,8 @@ import numpy as np
 
 from argbest.core import kernels
 from argbest.core.arrays import Array, IntArray
-from argbest.core.coordinates import Coordinates
 from argbest.core.decision import leading
+from argbest.core.setting import Coordinates
 
 _TABLE = 512  # alternatives of whose relations a table is kept, 2 MB
 

@@ -1,4 +1,4 @@
-"""The log evidence of one alternative's GP from its tally, with its gradient; compiled by Numba.
+"""The log evidence of one alternative's GP with its gradient, and what other evidences share, by Numba.
 
 For the m contexts with observations, D = diag(N_c/σ_c²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part
 of K. Importing this module imports Numba, so only `argbest.core.fitting` does, and only when a fit is asked
@@ -199,3 +199,54 @@ def profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
         above += weight * root[i] * mean[i]
         below += weight * root[i]
     return above / below
+
+
+@compiled
+def correlations(lengths, code, separation):  # type: ignore[no-untyped-def]
+    """Return correlation and slope of all pairs of points for the log lengthscales."""
+    d, c = separation.shape[0], separation.shape[1]
+    precision = inverse_squares(lengths, d)
+    correlation, slope = np.empty((c, c)), np.empty((c, c))
+    for i in range(c):
+        for j in range(i + 1):
+            r2 = 0.0
+            for g in range(d):
+                r2 += separation[g, i, j] * precision[g]
+            correlation[i, j], slope[i, j] = correlate(code, r2)
+            correlation[j, i], slope[j, i] = correlation[i, j], slope[i, j]
+    return correlation, slope
+
+
+@compiled
+def add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-untyped-def]
+    """Add Σ pull · dκ/d log l for every lengthscale."""
+    for g in range(separation.shape[0]):
+        precision = np.exp(-2.0 * lengths[g])
+        for i in range(pull.shape[0]):
+            for j in range(pull.shape[1]):
+                gradient[g] += pull[i, j] * slope[i, j] * separation[g, i, j] * precision
+
+
+@compiled
+def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
+    """Return the observed cells of a study, in contiguous arrays.
+
+    ``place`` [2, cell] holds alternative and context; ``cells`` [3, cell] count, mean and relative noise;
+    ``totals`` n, Σ W/noise and Σ N log noise.
+    """
+    m = 0
+    for k in range(count.shape[0]):
+        for c in range(count.shape[1]):
+            m += count[k, c] > 0
+    place, cells, totals = np.empty((2, m), np.int64), np.empty((3, m)), np.zeros(3)
+    i = 0
+    for k in range(count.shape[0]):
+        for c in range(count.shape[1]):
+            if count[k, c] > 0:
+                place[0, i], place[1, i] = k, c
+                cells[0, i], cells[1, i], cells[2, i] = count[k, c], mean[k, c], noise[k, c]
+                totals[0] += count[k, c]
+                totals[1] += m2[k, c] / noise[k, c]
+                totals[2] += count[k, c] * np.log(noise[k, c])
+                i += 1
+    return place, cells, totals

@@ -13,9 +13,8 @@ from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array, IntArray
 from argbest.core.evidence import log_posterior, observed
 from argbest.core.kernels import KERNELS
-from argbest.core.portions import portions
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, search_for
+from argbest.core.search import MAX_STEPS, portions, search_for
 from argbest.core.tally import Tally
 
 

@@ -81,13 +81,3 @@ def covariance(kernel: str, separation: Array, lengthscale: Array, scale: Array)
     correlation, _ = KERNELS[kernel]
     product: Array = scale[..., None, None] * correlation(scaled(separation, lengthscale))
     return product
-
-
-def covariance_gradient(kernel: str, separation: Array, lengthscale: Array, scale: Array) -> Array:
-    """Return the derivatives of ``covariance`` in log l_1 … log l_d and log scale, [..., d + 1, X, C]."""
-    correlation, slope = KERNELS[kernel]
-    r2 = scaled(separation, lengthscale)
-    by_length = slope(r2)[..., None, :, :] * separation / lengthscale[..., :, None, None] ** 2
-    stacked = np.concatenate([by_length, correlation(r2)[..., None, :, :]], axis=-3)
-    product: Array = scale[..., None, None, None] * stacked
-    return product

@@ -3,11 +3,12 @@
 Importing this module imports Numba.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from argbest.core.arrays import AnyArray, IntArray
 from argbest.core.cholesky import compiled, factorise
 
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
@@ -168,3 +169,21 @@ def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
     for i in range(p):
         for j in range(p):
             hessian[i, j] += change[i] * change[j] / agreement - product[i] * product[j] / curvature
+
+
+# Operations of one evaluation, all entries together: with some hundred evaluations a second or two. While a
+# compiled search is under way no signal is heard.
+AT_ONCE = 6e7
+
+
+def portions(cost: AnyArray) -> Iterator[tuple[IntArray, ...]]:
+    """Yield indices of the entries of ``cost``, in order, each portion at most AT_ONCE or one entry."""
+    places = np.argwhere(np.ones(cost.shape, bool))
+    begin, spent = 0, 0.0
+    for i, own in enumerate(cost.ravel().tolist()):
+        if i > begin and spent + own > AT_ONCE:
+            yield tuple(places[begin:i].T)
+            begin, spent = i, 0.0
+        spent += own
+    if len(places):
+        yield tuple(places[begin:].T)

@@ -15,9 +15,8 @@ from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.problems.automatic import AUTO, for_model, is_auto
 from argbest.problems.base import Problem
-from argbest.problems.design import Design, EveryPair, design
+from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
 from argbest.registry import Family
 
 WEIGHTS = ("problem", "uniform")

@@ -16,7 +16,6 @@ from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError, unknown_name
-from argbest.models import troubles
 from argbest.models.base import Plausible
 from argbest.models.options import (
     check_kernel,
@@ -30,6 +29,7 @@ from argbest.models.refitting import (
     check_fit,
     repeated,
     scattered,
+    search_troubles,
     starts,
     study_changed,
 )
@@ -271,7 +271,7 @@ class AdditiveGP:
         there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
         lengths = [*["trend"] * d, *["alternative"] * a, *["own"] * d]
         kinds = ["distance" if there[part] else "" for part in lengths] + ["part"] * len(PARTS) + ["noise"]
-        return tuple(troubles.sentences(params.theta[None], params.status[None], rules, kinds))
+        return tuple(search_troubles(params.theta[None], params.status[None], rules, kinds))
 
     def _hyperprior(self, shape: tuple[int, ...], setting: Setting) -> Hyperprior:
         """Return the prior of all parameters; those of parts left out are held fixed."""

@@ -9,12 +9,11 @@ from argbest.core import conditioning, kernels, priors, scaling
 from argbest.core.additive_belief import Data
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
+from argbest.core.conditioning import joined, joined_at
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
-from argbest.core.joined_alternatives import joined, joined_at
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.models import troubles
 from argbest.models.base import Plausible
 from argbest.models.options import (
     check_kernel,
@@ -23,7 +22,14 @@ from argbest.models.options import (
     noise_table,
     plausible_tables,
 )
-from argbest.models.refitting import affordable_correlation, check_fit, repeated, scattered, starts
+from argbest.models.refitting import (
+    affordable_correlation,
+    check_fit,
+    repeated,
+    scattered,
+    search_troubles,
+    starts,
+)
 
 if TYPE_CHECKING:
     from argbest.core.fitting import Fit
@@ -190,7 +196,7 @@ class GP:
         if self.noise_sd is not None:
             rules[-1] = priors.fixed(1.0)
         kinds = [*["distance"] * d, "variation", "noise"]
-        return tuple(troubles.sentences(params.theta, params.status, rules, kinds))
+        return tuple(search_troubles(params.theta, params.status, rules, kinds))
 
 
 def _joint(tally: Tally, params: GPParams) -> Data:

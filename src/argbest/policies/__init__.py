@@ -6,22 +6,20 @@ from argbest import lazy
 
 if TYPE_CHECKING:
     from argbest.policies.base import Draws, Moment, OneByOne, Policy, largest
-    from argbest.policies.c_ocba import COCBA
     from argbest.policies.dsco import DSCO
     from argbest.policies.dvr import DVR, DVRM, DVRLoss
-    from argbest.policies.equal import Equal
+    from argbest.policies.equal import Equal, Random
     from argbest.policies.gp_c_ocba import GPCOCBA
     from argbest.policies.ikg import IKG
     from argbest.policies.levi import LEVI
-    from argbest.policies.ocba import OCBA
-    from argbest.policies.random import Random
+    from argbest.policies.ocba import COCBA, OCBA
     from argbest.policies.top_two import TopTwo
     from argbest.policies.two_stage import TS, TSPlus
 
 __getattr__, __dir__ = lazy.attributes(
     "argbest.policies",
     {
-        "COCBA": "c_ocba",
+        "COCBA": "ocba",
         "DSCO": "dsco",
         "DVR": "dvr",
         "DVRM": "dvr",
@@ -31,7 +29,7 @@ __getattr__, __dir__ = lazy.attributes(
         "IKG": "ikg",
         "LEVI": "levi",
         "OCBA": "ocba",
-        "Random": "random",
+        "Random": "equal",
         "TopTwo": "top_two",
         "TS": "two_stage",
         "TSPlus": "two_stage",

@@ -1,4 +1,4 @@
-"""Confirm: spend what is left on the leaders of the contexts that are not decided yet."""
+"""Policies that end a run: confirm what is selected, or separate it from its rivals for a guarantee."""
 
 from dataclasses import dataclass
 
@@ -71,3 +71,30 @@ def leaders(chance: Array, selected: IntArray, level: float) -> BoolArray:
     np.put_along_axis(marked, order, within, axis=-2)
     marked[of_each_context(selected)] = True
     return marked
+
+
+@dataclass(frozen=True)
+class Separate:
+    """The least simulated of the ``open_pairs``: the selected alternatives and the rivals not yet separated.
+
+    Bounds are on differences of equally numbered replications, so even numbers serve best, and contexts that
+    are easily decided leave early. The belief enters by what is selected; neither weights nor costs do.
+    """
+
+    open_pairs: BoolArray  # [alternative, context]
+
+    def propose(
+        self,
+        belief: Belief,  # noqa: ARG002
+        tally: Tally,
+        pending: IntArray,
+        setting: Setting,
+        draws: Draws,
+        n: int = 1,
+    ) -> Decision:
+        """Return the open pairs with the fewest replications, those under way included; ties at random."""
+        candidates = setting.candidates(tally.shape)
+        marked = candidates & self.open_pairs
+        # What is missing may lie in pairs set aside; then any sample is as good as another.
+        marked = np.where(marked.any(axis=(-2, -1), keepdims=True), marked, candidates)
+        return evenly(marked, tally.count + pending, draws, n)

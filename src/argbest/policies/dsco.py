@@ -10,7 +10,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import CellBelief, best
 from argbest.core.decision import Decision, of_each_context
 from argbest.policies.base import Moment
-from argbest.policies.sampled import ByTally
+from argbest.policies.ocba import ByTally
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Equal allocation: the pair simulated least, the baseline every policy must beat."""
+"""Equal and random allocation: the baselines that every policy must beat."""
 
 from dataclasses import dataclass
 
@@ -16,3 +16,15 @@ class Equal(OneByOne):
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the fewest replications, those under way included."""
         return now.pick(fewest(now.count, now.candidates))
+
+
+@dataclass(frozen=True)
+class Random(OneByOne):
+    """Simulate pairs at random.
+
+    Pairs drawn independently and uniformly, whatever a replication costs.
+    """
+
+    def decide(self, now: Moment) -> Decision:
+        """Return a pair drawn uniformly from those that may be simulated."""
+        return now.pick(now.candidates)

@@ -1,15 +1,51 @@
-"""OCBA: classical optimal computing budget allocation, for a single context."""
+"""OCBA for a single context and C-OCBA for several: policies that decide from the tally alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, CellBelief
 from argbest.core.decision import Decision
+from argbest.core.noise import sample_variance
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.policies.base import Moment
-from argbest.policies.sampled import ByTally
+from argbest.policies.base import Moment, OneByOne
+from argbest.policies.gp_c_ocba import GPCOCBA
+
+
+class ByTally(OneByOne):
+    """Policies that decide from sample means and variances, whatever the model believes."""
+
+    def _seen(
+        self,
+        belief: Belief,  # noqa: ARG002
+        tally: Tally,
+        pending: IntArray,
+        setting: Setting,
+    ) -> tuple[Belief, IntArray]:
+        return sampled(tally, pending, setting)
+
+
+def sampled(tally: Tally, pending: IntArray, setting: Setting) -> tuple[CellBelief, IntArray]:
+    """Return N(Ȳ, v/N) for every pair with v its sample variance, and the trials under way that matter.
+
+    Two observations are needed of every pair that is not set aside. One that is counts as known, with
+    variance 0, and its trials do not matter; if it was never observed it takes no part: its mean is −∞.
+    """
+    if setting.excluded is None:
+        noise = sample_variance(tally)
+        return CellBelief(tally.mean, noise / tally.count, noise), pending
+    closed = np.broadcast_to(setting.excluded, tally.shape)
+    count = np.where(closed, np.maximum(tally.count, 2), tally.count)
+    noise = np.where(closed, 0.0, sample_variance(Tally(count, tally.mean, tally.m2)))
+    unseen = closed & (tally.count == 0)
+    # Not where a whole context was never seen: ∞ − ∞ is no number, and there is nothing to compare.
+    absent = unseen & ~unseen.all(axis=-2, keepdims=True)
+    mean = np.where(absent, -np.inf, tally.mean)
+    return CellBelief(mean, noise / count, noise), np.where(closed, 0, pending)
 
 
 @dataclass(frozen=True)
@@ -78,3 +114,32 @@ def ocba_ratios(
         weight = weight / cost
     shares: Array = weight / weight.sum(axis=-1, keepdims=True)
     return shares
+
+
+@dataclass(frozen=True)
+class COCBA(ByTally):
+    """The paper's rule with sample means instead of a model.
+
+    The pair with the smallest rate of false selection by sample statistics, or the best beside it.
+
+    Gao, Du and Chen (2019): with v the sample variance and p = N/n,
+    Z(k, c) = (Ȳ_b − Ȳ_k)² / (v_b/p_b + v_k/p_k) is smallest at (k, c); sample (b, c) there if
+    p_b²/v_b < Σ_{k≠b} p_k²/v_k, else (k, c). With V = v/N these are ζ/n, and ψ1 < ψ2 up to n²: GP-C-OCBA's
+    rule on the independent normal belief. Ties go to the first pair, alternative by alternative. Works from
+    the tally, whatever the model; needs two observations of every pair that is not set aside. Costs enter as
+    in GP-C-OCBA: the balance is of κp²/v with κ the cost of a replication.
+    """
+
+    weighs_cost: ClassVar[bool] = True
+
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair of smallest Z, or the best of its context; trials under way count in N."""
+        return GPCOCBA().decide(replace(now, draws=_First()))
+
+
+class _First:
+    """Draws under which the first of several equal candidates is picked."""
+
+    def uniform(self, lane: int | IntArray = 0) -> Array:  # noqa: ARG002
+        """Return 0 for every leading index."""
+        return np.zeros(())

@@ -6,10 +6,9 @@ from argbest import lazy
 
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
-    from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts
+    from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
     from argbest.problems.noisy_table import NoisyTable, table_problem
     from argbest.problems.random_draws import RandomProblem
-    from argbest.problems.space_filling import SpaceFilling
 
 __getattr__, __dir__ = lazy.attributes(
     "argbest.problems",
@@ -21,7 +20,7 @@ __getattr__, __dir__ = lazy.attributes(
         "NoisyTable": "noisy_table",
         "table_problem": "noisy_table",
         "RandomProblem": "random_draws",
-        "SpaceFilling": "space_filling",
+        "SpaceFilling": "design",
     },
 )
 

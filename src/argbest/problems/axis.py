@@ -1,16 +1,17 @@
 """Axis: the labelled alternatives or contexts of a problem, as the user gave them."""
 
 import difflib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from argbest.checks import affordable
+from argbest.checks import affordable, entries
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.coordinates import Coordinates
+from argbest.core.setting import Coordinates
 from argbest.errors import InputError, unknown_name
 from argbest.problems.labels import (
     Columns,
@@ -29,13 +30,13 @@ from argbest.problems.labels import (
     sort,
     texts,
 )
-from argbest.problems.ranges import Bounds, by_name, interval, placed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Axis", "Bounds", "Columns", "Item", "Kind", "Label"]
 
+Bounds: TypeAlias = dict[str, tuple[float, float]]
 _FEWEST = {"alternative": 2, "context": 1}
 _MOST_DISTANCES = 5 * 10**8  # numbers: 4 GB
 _FARTHEST = 1e9  # widths of the bounds: beyond, squares of distances lose what tells them apart
@@ -163,13 +164,13 @@ class Axis:
         `given` is a pair if there is one metric column, a dict by column name, or a sequence of pairs.
         """
         metric = self.metric
-        asked = by_name(given, tuple(metric))
+        asked = _by_name(given, tuple(metric))
         for name in asked:
             if name in self.categorical:
                 raise InputError(f"got bounds for {name!r}, which is declared categorical. Leave out one.")
             if name not in metric:
                 raise unknown_name(f"{self.kind} column with bounds", name, metric)
-        return {name: interval(name, values, asked.get(name)) for name, values in metric.items()}
+        return {name: _interval(name, values, asked.get(name)) for name, values in metric.items()}
 
     def separation(self, bounds: Bounds, rows: "Axis | None" = None) -> Array:
         """Return squared distances [column, row, entry] of `rows` (default: the entries) from the entries.
@@ -208,7 +209,7 @@ class Axis:
         columns = self.coordinates
         if len(columns) == 1 and not bounds:
             return None
-        points = [placed(values, bounds.get(name)) for name, values in columns.items()]
+        points = [_placed(values, bounds.get(name)) for name, values in columns.items()]
         return Coordinates(np.column_stack(points), np.array([name not in bounds for name in columns]))
 
     def outside(self, rows: "Axis", bounds: Bounds) -> BoolArray:
@@ -252,3 +253,42 @@ class Axis:
         """How an entry is to be given, for error messages."""
         sorts = ", ".join(f"{name!r} ({sort(values[0])})" for name, values in self.coordinates.items())
         return f"rows with the columns {sorts}" if self.columns else f"labels of {sorts}"
+
+
+def _by_name(given: object, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the pairs of bounds by column."""
+    if given is None or isinstance(given, Mapping):
+        return dict(given or {})
+    pairs = entries(given) or []
+    if len(names) == 1 and len(pairs) == 2:
+        pairs = [pairs]
+    if len(pairs) != len(names):
+        raise InputError(f"got bounds {given!r} for the columns {list(names)}. Give (lo, hi) for each.")
+    return dict(zip(names, pairs, strict=True))
+
+
+def _interval(name: str, values: tuple[Label, ...], pair: Any) -> tuple[float, float]:
+    """Return the bounds of one column, checked to be a proper interval that holds all its values."""
+    least, most = float(min(values)), float(max(values))
+    if not most - least < math.inf:
+        raise InputError(
+            f"{name!r} goes from {least:g} to {most:g}, which is too far apart. Use another unit."
+        )
+    if pair is None:
+        return least, most
+    ends = entries(pair) or []
+    if len(ends) != 2 or any(isinstance(end, str) for end in ends):
+        raise InputError(f"got bounds {pair!r} for {name!r}; expected two numbers. Give (lo, hi).")
+    lo, hi = (float(plain(end, f"a bound of {name!r}")) for end in ends)
+    if not (lo <= least <= most <= hi and hi - lo < math.inf):
+        raise InputError(f"bounds ({lo}, {hi}) of {name!r} do not hold its values {least} to {most}. Widen.")
+    return lo, hi
+
+
+def _placed(values: tuple[Label, ...], bounds: tuple[float, float] | None) -> Array:
+    """Return a column's numbers over their range, 0 without a range; categories by their number."""
+    if bounds is None:
+        numbers = {value: float(i) for i, value in enumerate(dict.fromkeys(values))}
+        return np.array([numbers[value] for value in values])
+    lo, hi = bounds
+    return (np.array(values, float) - lo) / (hi - lo) if hi > lo else np.zeros(len(values))

@@ -4,8 +4,7 @@ import numpy as np
 
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.hardness import with_hardness
-from argbest.problems.noisy_table import table_problem
+from argbest.problems.noisy_table import table_problem, with_hardness
 
 _MEANS = (1.2, 2.1, 3.4, 4.87, 6.05)
 _VARIANCES = (3.3, 2.0, 4.5, 5.3, 6.9)

@@ -1,4 +1,4 @@
-"""Initial designs: which pairs are simulated before a policy decides."""
+"""Initial designs: which pairs are simulated before a policy decides; "auto" chooses one by the budget."""
 
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -7,6 +7,8 @@ import numpy as np
 
 from argbest.checks import affordable, entries, is_whole, whole
 from argbest.core import two_stage
+from argbest.core.arrays import Array, IntArray
+from argbest.core.setting import Coordinates
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 
@@ -122,3 +124,148 @@ _EXPECTED = (
     'initial={!r} is not an initial design; give "auto", a number of replications of every pair, '
     "RandomContexts(m), ExtremeContexts(r), SpaceFilling(n), or a list of (alternative, context)."
 )
+
+
+@dataclass(frozen=True)
+class SpaceFilling:
+    """``number`` pairs spread evenly over alternatives and contexts, ``replications`` times each.
+
+    Scrambled Sobol points over all columns of both, each moved to the nearest pair not taken yet. Names
+    without coordinates are taken in turn, so that all are used alike.
+    """
+
+    number: int
+    replications: int = 2
+
+    def __post_init__(self) -> None:
+        whole("number", self.number, at_least=1)
+        whole("replications", self.replications, at_least=1)
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:
+        """Return the pairs once, then all again, as often as asked."""
+        if self.number > problem.n_alternatives * problem.n_contexts:
+            raise InputError(
+                f"SpaceFilling asks for {self.number} pairs; the problem has {problem.n_alternatives} "
+                f"alternatives x {problem.n_contexts} contexts. Ask for fewer, or give initial=2: every pair."
+            )
+        sides = [_Side(place, n, generator) for place, n in zip(places(problem), problem.shape, strict=True)]
+        targets = _sobol(self.number, sum(side.dimension for side in sides), generator)
+        taken = np.zeros(problem.shape, bool)
+        once = []
+        for target in targets:
+            first, second = target[: sides[0].dimension], target[sides[0].dimension :]
+            distance = sides[0].distance(first)[:, None] + sides[1].distance(second)
+            k, c = divmod(int(np.argmin(np.where(taken, np.inf, distance))), problem.n_contexts)
+            taken[k, c] = True
+            sides[0].used[k] += 1
+            sides[1].used[c] += 1
+            once.append((k, c))
+        return once * self.replications
+
+
+def places(problem: Problem) -> tuple[Coordinates | None, Coordinates | None]:
+    """Return where alternatives and where contexts lie; None for names without coordinates."""
+    alternatives, contexts = problem.alternatives, problem.contexts
+    return alternatives.located(alternatives.bounds()), contexts.located(problem.bounds)
+
+
+class _Side:
+    """The alternatives, or the contexts: how far each is from a target, and how often it was used."""
+
+    def __init__(self, place: Coordinates | None, n: int, generator: np.random.Generator) -> None:
+        self.used: IntArray = np.zeros(n, np.int64)
+        self._place, self._turn = place, generator.permutation(n) / n  # decides between equals
+        self.dimension = 0 if place is None else place.dimension
+
+    def distance(self, target: Array) -> Array:
+        """Return the squared distance of every entry from a target; of names, whose turn it is."""
+        if self._place is None:
+            return self.used + self._turn
+        levels = self._place.points.max(axis=0) + 1.0
+        low, high = self._place.points.min(axis=0), self._place.points.max(axis=0)
+        aim = np.where(self._place.categorical, np.floor(target * levels), low + target * (high - low))
+        squares: Array = self._place.separation(aim).sum(axis=0)
+        return squares + 1e-9 * (self.used + self._turn)
+
+
+def _sobol(n: int, dimension: int, generator: np.random.Generator) -> Array:
+    """Return n scrambled Sobol points, [n, dimension]."""
+    if dimension == 0:
+        return np.zeros((n, 0))
+    from scipy.stats import qmc  # takes half of the time that importing argbest would take
+
+    engine = qmc.Sobol(dimension, scramble=True, seed=int(generator.integers(2**31)))
+    points: Array = engine.random_base2(int(np.ceil(np.log2(n))) if n > 1 else 0)
+    return points[:n]
+
+
+AUTO = "auto"
+USUAL_BUDGET = 1_000  # replications, where nobody has said how many there will be
+SHARE = 0.5  # of the budget that may go to the initial design
+_TWICE = 2  # replications, from which a variance can be estimated
+_PER_PARAMETER = 10  # pairs from which a parameter can be learned
+_PER_NAME = 3  # pairs of an alternative, or a context, without coordinates
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """Every pair twice where that takes at most half of the budget, otherwise some pairs twice.
+
+    These are spread over all coordinates: ten for each of the model's ``parameters``, and three for each name
+    without coordinates, as far as half of the budget goes. A model without a number of parameters learns
+    nothing about a pair from others, so it begins with every pair, whatever the budget.
+    """
+
+    parameters: int | None
+    budget: int | None = None
+
+    def chosen(self, problem: Problem) -> EveryPair | SpaceFilling:
+        """Return the design."""
+        whole = problem.n_alternatives * problem.n_contexts
+        affordable = int(SHARE * self._budget)
+        if self.parameters is None or _TWICE * whole <= affordable:
+            return EveryPair(_TWICE)
+        sides = zip(places(problem), problem.shape, strict=True)
+        names = max((n for place, n in sides if place is None), default=0)
+        enough = max(_PER_PARAMETER * self.parameters, _PER_NAME * names)
+        return SpaceFilling(max(1, min(enough, affordable // _TWICE, whole)), _TWICE)
+
+    def size(self, problem: Problem) -> int:
+        """Return the number of replications of the design."""
+        design = self.chosen(problem)
+        pairs = design.number if isinstance(design, SpaceFilling) else np.prod(problem.shape)
+        return int(design.replications * pairs)
+
+    def reason(self, problem: Problem) -> str:
+        """Return what the design does and why, in a line."""
+        design, whole = self.chosen(problem), problem.n_alternatives * problem.n_contexts
+        if self.parameters is None:
+            return f"every pair twice ({_TWICE * whole:,} replications): this model learns each by itself"
+        known = (
+            f"the budget of {self.budget:,}" if self.budget is not None else f"a budget of {USUAL_BUDGET:,}"
+        )
+        if isinstance(design, EveryPair):
+            return f"every pair twice ({_TWICE * whole:,} replications), at most half of {known}"
+        return (
+            f"{design.number:,} of {whole:,} pairs, spread evenly, twice each ({_TWICE * design.number:,} "
+            f"replications): every pair twice would take {_TWICE * whole:,}, more than half of {known}"
+        )
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
+        """Return the pairs of the design chosen."""
+        return self.chosen(problem).pairs(problem, generator)
+
+    @property
+    def _budget(self) -> int:
+        return USUAL_BUDGET if self.budget is None else self.budget
+
+
+def is_auto(given: object) -> bool:
+    """Return whether argbest shall choose the initial design."""
+    return isinstance(given, str) and given == AUTO  # what is given may be a table, which answers == by cell
+
+
+def for_model(model: object, problem: Problem, budget: int | None) -> Automatic:
+    """Return the design for a model: those that learn about pairs from others have ``n_parameters``."""
+    number = getattr(model, "n_parameters", None)
+    return Automatic(None if number is None else number(problem.shape, problem.setting), budget)

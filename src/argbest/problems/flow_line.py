@@ -10,10 +10,9 @@ from itertools import product
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.hardness import with_hardness
-from argbest.problems.noisy_table import uniform
+from argbest.problems.noisy_table import ByPosition, uniform, with_hardness
 
 _SPEEDS = tuple(0.6 + 0.1 * i for i in range(14))  # parts per minute
 _BUFFERS = tuple(range(12))
@@ -23,17 +22,10 @@ _STEPS = 60  # of a replication: a machine finishes a part, or would have if it 
 
 
 @dataclass(frozen=True, eq=False)
-class FlowLine:
+class FlowLine(ByPosition):
     """A simulator of 60 steps of the line in steady state: its profit per minute."""
 
-    alternatives: Axis
-    contexts: Axis
     design: Array  # [alternative, (u, v, b)]
-
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return the profit per minute over one run."""
-        cell = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.many(np.array(cell[0]), np.array(cell[1]), np.array(seed)))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the profits of positions and seeds, broadcast: what single calls give one by one."""

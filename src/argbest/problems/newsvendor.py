@@ -6,10 +6,9 @@ import numpy as np
 from scipy.special import betainc
 
 from argbest.core.arrays import Array, IntArray
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.hardness import with_hardness
-from argbest.problems.noisy_table import uniform
+from argbest.problems.noisy_table import ByPosition, uniform, with_hardness
 
 _PRICE, _COST, _DAYS = 5.0, 2.0, 14
 _SHAPE = 10.0  # of the gamma distribution of the mean demand
@@ -19,17 +18,10 @@ _DEMANDS = (15.0, 18.0, 21.0, 24.0, 27.0, 30.0, 33.0, 36.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Newsvendor:
+class Newsvendor(ByPosition):
     """A simulator of a fortnight: order q every morning, sell min(D, q); the mean profit of a day."""
 
-    alternatives: Axis
-    contexts: Axis
     chances: Array  # [context, n]: P(D <= n)
-
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return the mean daily profit of one fortnight."""
-        cell = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.many(np.array(cell[0]), np.array(cell[1]), np.array(seed)))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the profits of positions and seeds, broadcast: what single calls give one by one.

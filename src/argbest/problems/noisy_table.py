@@ -1,5 +1,6 @@
-"""Simulators that look up a mean and add noise, and the random numbers of those that do more."""
+"""Problems that look up a mean and add noise, how hard they are, and random numbers for those beyond."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +14,30 @@ from argbest.problems.base import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyTable:
+class ByPosition(ABC):
+    """A simulator that works on positions, many at a time; one call is one of them."""
+
+    alternatives: Axis
+    contexts: Axis
+
+    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
+        """Return one noisy reward."""
+        cell = self.alternatives.index(alternative), self.contexts.index(context)
+        return float(self.many(np.array(cell[0]), np.array(cell[1]), np.array(seed)))
+
+    @abstractmethod
+    def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
+        """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable(ByPosition):
     """A simulator that looks up the mean and adds normal noise, a function of the seed alone.
 
     Alternatives that share a seed would have all of that noise in common. Where they do, `sharing` mixes the
     alternative in, so that the noise of two of them has the ``correlation`` stated.
     """
 
-    alternatives: Axis
-    contexts: Axis
     mean: Array  # [alternative, context]
     noise_sd: Array  # [alternative, context]
     correlation: float = 0.0
@@ -31,17 +47,12 @@ class NoisyTable:
         """Return the simulator for alternatives that share seeds."""
         return replace(self, shared=True)
 
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return one noisy reward."""
-        cell = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.mean[cell] + self.noise_sd[cell] * self._noise(np.asarray(cell[0]), seed))
-
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
         cells = np.asarray(alternatives), np.asarray(contexts)
         return np.asarray(self.mean[cells] + self.noise_sd[cells] * self._noise(cells[0], seeds))
 
-    def _noise(self, alternatives: IntArray, seeds: IntArray | int) -> Array:
+    def _noise(self, alternatives: IntArray, seeds: IntArray) -> Array:
         """Return standard normal noise: common and own part in the lanes 0 and from 1 of a shared seed."""
         if not self.shared:
             return streams.standard_normal(seeds)
@@ -81,3 +92,18 @@ def uniform(seeds: IntArray, n: int, *, step: int = 0) -> Array:
     counter = (np.arange(blocks), step, 0, streams.Purpose.NOISE)
     words = streams.philox(counter, (key & 0xFFFFFFFF, key >> 32)).reshape(*key.shape[:-1], 4 * blocks)
     return np.asarray((words[..., :n] + 0.5) * 2.0**-32, dtype=np.float64)
+
+
+def with_hardness(problem: Problem) -> Problem:
+    """Return the problem with a last clause in its description: ties, and gaps over the noise."""
+    ratio = problem.gap_over_noise
+    clauses = []
+    tied = sum(len(tie) > 1 for tie in problem.ties)
+    if tied:
+        clauses.append(f"the best is tied in {tied} of {problem.n_contexts} contexts")
+    if tied < problem.n_contexts:
+        apart = ratio[ratio > 0]
+        spread = f"{apart.min():.2g} to {apart.max():.2g} (median {np.median(apart):.2g})"
+        span = spread if len(apart) > 1 else f"{apart[0]:.2g}"
+        clauses.append(f"the best leads by {span} noise standard deviations")
+    return replace(problem, description=f"{problem.description}; {' and elsewhere '.join(clauses)}.")

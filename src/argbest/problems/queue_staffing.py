@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.hardness import with_hardness
-from argbest.problems.noisy_table import uniform
+from argbest.problems.noisy_table import ByPosition, uniform, with_hardness
 
 _SERVICE, _IMPATIENCE = 10.0, 5.0  # μ and θ per hour: means of 6 and 12 minutes
 _WAGE, _TALK, _WAITING, _LOSS = 12.0, 10.0, 20.0, 4.0  # per hour of server, talk, waiting; per call lost
@@ -37,17 +36,10 @@ _NOISE_SD = (
 
 
 @dataclass(frozen=True, eq=False)
-class CallCentre:
+class CallCentre(ByPosition):
     """A simulator of 60 successive calls in steady state: what they and the servers cost per hour."""
 
-    alternatives: Axis
-    contexts: Axis
     chances: Array  # [alternative, context, n]: P(at most n in the system)
-
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return the hourly cost over one run of calls."""
-        cell = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.many(np.array(cell[0]), np.array(cell[1]), np.array(seed)))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the costs of positions and seeds, broadcast: what single calls give one by one."""

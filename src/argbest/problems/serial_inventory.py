@@ -14,8 +14,7 @@ from scipy.special import pdtr
 from argbest.core.arrays import Array, IntArray
 from argbest.problems.axis import Axis, Item
 from argbest.problems.base import Problem
-from argbest.problems.hardness import with_hardness
-from argbest.problems.noisy_table import uniform
+from argbest.problems.noisy_table import uniform, with_hardness
 
 _RATE = 6.0  # units per week
 _LEAD = (1.0, 1.5, 2.0)  # weeks, of stages 1, 2, 3

@@ -13,8 +13,7 @@ import numpy as np
 from argbest.core.arrays import Array
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.hardness import with_hardness
-from argbest.problems.noisy_table import table_problem
+from argbest.problems.noisy_table import table_problem, with_hardness
 
 Domain: TypeAlias = dict[
     str, tuple[float, float]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from argbest.core.arrays import IntArray
-from argbest.report import curves, style, tables
+from argbest.report import colours, curves, style, tables
 from argbest.study.study import Study
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     if curves.coordinate(study.problem) is None:
         rows, columns, values, upwards = columns, rows, values.T, False
     sheet = style.sheet(ax, theme, *tables.size(rows, columns))
-    shades, norm = style.shades(sheet.theme), _norm(spent.ticks)
+    shades, norm = colours.shades(sheet.theme), _norm(spent.ticks)
     image = sheet.ax.imshow(
         values, cmap=shades, norm=norm, aspect="auto", origin="lower" if upwards else "upper"
     )

@@ -12,7 +12,7 @@ from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.measures import unpacked
 from argbest.experiment.results import Results
-from argbest.report import style
+from argbest.report import colours, style
 from argbest.report.style import LABEL
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def plot_calibration(
     drawn = sheet.ax
     marks: dict[str, Any] = {"markersize": 4.5, "markerfacecolor": sheet.theme.paper}
     for i, (label, own) in enumerate(numbers.groupby("contender", sort=False)):
-        look, value = style.look(sheet.theme, i) | marks, own["achieved"].to_numpy(float)
+        look, value = colours.look(sheet.theme, i) | marks, own["achieved"].to_numpy(float)
         ends = [np.maximum(value - own["low"], 0.0), np.maximum(own["high"] - value, 0.0)]
         drawn.errorbar(own["claimed"], value, yerr=ends, label=label, linewidth=1.2, elinewidth=0.9, **look)
     low = float(numbers[["claimed", "achieved"]].min().min()) if len(numbers) else 0.0

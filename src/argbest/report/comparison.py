@@ -14,8 +14,9 @@ from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.results import Results
-from argbest.report import picture_files, style
-from argbest.report.style import BAND, LABEL, LIGHT, THEMES, Theme
+from argbest.report import colours, style
+from argbest.report.colours import LIGHT, THEMES, Theme
+from argbest.report.style import BAND, LABEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +118,7 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     """Draw curves with their bands; colours, dashes and marks tell them apart, also in print."""
     opacity = 0.16 if len(curves) <= 3 else 0.09
     for i, band in enumerate(curves):
-        look = style.look(theme, i)
+        look = colours.look(theme, i)
         every = max(1, len(band.samples) // _MARKS)
         ax.plot(
             band.samples, band.value, linewidth=1.4, markersize=4.5, label=band.label,
@@ -129,6 +130,6 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     ax.margins(x=0.02)
 
 
-def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = picture_files.DPI) -> Path:
+def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = style.DPI) -> Path:
     """Return the path of the picture, written."""
-    return picture_files.save(plot(summary, title=title), path, dpi=dpi)
+    return style.save(plot(summary, title=title), path, dpi=dpi)

@@ -8,7 +8,7 @@ import numpy as np
 from argbest.checks import finite
 from argbest.core.arrays import Array, IntArray
 from argbest.core.states import LEVEL
-from argbest.report import curves, style, tables
+from argbest.report import colours, curves, style, tables
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.study.study import Study
@@ -68,7 +68,7 @@ def plot_contention(
     values = found.probability if along else found.probability.T
     image = sheet.ax.imshow(
         values,
-        cmap=style.shades(sheet.theme),
+        cmap=colours.shades(sheet.theme),
         aspect="auto",
         vmin=0,
         vmax=1,
@@ -77,7 +77,7 @@ def plot_contention(
     tables.name(sheet.ax, rows, columns)
     shown = np.where(np.isfinite(values), values, 0.0)
     texts = np.where(np.isfinite(values), np.char.mod("%.2f", shown), "")
-    written = tables.write(sheet.ax, texts, style.shades(sheet.theme)(shown))
+    written = tables.write(sheet.ax, texts, colours.shades(sheet.theme)(shown))
     title = style.titled(study.problem.name, f"alternatives in the running ({level:.0%})")
     if along:
         _sizes_above(sheet, found, title)

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from argbest.report.allocation import plot_allocation
-from argbest.report.picture_files import DPI
-from argbest.report.picture_files import save as save_figure
 from argbest.report.policy_map import plot_policy_map
+from argbest.report.style import DPI
+from argbest.report.style import save as save_figure
 from argbest.study.study import Study
 
 

@@ -1,79 +1,32 @@
-"""How pictures look: light and dark, in colours that colour-blind readers and grey printers tell apart.
+"""Sheets that pictures are drawn on: their text, their keys, the strips beside them, and their files.
 
 Nothing global of matplotlib is touched, and it is imported only when something is drawn.
 """
 
+import io
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from argbest import files
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report import fonts
+from argbest.report.colours import DARK, LIGHT, THEMES, Theme, luminance
 from argbest.report.curves import middle_cut
-from argbest.report.picture_files import content
 from argbest.study.study import Study
 from argbest.texts import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 BAND = 1.96  # standard errors: 95 %
-DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (4, 1.8)),
-    (0, (5, 1.3, 1.2, 1.3, 1.2, 1.3)),
-    (0, (10, 2.5)),
-    (0, (7, 1.8, 1.5, 1.8)),
-    (0, (2.4, 1.4)),
-    (0, (1.3, 1.1)),
-)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 TITLE, LABEL, TICK = 9.5, 9.0, 8.0  # points
 _WIDTH = 0.56  # of a letter, in units of its size
 _NAME = 60  # letters of a problem's name that a title shows
 _ACROSS = 0.7  # of the figure's width: a title stands above the axes, which are narrower
-
-
-@dataclass(frozen=True)
-class Theme:
-    """The colours of a picture; those of lines are hues of Okabe and Ito that stand out from the paper."""
-
-    name: str
-    paper: str
-    ink: str
-    faint: str  # grids and what is out of the running
-    alarm: str
-    shades: tuple[str, ...]  # from nothing to all, ever further from the paper
-    colours: tuple[str, ...]
-
-
-LIGHT = Theme(
-    name="light",
-    paper="#ffffff",
-    ink="#1a1a1a",
-    faint="#c8c8c8",
-    alarm="#d55e00",
-    shades=("#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"),
-    colours=(
-        "#0366ad", "#a43308", "#0d9261", "#9b4279", "#b78300", "#3b9bc5", "#1a1a1a", "#7d7d2e",
-    ),
-)  # fmt: skip
-DARK = Theme(
-    name="dark",
-    paper="#14181d",
-    ink="#ececec",
-    faint="#4a5058",
-    alarm="#ff8c42",
-    shades=("#1b2129", "#1f4b73", "#2f83c0", "#86c5ee", "#e8f5ff"),
-    colours=(
-        "#56a8e0", "#ff8c42", "#2cc295", "#e79ac3", "#f0b429", "#9ad4f7", "#ececec", "#c9c96a",
-    ),
-)  # fmt: skip
-THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
 class Sheet(NamedTuple):
@@ -139,51 +92,6 @@ def finish(made: Sheet) -> "Axes":
         for ax in _family(made.ax):
             _paint(ax, made.theme)
     return made.ax
-
-
-def look(theme: Theme, i: int) -> dict[str, Any]:
-    """Return colour, dashes and marker of the i-th line; 56 differ, and the first 7 without any colour."""
-    return {
-        "color": theme.colours[i % len(theme.colours)],
-        "linestyle": DASHES[i % len(DASHES)],
-        "marker": MARKERS[i % len(MARKERS)],
-    }
-
-
-def shades(theme: Theme) -> "Colormap":
-    """Return the colours from nothing to all."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list(f"argbest-{theme.name}", theme.shades)
-
-
-def blend(colour: str, paper: str, share: float) -> tuple[float, float, float]:
-    """Return a colour that is the less saturated the more of the paper it has; ``share`` is the colour's."""
-    from matplotlib.colors import to_rgb
-
-    pairs = zip(to_rgb(colour), to_rgb(paper), strict=True)
-    red, green, blue = (share * own + (1.0 - share) * other for own, other in pairs)
-    return red, green, blue
-
-
-def readable(background: Any) -> str:
-    """Return black or white, whichever stands out from a background."""
-    bright = luminance(background)
-    return "#000000" if (bright + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"
-
-
-def contrast(one: Any, other: Any) -> float:
-    """Return the contrast ratio (L₁ + 0.05)/(L₂ + 0.05) of the Web Content Accessibility Guidelines."""
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(colour: Any) -> float:
-    """Return the relative luminance of a colour, 0 for black and 1 for white."""
-    from matplotlib.colors import to_rgb
-
-    parts = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour))
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
 def bare(ax: "Axes") -> None:
@@ -324,3 +232,18 @@ def _paint(ax: "Axes", theme: Theme) -> None:
     if legend is not None:
         for text in (legend.get_title(), *legend.get_texts()):
             text.set_color(theme.ink)
+
+
+DPI = 150
+
+
+def save(figure: Any, path: str | Path, *, dpi: int = DPI) -> Path:
+    """Return the path of a picture, written; the end of its name tells the format."""
+    return files.write(path, content(figure, Path(path).suffix[1:] or None, dpi=dpi))
+
+
+def content(figure: Any, kind: str | None, *, dpi: int = DPI) -> bytes:
+    """Return a picture as what its file holds."""
+    picture = io.BytesIO()
+    figure.canvas.print_figure(picture, dpi=dpi, format=kind)
+    return picture.getvalue()

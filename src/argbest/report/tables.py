@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import AnyArray, IntArray
-from argbest.report import fonts, style
+from argbest.report import colours, fonts, style
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK
 
@@ -61,7 +61,7 @@ def write(ax: "Axes", texts: AnyArray, backgrounds: AnyArray) -> bool:
     if size < _SMALLEST:
         return False
     for (row, column), text in np.ndenumerate(texts):
-        ink = style.readable(backgrounds[row, column])
+        ink = colours.readable(backgrounds[row, column])
         ax.text(
             column, row, style.plain(str(text)), ha="center", va="center", fontsize=size, color=ink, zorder=4
         )

@@ -4,10 +4,12 @@ A study's state is a function of both, so whoever has read all events knows all 
 share a study by reading what the others have added before they add to it. Nothing told is ever changed.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+
+from argbest.errors import ArgbestError, StorageError
 
 Plain: TypeAlias = dict[str, Any]  # what JSON can hold, all numbers finite
 
@@ -152,3 +154,27 @@ class Storage(Protocol):
 def is_shared(storage: Storage) -> bool:
     """Return whether other processes may see a storage; where they cannot, it says so: ``private``."""
     return not getattr(storage, "private", False)
+
+
+BACKUP = "Another program changed the database, or it is damaged: restore a backup."
+_SENSELESS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn what senseless data make of code that trusts them into a StorageError."""
+    try:
+        yield
+    except ArgbestError:
+        raise
+    except _SENSELESS as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise StorageError(f"{what} holds data that argbest never wrote ({reason}). {BACKUP}") from error

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from argbest.errors import StorageError
-from argbest.storage import damage
 from argbest.storage import place as places
 from argbest.storage.address import without_secrets
+from argbest.storage.base import explained
 from argbest.storage.trouble import trouble
 
 READ, WRITE = "read", "write"
@@ -47,7 +47,7 @@ class Connections:
     def explained(self) -> Iterator[None]:
         """Turn what the database or its driver raises into a StorageError."""
         try:
-            with damage.explained(str(self.place)):
+            with explained(str(self.place)):
                 yield
         except SQLAlchemyError as error:
             plain = without_secrets(str(error), self.place.url) == str(error)

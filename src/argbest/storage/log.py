@@ -8,8 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from argbest.errors import InputError, StorageError
-from argbest.storage import damage
-from argbest.storage.base import Event, Refit
+from argbest.storage.base import BACKUP, Event, Refit, explained
 from argbest.storage.connections import Connections
 from argbest.storage.schema import TABLES, studies
 
@@ -64,7 +63,7 @@ def read(
         return []
     between = {"study": study, "after": after, "upto": upto}
     found: dict[int, Event] = {}
-    with damage.explained("a row"):
+    with explained("a row"):
         for kind, news in zip(kinds, connection.execute(_news(tuple(kinds)), between).one(), strict=True):
             if news:
                 found.update((row[0], kind(*row[1:])) for row in connection.execute(_READ[kind], between))
@@ -72,7 +71,7 @@ def read(
     if upto - max(after, 0) != len(found):
         lost = next((each for each in expected if each not in found), upto)
         gone = upto - max(after, 0) - len(found)
-        raise StorageError(f"{gone} of {upto} events are gone, the first is event {lost}. {damage.BACKUP}")
+        raise StorageError(f"{gone} of {upto} events are gone, the first is event {lost}. {BACKUP}")
     return [found[revision] for revision in expected]
 
 

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 
 from argbest.errors import InputError, StorageError, StudyExistsError
 from argbest.lazy import later
-from argbest.storage import damage
 from argbest.storage.address import shown
-from argbest.storage.base import Event, Plain, Worker
+from argbest.storage.base import BACKUP, Event, Plain, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
 from argbest.storage.pages import Page
@@ -189,7 +188,7 @@ class SQLStorage:
                 found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
             if found != "ok":
                 said = " ".join(str(found).split())[:200]
-                raise StorageError(f"{self._place} is damaged ({said}). {damage.BACKUP}")
+                raise StorageError(f"{self._place} is damaged ({said}). {BACKUP}")
 
     def close(self) -> None:
         """Let go of files and connections; they are opened again when needed."""

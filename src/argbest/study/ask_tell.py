@@ -18,9 +18,8 @@ from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage import damage
 from argbest.storage.address import shown
-from argbest.storage.base import Plain, Storage, Told
+from argbest.storage.base import Plain, Storage, Told, explained
 from argbest.storage.opening import opened
 from argbest.study import definition, grounds
 from argbest.study.journal import BY_HAND, Journal
@@ -88,7 +87,7 @@ class AskTell:
                 raise StorageError(
                     f"there is no study {name!r} in {shown(storage)}. Check the place and the name."
                 )
-            with damage.explained("the definition of the study"):
+            with explained("the definition of the study"):
                 stored = definition.modern(stored, notify=model is None)
                 problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
                 study._open(kept, stored, problem, chosen_policy, chosen_model)

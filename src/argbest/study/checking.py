@@ -9,9 +9,21 @@ import numpy as np
 from argbest.core.arrays import AnyArray
 from argbest.core.tally import LARGEST
 from argbest.errors import StorageError
-from argbest.storage import damage, pages
-from argbest.storage.base import Asked, Begun, Designed, Event, Failed, Passed, Plain, Refit, Storage, Told
-from argbest.storage.damage import BACKUP
+from argbest.storage import pages
+from argbest.storage.base import (
+    BACKUP,
+    Asked,
+    Begun,
+    Designed,
+    Event,
+    Failed,
+    Passed,
+    Plain,
+    Refit,
+    Storage,
+    Told,
+    explained,
+)
 from argbest.storage.pages import Page, Paged
 from argbest.study import definition
 from argbest.study.ledger import Ledger
@@ -50,7 +62,7 @@ def check(storage: Storage, stored: Plain) -> Check:
     All events are read and followed one by one, which takes a while where they are many.
     """
     events: Sequence[Event] = ()
-    with damage.explained("the definition of the study"):
+    with explained("the definition of the study"):
         ledger, snapshot = _empty(stored), _Snapshot()
     wrong = ""
     try:
@@ -58,7 +70,7 @@ def check(storage: Storage, stored: Plain) -> Check:
         if integrity is not None:
             integrity()
         events = storage.since(0)
-        with damage.explained("an event"):
+        with explained("an event"):
             snapshot.follow(ledger, events, storage.pages() if isinstance(storage, Paged) else [])
     except StorageError as error:
         wrong = str(error)
@@ -101,7 +113,7 @@ class _Snapshot:
             return {}, {}
         self.reached = kept[-1].last
         try:
-            with damage.explained("a page"):
+            with explained("a page"):
                 past, arrays, words = pages.read(kept)
                 found = past.events()
         except StorageError as error:

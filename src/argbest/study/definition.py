@@ -15,9 +15,9 @@ from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems import design as designs
-from argbest.problems.automatic import AUTO, is_auto
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
+from argbest.problems.design import AUTO, is_auto
 from argbest.simulators import stored as stored_simulators
 from argbest.storage import plain
 from argbest.storage.base import Plain

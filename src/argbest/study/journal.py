@@ -14,8 +14,8 @@ from argbest.core.setting import Setting
 from argbest.errors import InputError, SimulationError, TooFewDataError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
-from argbest.problems.automatic import Automatic, for_model
 from argbest.problems.base import Problem
+from argbest.problems.design import Automatic, for_model
 from argbest.storage import plain
 from argbest.storage.base import (
     Asked,

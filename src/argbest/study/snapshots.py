@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from argbest.core.arrays import AnyArray
 from argbest.errors import StorageError
-from argbest.storage import damage, pages
-from argbest.storage.base import Event, Plain, Refit, Storage
+from argbest.storage import pages
+from argbest.storage.base import Event, Plain, Refit, Storage, explained
 from argbest.storage.pages import Paged, Past
 
 EVERY = 1000  # events at least: to read so many one by one takes some hundredths of a second
@@ -43,7 +43,7 @@ class Snapshots:
         self._reached, self._anew = 0, False
         if self._storage is None:
             return None
-        with suppress(StorageError), damage.explained("a snapshot"):
+        with suppress(StorageError), explained("a snapshot"):
             self._anew = True  # until what is there has proved useful
             kept = self._storage.pages()
             if not kept:

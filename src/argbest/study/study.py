@@ -60,7 +60,7 @@ class Study(AskTell):
 
     ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
     "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
-    one by the budget when the first trials are asked for (`argbest.problems.automatic`); or a number of
+    one by the budget when the first trials are asked for (`argbest.problems.design`); or a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
     refreshed every ``refit_every`` replications. With ``common_random_numbers`` the n-th replication of every
     alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a

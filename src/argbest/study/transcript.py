@@ -14,8 +14,8 @@ from argbest.errors import StorageError
 from argbest.models.base import Model, params_type
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
-from argbest.storage import damage, plain
-from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker
+from argbest.storage import plain
+from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker, explained
 from argbest.study import checking, definition
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
@@ -140,7 +140,7 @@ class Transcript:
         snapshot = self._snapshots.read()
         if snapshot is None:
             return None
-        with suppress(StorageError), damage.explained("a snapshot"):
+        with suppress(StorageError), explained("a snapshot"):
             words = snapshot.words
             if words["policy"] == definition.of_object(self._first_policy):
                 self.ledger.restore(snapshot.past, snapshot.arrays, words)
@@ -160,7 +160,7 @@ class Transcript:
         begun = definition.of_object(self.policy) if self._begun else None
         if begun is not None and "foreign" in begun:
             return
-        with suppress(StorageError), damage.explained("a snapshot"):
+        with suppress(StorageError), explained("a snapshot"):
             arrays, words = self.ledger.state()
             words |= {"policy": definition.of_object(self._first_policy), "begun": begun, "refit": None}
             if self._refit is not None:
@@ -183,7 +183,7 @@ class Transcript:
         if not events:
             return
         torn, self._torn = self._torn, True
-        with damage.explained("an event"):
+        with explained("an event"):
             for event in events:
                 self._take(event)
         self._revision += len(events)

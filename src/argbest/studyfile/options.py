@@ -11,10 +11,9 @@ from argbest.checks import finite, flag, indifference_zone, whole
 from argbest.core import schedule
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models import retired
-from argbest.problems.automatic import AUTO, for_model, is_auto
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.design import ExtremeContexts, RandomContexts, design
+from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, for_model, is_auto
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
 from argbest.study.stopping import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS

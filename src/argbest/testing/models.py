@@ -7,9 +7,8 @@ import numpy as np
 
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
-from argbest.core.coordinates import Coordinates
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model, knows_new_contexts, params_type

@@ -12,10 +12,11 @@ import pytest
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.problems.base import Problem
-from argbest.problems.covid import editions, tables, truth
+from argbest.problems.covid import editions, tables
 from argbest.problems.covid.editions import allocation_problem, covid, covid_paper, covid_regional, shares
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns
+from experiments import covid_truth
 
 EDITIONS = {"covid": covid, "covid-regional": covid_regional, "covid-paper": covid_paper}
 
@@ -166,7 +167,7 @@ def test_the_papers_truth_is_the_mean_of_thirty_runs_and_observations_shrink_tow
 
 def test_the_papers_pool_comes_from_the_simulator_and_shares_runs_of_population_one() -> None:
     problem, pool = covid_paper(), tables.read_pool("covid-paper", (12, 16))
-    assert (truth.pool(runs_of(editions.unscored())) == pool).all()
+    assert (covid_truth.pool(runs_of(editions.unscored())) == pool).all()
     shipped = covid()
     z = (table(problem.truth) - table(shipped.truth)) / (table(shipped.noise_sd) / np.sqrt(30))
     # Alternatives with the same share of population 1 go together, contexts do not: a context's mean has a
@@ -176,9 +177,9 @@ def test_the_papers_pool_comes_from_the_simulator_and_shares_runs_of_population_
 
 
 def test_a_table_is_written_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    truth.main(["covid-regional", "--runs", "3", "--out", str(tmp_path)])
+    covid_truth.main(["covid-regional", "--runs", "3", "--out", str(tmp_path)])
     text = (tmp_path / "covid-regional.csv").read_text()
-    assert "python -m argbest.problems.covid.truth covid-regional --runs 3" in text.splitlines()[1]
+    assert "python -m experiments.covid_truth covid-regional --runs 3" in text.splitlines()[1]
     monkeypatch.setattr(tables, "files", lambda _: tmp_path.parent)
     tmp_path.rename(tmp_path.parent / "data")
     moments = tables.read("covid-regional")
@@ -189,18 +190,18 @@ def test_a_table_is_written_and_read_again(tmp_path: Path, monkeypatch: pytest.M
 def test_a_table_says_where_the_leaders_are_not_told_apart_as_well_as_wanted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    truth.main(["covid", "--runs", "3", "--out", str(tmp_path)])
+    covid_truth.main(["covid", "--runs", "3", "--out", str(tmp_path)])
     told = capsys.readouterr().err
     assert "context 0: the gap between the leaders is known to" in told
     assert "of itself, wanted 0.09, though some of their cells have 60 runs, the most allowed." in told
-    monkeypatch.setattr(truth, "PRECISION", 1e9)  # whatever is known is enough
-    truth.main(["covid", "--runs", "3", "--out", str(tmp_path)])
+    monkeypatch.setattr(covid_truth, "PRECISION", 1e9)  # whatever is known is enough
+    covid_truth.main(["covid", "--runs", "3", "--out", str(tmp_path)])
     assert "leaders" not in capsys.readouterr().err
 
 
 def test_a_table_of_single_runs_is_refused() -> None:
     with pytest.raises(InputError, match="--runs must be a whole number ≥ 2, got 1"):
-        truth.main(["covid", "--runs", "1"])
+        covid_truth.main(["covid", "--runs", "1"])
 
 
 def test_own_populations_supplies_and_contexts_make_a_problem() -> None:

@@ -9,12 +9,13 @@ import numpy as np
 from argbest.checks import whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.covid import tables
 from argbest.problems.covid.inputs import checked_outbreak, checked_runs, possible
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns
+from argbest.problems.noisy_table import ByPosition
 from argbest.streams import Purpose, philox
 
 REGIONAL_CASES = ((100, 300, 500, 700), (200, 500, 800, 1100))  # in population 1, in population 3
@@ -194,11 +195,9 @@ def covid_paper() -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class PooledRuns:
+class PooledRuns(ByPosition):
     """A simulator that draws from stored runs; which one is a function of the seed."""
 
-    alternatives: Axis
-    contexts: Axis
     pool: Array  # [alternative, context, run]
     kept: float  # the part of the deviation from the mean that is kept
 
@@ -206,11 +205,6 @@ class PooledRuns:
     def mean(self) -> Array:
         """[alternative, context] the mean of the stored runs."""
         return np.asarray(self.pool.mean(axis=-1))
-
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return one observation."""
-        where = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.many(np.array(where[0]), np.array(where[1]), np.array(seed)))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: Any) -> Array:
         """Return [...] many observations, given positions of alternatives and contexts; all broadcast."""

@@ -1,4 +1,4 @@
-"""Compute the tables that ship with the package: `python -m argbest.problems.covid.truth covid`.
+"""Compute the tables that ship with the package: `python -m experiments.covid_truth covid`.
 
 One edition per call, written to the package's data folder or to `--out`. Every number is a function of the
 number of runs alone, up to the last digit of the machine's elementary functions.
@@ -31,7 +31,7 @@ RUNS = 10_000  # of every cell, at least
 PRECISION = 0.09  # the standard error of a gap between two leaders, over that gap
 POOL = 30  # of every pair, as in the paper
 _TIMES = 20  # as many runs of a leader's cell at most as of any
-_DATA = Path(__file__).parent / "data"
+_DATA = Path(editions.__file__).parent / "data"
 
 
 def moments(outbreak: Outbreak, cell: Cell, seeds: object) -> Moments:
@@ -152,7 +152,7 @@ def main(arguments: list[str] | None = None) -> None:
     runs = problem.simulate
     if not isinstance(runs, OutbreakRuns):
         raise TypeError(f"the edition {options.edition} is simulated by {runs!r}")
-    command, kind = f"python -m argbest.problems.covid.truth {options.edition}", "Stored runs of every pair"
+    command, kind = f"python -m experiments.covid_truth {options.edition}", "Stored runs of every pair"
     if options.edition == "covid-paper":
         table = _pool_table(runs)
     else:
