@@ -27,38 +27,28 @@ if TYPE_CHECKING:
 __version__ = version("argbest")
 
 # Imported when they are first used: a worker that simulates needs none of them, and starts ten times faster.
-_MODULES = ("experiment", "models", "policies", "problems", "registry", "report", "testing", "theory")
-_WHERE = {
-    "Certificate": "core.certificate",
-    "ArgbestError": "errors",
-    "FitError": "errors",
-    "InputError": "errors",
-    "SimulationError": "errors",
-    "StorageError": "errors",
-    "TrialError": "errors",
-    "AdditiveGP": "models.additive_gp",
-    "GP": "models.gp",
-    "Independent": "models.independent",
-    "Linear": "models.linear",
-    "TS": "policies.two_stage",
-    "TSPlus": "policies.two_stage",
-    "Problem": "problems.base",
-    "EveryPair": "problems.design",
-    "ExtremeContexts": "problems.design",
-    "RandomContexts": "problems.design",
-    "SpaceFilling": "problems.design",
-    "Program": "simulators.program",
-    "batched": "simulators.calling",
-    "vectorised": "simulators.calling",
-    "select": "study.select",
-    "ExpectedPCS": "study.stopping",
-    "Guarantee": "answers.guarantee",
-    "Guaranteed": "study.stopping",
-    "OpportunityCost": "study.stopping",
-    "WorstPCS": "study.stopping",
-    "Study": "study.study",
-    "Trial": "study.trial",
-}
+_get, __dir__ = lazy.attributes(
+    "argbest",
+    {
+        "": "experiment models policies problems registry report testing theory",
+        "answers.guarantee": "Guarantee",
+        "core.certificate": "Certificate",
+        "errors": "ArgbestError FitError InputError SimulationError StorageError TrialError",
+        "models.additive_gp": "AdditiveGP",
+        "models.gp": "GP",
+        "models.independent": "Independent",
+        "models.linear": "Linear",
+        "policies.two_stage": "TS TSPlus",
+        "problems.base": "Problem",
+        "problems.design": "EveryPair ExtremeContexts RandomContexts SpaceFilling",
+        "simulators.calling": "batched vectorised",
+        "simulators.program": "Program",
+        "study.select": "select",
+        "study.stopping": "ExpectedPCS Guaranteed OpportunityCost WorstPCS",
+        "study.study": "Study",
+        "study.trial": "Trial",
+    },
+)
 
 __all__ = [
     "GP",
@@ -102,11 +92,8 @@ __all__ = [
 ]
 
 
-_get, __dir__ = lazy.attributes("argbest", {**_WHERE, **dict.fromkeys(_MODULES, "")})
-
-
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE and name not in _MODULES and not name.startswith("_"):
+    if name not in __all__ and not name.startswith("_"):
         from argbest.models import retired
 
         retired.check_class(name)

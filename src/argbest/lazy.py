@@ -7,12 +7,13 @@ from typing import Any
 
 
 def attributes(
-    package: str, where: Mapping[str, str]
+    package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package; ``where`` maps each name to the module that has it.
+    """Return `__getattr__` and `__dir__` of a package; ``modules`` maps each module to the names it has.
 
-    A module "" means that the name is itself a module of the package.
+    Names without a module, under "", are themselves modules of the package.
     """
+    where = {name: module for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> Any:
         if name not in where:

@@ -1,6 +1,7 @@
 """Texts of strangers, such as labels and what simulators say, shown and kept without harm; and numbers."""
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 LONGEST = 2**14  # bytes kept of what is said about a failure
@@ -24,6 +25,12 @@ def capped(text: str) -> str:
     start, end = (part.decode("utf-8", "ignore") for part in (content[:half], content[-half:]))
     missing = len(content) - len(start.encode()) - len(end.encode())
     return start + _CUT.format(missing) + end
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -15,9 +15,9 @@ from argbest.problems.base import Problem
 from argbest.storage.base import Told
 from argbest.study.ledger import Ledger
 from argbest.study.trial import Trial
+from argbest.texts import first_of
 
 NO_ANSWER = "no answer: every alternative failed here"
-_NAMED = 5  # alternatives in a note
 _NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
 _OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
 
@@ -137,8 +137,7 @@ def _note(labels: Sequence[Label], out: BoolArray) -> str:
     if out.all():
         return NO_ANSWER
     named = [str(labels[k]) for k in np.flatnonzero(out).tolist()]
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return f"failed without a value, so not selected: {', '.join(named[:_NAMED])}{more}" if named else ""
+    return f"failed without a value, so not selected: {first_of(named, 5)}" if named else ""
 
 
 def _index(contexts: Axis) -> "pd.Index[Any] | pd.MultiIndex":

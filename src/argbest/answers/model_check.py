@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
 from argbest.answers import noise_check, regions
-from argbest.answers.left_out import by_blocks, left_out, relations
-from argbest.core.arrays import BoolArray, IntArray
+from argbest.answers.left_out import Relations, by_blocks, left_out, relations
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief
 from argbest.core.common_noise import blocks, counted, likeness
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError
+from argbest.errors import TooFewDataError
 from argbest.models.base import Model, troubles
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.texts import Sentences
+from argbest.texts import Sentences, first_of
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -93,56 +94,82 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     the noise of others tells. Where they may share some, but none is clearly seen, alternatives may be off
     together by noise alone, and nothing is made of it.
     """
-    wanted, plain = _spread(tally.count > 0), tally.apart
-    belief = model.posterior(plain, setting, params)
-    relates, together = belief.own_cov is None, False  # of alternatives: by the model, and perhaps by noise
-    shared = getattr(params, "correlation", None) if tally.common is not None else None
-    if shared is not None and np.any(shared):
-        belief = model.posterior(tally, setting, params)
-        _, shared = counted(shared, getattr(params, "uneven", None))
-        off, total, observed, related = by_blocks(belief, tally, blocks(tally, belief.noise, shared), wanted)
-        mean = observed - off
-    else:
-        mean, var, closed = left_out(model, setting, plain, params, belief, wanted)
-        related, observed = relations(belief, plain, wanted, closed), plain.mean
-        total = var + belief.noise / np.maximum(plain.count, 1)
-        together = bool(likeness(tally, belief.noise) < _PERHAPS)
-    k, c = np.nonzero(wanted)
-    n = tally.count[k, c]
-    predicted, sd = mean[k, c], np.sqrt(total[k, c])
-    residual = observed[k, c] - predicted
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where(residual == 0, 0.0, residual / sd)
-    told = np.isfinite(predicted) & np.isfinite(sd) & related.informed[k, c]
+    wanted = _spread(tally.count > 0)
+    found = _predicted(model, setting, tally, params, wanted)
+    related, together, alike = found.related, found.together, found.together or found.shared
+    frame, told = _frame(problem, tally, found, wanted)
     if not told.any():
-        raise InputError(
+        raise TooFewDataError(
             "this model predicts no pair from the others, so they cannot check it. Use a model that joins "
             "contexts, such as 'gp', or simulate more pairs."
         )
     limit = float(-ndtri(FALSE_ALARM / (2 * told.sum())))
-    frame = pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
-    frame["n"] = n
-    frame["observed"], frame["predicted"] = problem.sign * observed[k, c], problem.sign * predicted
-    frame["sd"], frame["residual"], frame["z"] = sd, problem.sign * residual, problem.sign * z
-    frame["influence"], frame["turned"] = related.influence[k, c], related.turned[k, c]
-    frame["flagged"] = np.abs(z) > limit
-    table = np.zeros(tally.shape)
-    table[k, c] = problem.sign * z
+    z, table = frame["z"].to_numpy(), np.zeros(tally.shape)
+    frame["flagged"], table[wanted] = np.abs(z) > limit, z
     scores = table[related.alternative, related.context]
     known = getattr(model, "noise_sd", None) is not None
-    alike = together or (shared is not None and bool(np.any(shared)))
-    noise = noise_check.compared(belief.noise, tally, together=known, shared=alike)
-    found = ModelCheck(
+    noise = noise_check.compared(found.belief.noise, tally, together=known, shared=alike)
+    checked = ModelCheck(
         frame[told].reset_index(drop=True),
         float(np.sqrt(np.mean(z[told] ** 2))),
         regions.whole(scores, related, shared=together),
         limit,
         *regions.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=together, alike=alike),
-        np.nan if relates or together else regions.alike(setting, scores, related),
+        np.nan if found.relates or together else regions.alike(setting, scores, related),
         noise.p_value,
     )
-    said = _sentences(found, problem, tally.count, FALSE_ALARM)
-    return replace(found, sentences=(*said, *troubles(model, setting, params)))
+    said = _sentences(checked, problem, tally.count, FALSE_ALARM)
+    return replace(checked, sentences=(*said, *troubles(model, setting, params)))
+
+
+class _Predicted(NamedTuple):
+    """Pairs as all others predict them; tables are [alternative, context]."""
+
+    belief: Belief
+    mean: Array
+    var: Array  # of what is observed about the mean
+    observed: Array
+    related: Relations
+    relates: bool  # whether the model relates alternatives
+    together: bool  # whether their noise may, though it is not clearly seen
+    shared: bool  # whether it does
+
+
+def _predicted(
+    model: Model[Any], setting: Setting, tally: Tally, params: Any, wanted: BoolArray
+) -> _Predicted:
+    plain = tally.apart
+    belief = model.posterior(plain, setting, params)
+    relates = belief.own_cov is None
+    shared = getattr(params, "correlation", None) if tally.common is not None else None
+    if shared is not None and np.any(shared):
+        belief = model.posterior(tally, setting, params)
+        _, shared = counted(shared, getattr(params, "uneven", None))
+        off, var, observed, related = by_blocks(belief, tally, blocks(tally, belief.noise, shared), wanted)
+        any_shared = bool(np.any(shared))
+        return _Predicted(belief, observed - off, var, observed, related, relates, False, any_shared)
+    mean, var, closed = left_out(model, setting, plain, params, belief, wanted)
+    related = relations(belief, plain, wanted, closed)
+    together = bool(likeness(tally, belief.noise) < _PERHAPS)
+    var = var + belief.noise / np.maximum(plain.count, 1)
+    return _Predicted(belief, mean, var, plain.mean, related, relates, together, False)
+
+
+def _frame(
+    problem: Problem, tally: Tally, found: _Predicted, wanted: BoolArray
+) -> tuple[pd.DataFrame, BoolArray]:
+    """Return a row per pair wanted, and [row] whether the others predict it."""
+    k, c = np.nonzero(wanted)
+    observed, predicted, sd = found.observed[k, c], found.mean[k, c], np.sqrt(found.var[k, c])
+    residual = observed - predicted
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(residual == 0, 0.0, residual / sd)
+    frame = pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
+    frame["n"] = tally.count[k, c]
+    frame["observed"], frame["predicted"] = problem.sign * observed, problem.sign * predicted
+    frame["sd"], frame["residual"], frame["z"] = sd, problem.sign * residual, problem.sign * z
+    frame["influence"], frame["turned"] = found.related.influence[k, c], found.related.turned[k, c]
+    return frame, np.isfinite(predicted) & np.isfinite(sd) & found.related.informed[k, c]
 
 
 def _spread(observed: BoolArray) -> BoolArray:
@@ -231,6 +258,5 @@ def _turned(n: int) -> str:
 
 def _names(axis: Axis, order: "pd.Index[int]") -> str:
     """Return the kind and the labels of some entries of an axis."""
-    labels = [repr(axis.labels[i]) for i in order[:_NAMED]]
-    more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
-    return f"{axis.kind}{'s' * (len(order) > 1)} {', '.join(labels)}{more}"
+    labels = first_of([repr(axis.labels[i]) for i in order], _NAMED)
+    return f"{axis.kind}{'s' * (len(order) > 1)} {labels}"

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy.attributes(
     "argbest.models",
     {
-        "AdditiveGP": "additive_gp",
-        "GP": "gp",
-        "Independent": "independent",
-        "Linear": "linear",
-        "Model": "base",
+        "additive_gp": "AdditiveGP",
+        "base": "Model",
+        "gp": "GP",
+        "independent": "Independent",
+        "linear": "Linear",
     },
 )
 

@@ -10,10 +10,10 @@ from argbest.answers.forecasting import foreseen
 from argbest.core.states import LEVEL
 from argbest.jsonable import records
 from argbest.study.study import Study
+from argbest.texts import first_of
 from argbest.theory import contention, forecast
 
 _SPARSE = 0.5  # of the contexts: an alternative that was run in fewer is named
-_NAMED = 3  # of them
 _DRAWS = 500  # of a forecast
 _WORK = 3_000_000  # K C² times draws: some seconds
 _FEWEST = 20  # draws that still tell something
@@ -90,9 +90,8 @@ def notes(study: Study) -> list[str]:
     met = np.sum(count > 0, axis=1)
     rare = [k for k in range(len(count)) if met[k] < _SPARSE * count.shape[1]]
     if rare:
-        labels = ", ".join(repr(study.problem.alternatives.labels[k]) for k in rare[:_NAMED])
-        more = f" and {len(rare) - _NAMED} more" if len(rare) > _NAMED else ""
+        labels = first_of([repr(study.problem.alternatives.labels[k]) for k in rare])
         fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"
-        found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}{more}.")
+        found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}.")
     far = normality.of_study(study)
     return found if far is None else [*found, far]

@@ -13,14 +13,10 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy.attributes(
     "argbest.problems",
     {
-        "Problem": "base",
-        "EveryPair": "design",
-        "ExtremeContexts": "design",
-        "RandomContexts": "design",
-        "NoisyTable": "noisy_table",
-        "table_problem": "noisy_table",
-        "RandomProblem": "random_draws",
-        "SpaceFilling": "design",
+        "base": "Problem",
+        "design": "EveryPair ExtremeContexts RandomContexts SpaceFilling",
+        "noisy_table": "NoisyTable table_problem",
+        "random_draws": "RandomProblem",
     },
 )
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from argbest.checks import entries, shown
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Kind
+from argbest.texts import first_of
 
 _NAMED = 5  # values in a sentence
 
@@ -46,7 +47,8 @@ def never_seen(axis: Axis, rows: Axis) -> str:
         known = dict.fromkeys(axis.coordinates[name])
         new = [value for value in dict.fromkeys(rows.coordinates[name]) if value not in known]
         if new:
-            parts.append(f"{name} {_listed(new)} (known: {_listed(list(known))})")
+            told, others = (first_of([repr(value) for value in some], _NAMED) for some in (new, known))
+            parts.append(f"{name} {told} (known: {others})")
     if not parts:
         return ""
     return (
@@ -62,8 +64,3 @@ def _names(given: object) -> set[str]:
             f"got categorical={shown(given)}; expected names of columns. Give a list such as ['plan_id']."
         )
     return set(names)
-
-
-def _listed(values: Sequence[object]) -> str:
-    more = f" and {len(values) - _NAMED} more" if len(values) > _NAMED else ""
-    return ", ".join(repr(value) for value in values[:_NAMED]) + more

@@ -1,5 +1,7 @@
 """What goes wrong with databases, in words that say what to do."""
 
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
 from argbest.errors import ArgbestError, StorageError
 from argbest.storage.address import without_secrets
 from argbest.storage.place import WAIT, Place
@@ -64,22 +66,19 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
     origin = getattr(error, "orig", None) or error
     if isinstance(origin, ArgbestError):  # a value that cannot be stored, or text that cannot be read
         return origin
-    what, do = _sort(origin, place)
+    what, do = _sort(error, origin, place)
     detail = without_secrets(" ".join(str(origin).split()), place.url)
     found = StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
     found.transient, found.brief = what in _PASSING, f"{place} {what}"
     return found
 
 
-def _sort(origin: BaseException, place: Place) -> tuple[str, str]:
+def _sort(error: BaseException, origin: BaseException, place: Place) -> tuple[str, str]:
     sign = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
-    if sign is None and place.path is not None:  # text that is no UTF-8, say
+    if sign is not None:
+        return next((known for start, known in _KNOWN.items() if sign.startswith(start)), _STRANGE)
+    if place.path is not None:  # text that is no UTF-8, say
         return _DAMAGED
-    if sign is None:
-        kinds = {
-            "OperationalError": _UNREACHABLE,
-            "ConnectionTimeout": _UNREACHABLE,
-            "ProgrammingError": _MISSPELT,
-        }
-        return kinds.get(type(origin).__name__, _STRANGE)
-    return next((known for start, known in _KNOWN.items() if sign.startswith(start)), _STRANGE)
+    if isinstance(error, OperationalError):
+        return _UNREACHABLE
+    return _MISSPELT if isinstance(error, ProgrammingError) else _STRANGE

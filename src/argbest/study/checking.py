@@ -9,6 +9,7 @@ import numpy as np
 from argbest.core.arrays import AnyArray
 from argbest.core.tally import LARGEST
 from argbest.errors import StorageError
+from argbest.problems.base import Problem
 from argbest.storage import pages
 from argbest.storage.base import (
     BACKUP,
@@ -63,7 +64,8 @@ def check(storage: Storage, stored: Plain) -> Check:
     """
     events: Sequence[Event] = ()
     with explained("the definition of the study"):
-        ledger, snapshot = _empty(stored), _Snapshot()
+        ledger = empty_ledger(definition.problem_from(stored["problem"], None), stored)
+        snapshot = _Snapshot()
     wrong = ""
     try:
         integrity = getattr(storage, "integrity", None)  # databases that know of their own damage
@@ -83,9 +85,10 @@ def forget(storage: Storage) -> None:
         storage.drop_pages()
 
 
-def _empty(stored: Plain) -> Ledger:
+def empty_ledger(problem: Problem, stored: Plain) -> Ledger:
+    """Return the ledger of a study before its first event."""
     return Ledger(
-        definition.problem_from(stored["problem"], None),
+        problem,
         definition.design(stored),
         study=stored["id"],
         common=stored["common_random_numbers"],

@@ -124,13 +124,7 @@ class Transcript:
         self._keep()
 
     def _forget(self) -> None:
-        self.ledger = Ledger(
-            self.problem,
-            definition.design(self._stored),
-            study=self._stored["id"],
-            common=self._stored["common_random_numbers"],
-            numbers=definition.numbers(self._stored),
-        )
+        self.ledger = checking.empty_ledger(self.problem, self._stored)
         self.policy, self._begun = self._first_policy, False
         self.knowledge = self._view = self._refit = None
         self._revision = 0

@@ -12,7 +12,7 @@ from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
-from argbest.errors import InputError
+from argbest.errors import TooFewDataError
 from argbest.experiment.fingerprint import text
 from argbest.jsonable import table, value, values
 from argbest.problems.axis import Axis
@@ -126,7 +126,7 @@ def _check(study: Study) -> Plain:
     """Return whether pairs are as the others predict them, or why that cannot be told."""
     try:
         found = model_check.of_study(study)
-    except InputError as reason:
+    except TooFewDataError as reason:
         return {"verdict": f"Not checked: {reason}"}
     words, (pairs, shown) = str(found), _some(found.pairs)
     return {
