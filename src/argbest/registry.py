@@ -20,7 +20,7 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _drawn, _covid, _line, _vendor, _queue, _inventory, _classical = (
+_synthetic, _drawn, _covid, _line, _vendor, _queue, _inventory, _table = (
     later(f"argbest.problems.{name}")
     for name in (
         "synthetic",
@@ -30,7 +30,7 @@ _synthetic, _drawn, _covid, _line, _vendor, _queue, _inventory, _classical = (
         "newsvendor",
         "queue_staffing",
         "serial_inventory",
-        "classical",
+        "noisy_table",
     )
 )
 
@@ -115,7 +115,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "newsvendor": ProblemEntry(lambda: _vendor.newsvendor()),
     "flow-line": ProblemEntry(lambda: _line.flow_line(), SpaceFilling(150)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
-    "classical": ProblemEntry(lambda: _classical.classical()),
+    "classical": ProblemEntry(lambda: _table.classical()),
     "covid": ProblemEntry(lambda: _covid.covid()),
     "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),
     "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),

@@ -4,8 +4,7 @@ import pytest
 from oracles import dense, random_belief
 
 from argbest.core.belief import BlockBelief, best
-from argbest.core.certificate import Certificate
-from argbest.core.mixture import Mixture
+from argbest.core.certificate import Certificate, Mixture
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.4])
 

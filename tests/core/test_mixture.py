@@ -6,8 +6,7 @@ from scipy.stats import t
 
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
-from argbest.core.certificate import Certificate
-from argbest.core.mixture import Mixture
+from argbest.core.certificate import Certificate, Mixture
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.base import integrated

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from argbest.problems.classical import classical
+from argbest.problems.noisy_table import classical
 
 
 def test_the_classical_case_has_one_context_and_the_smallest_mean_is_best() -> None:

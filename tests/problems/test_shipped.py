@@ -10,8 +10,8 @@ import pytest
 
 from argbest.problems import synthetic
 from argbest.problems.base import Problem
-from argbest.problems.classical import classical
 from argbest.problems.newsvendor import newsvendor
+from argbest.problems.noisy_table import classical
 from argbest.problems.queue_staffing import queue_staffing
 from argbest.problems.random_draws import gp_draws, metric_draws, trend_draws
 

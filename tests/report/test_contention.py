@@ -6,7 +6,7 @@ import small_problems
 
 from argbest import InputError, Problem, Study
 from argbest.report import plot_contention
-from argbest.report.contention import contenders
+from argbest.report.tables import contenders
 
 
 def test_those_in_the_running_are_the_fewest_that_reach_the_level() -> None:

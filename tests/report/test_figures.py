@@ -16,7 +16,7 @@ from argbest.report import (
     plot_profiles,
     plot_progress,
 )
-from argbest.report.progress import progress
+from argbest.report.comparison import progress
 from argbest.texts import chance
 
 _finished: dict[str, Study] = {}

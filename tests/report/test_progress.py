@@ -9,7 +9,7 @@ import small_problems
 from argbest import InputError, Study
 from argbest.answers import history
 from argbest.report import plot_progress
-from argbest.report.progress import progress
+from argbest.report.comparison import progress
 
 
 @cache

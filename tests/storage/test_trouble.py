@@ -11,8 +11,9 @@ from storage.conftest import Opened
 from storage.writers import filled, pair
 
 from argbest.errors import StorageError
-from argbest.storage import place, trouble
+from argbest.storage import place
 from argbest.storage.base import Worker
+from argbest.storage.connections import trouble
 from argbest.storage.sql import SQLStorage
 
 ROW = Worker("w", "h", 1, 0.0, 0.0, 1, 0.0)
@@ -150,7 +151,7 @@ def test_a_connection_lost_in_between_is_opened_again(postgres: Server, opened: 
 def test_other_errors_of_a_server_are_explained(error: type[psycopg.Error], message: str) -> None:
     where = place.place("postgresql://me:hush@there/lab")
     raised = sa.exc.OperationalError("SELECT 1", {}, error("hush\n  now"))
-    found = trouble.trouble(raised, where)
+    found = trouble(raised, where)
     assert isinstance(found, StorageError)
     assert message in str(found)
     assert "(*** now)" in str(found)

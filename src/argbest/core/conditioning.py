@@ -9,7 +9,17 @@ from argbest.core.dense_belief import halving
 from argbest.core.foundations import ByAlternative
 from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
-from argbest.core.triangular import solve_lower
+
+
+def solve_lower(lower: Array, right: Array, *, transposed: bool = False) -> Array:
+    """Return L⁻¹ R, or L⁻ᵀ R, of a lower triangle L [n, n] and columns R [n, m]."""
+    if not right.size:  # which LAPACK refuses
+        return np.zeros(right.shape)
+    solved: Array = solve_triangular(
+        lower, right, lower=True, trans="T" if transposed else "N", check_finite=False
+    )
+    return solved
+
 
 _TRIANGULAR = 32  # rows from which a call of LAPACK's triangular solver for each matrix pays
 

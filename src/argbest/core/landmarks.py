@@ -12,7 +12,7 @@ from scipy.linalg import cholesky
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
-from argbest.core.triangular import solve_lower
+from argbest.core.conditioning import solve_lower
 
 MOST = 768  # features of the joint part, and of the offset
 FEWER = 256  # where a search only finds its way

@@ -11,10 +11,10 @@ import numpy as np
 from argbest.core.additive_belief import AdditiveBelief, Data, Stack
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
+from argbest.core.conditioning import solve_lower
 from argbest.core.foundations import ByStructure
 from argbest.core.landmarks import MOST, innovation, landmarks_of
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
-from argbest.core.triangular import solve_lower
 
 
 class _Points(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
+from argbest.core.certificate import Mixture
 from argbest.core.focused_belief import FocusedBelief
-from argbest.core.mixture import Mixture
 from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally

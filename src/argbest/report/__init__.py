@@ -4,14 +4,12 @@ Every picture is drawn on the axes given as ``ax``, or on a figure of its own, a
 with ``ax.figure.savefig(path)``. Matplotlib is the extra ``plot``, imported when something is drawn.
 """
 
-from argbest.report.allocation import plot_allocation
 from argbest.report.calibration import plot_calibration
-from argbest.report.comparison import plot_comparison
-from argbest.report.contention import plot_contention
+from argbest.report.comparison import plot_comparison, plot_progress
 from argbest.report.model_check import plot_model_check
 from argbest.report.policy_map import plot_policy_map
 from argbest.report.profiles import plot_profiles
-from argbest.report.progress import plot_progress
+from argbest.report.tables import plot_allocation, plot_contention
 
 __all__ = [
     "plot_allocation",

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from argbest.report.allocation import plot_allocation
 from argbest.report.policy_map import plot_policy_map
 from argbest.report.style import DPI
 from argbest.report.style import save as save_figure
+from argbest.report.tables import plot_allocation
 from argbest.study.study import Study
 
 

@@ -1,19 +1,24 @@
-"""Tables as pictures: a cell per pair, with labels and numbers where there is room for them."""
+"""Tables as pictures, a cell per pair: how often each was simulated, which are still in the running."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, IntArray
-from argbest.report import colours, fonts, style
+from argbest.checks import finite
+from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.states import LEVEL
+from argbest.report import colours, curves, fonts, style
 from argbest.report.curves import Side
-from argbest.report.style import LABEL, TICK
+from argbest.report.style import LABEL, TICK, Sheet
+from argbest.study.study import Study
+from argbest.theory import contention
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
 
 _ROOM = 0.8  # of the axes' size; the rest may still go to labels and the colour bar
 _SMALLEST = 5.5  # points
@@ -94,3 +99,131 @@ def size(rows: Side, columns: Side) -> tuple[float, float]:
     width = 1.5 + longest(rows) / 72 + 0.33 * len(columns.labels)
     height = 1.4 + longest(columns) / 72 + 0.25 * len(rows.labels)
     return min(max(width, 4.6), 12.0), min(max(height, 3.0), 12.0)
+
+
+def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None = None) -> "Axes":
+    """Return axes that show how many replications every pair got; alternatives are rows over a coordinate.
+
+    Shades go by the square root, so that one favoured pair does not hide the others. ``theme`` is "light" or
+    "dark".
+    """
+    style.require_study(study)
+    spent = curves.allocation(study)
+    rows, columns, values, upwards = spent.alternatives, spent.contexts, spent.count, True
+    if curves.coordinate(study.problem) is None:
+        rows, columns, values, upwards = columns, rows, values.T, False
+    sheet = style.sheet(ax, theme, *size(rows, columns))
+    shades, norm = colours.shades(sheet.theme), _norm(spent.ticks)
+    image = sheet.ax.imshow(
+        values, cmap=shades, norm=norm, aspect="auto", origin="lower" if upwards else "upper"
+    )
+    name(sheet.ax, rows, columns)
+    write(sheet.ax, values.astype(str), shades(norm(values)))
+    bar(sheet.ax, image, "replications", ticks=spent.ticks)
+    style.headline(sheet.ax, style.titled(study.problem.name, f"where {values.sum():,} replications went"))
+    return style.finish(sheet)
+
+
+def _norm(ticks: IntArray) -> "Normalize":
+    from matplotlib.colors import PowerNorm
+
+    return PowerNorm(0.5, vmin=ticks[0], vmax=ticks[-1])
+
+
+@dataclass(frozen=True)
+class Contention:
+    """The alternatives that cannot be ruled out yet."""
+
+    alternatives: Side
+    contexts: Side
+    probability: Array  # [alternative, context]: P(best), NaN where ruled out
+    size: IntArray  # [context]: how many are in the running
+    level: float
+
+
+def contenders(study: Study, *, level: float = LEVEL) -> Contention:
+    """Return, in reading order, who is in the fewest alternatives whose P(best) sum to the level."""
+    style.require_study(study)
+    level = finite("level", level, above=0, below=1)
+    problem = study.problem
+    alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
+    frame = contention(study, level=level)
+    probability = np.full(problem.shape, np.nan)
+    chance = study.certificate().best_probability
+    for c, labels in enumerate(frame["contenders"]):
+        for k in (problem.alternatives.index(label) for label in labels):
+            probability[k, c] = chance[k, c]
+    return Contention(
+        alternatives,
+        contexts,
+        probability[np.ix_(alternatives.order, contexts.order)],
+        frame["size"].to_numpy(np.int64)[contexts.order],
+        level,
+    )
+
+
+def plot_contention(
+    study: Study, *, level: float = LEVEL, ax: "Axes | None" = None, theme: str | None = None
+) -> "Axes":
+    """Return axes with a cell per alternative still in the running, and how many there are per context.
+
+    In the running are the fewest alternatives that hold the best one with probability ``level``; the deeper
+    their cell, the likelier. Contexts are arranged as in `plot_allocation`. ``theme`` is "light" or "dark".
+    """
+    found = contenders(study, level=level)
+    along = curves.coordinate(study.problem) is not None
+    rows, columns = found.alternatives, found.contexts
+    if not along:
+        rows, columns = columns, rows
+    width, height = size(rows, columns)
+    sheet = style.sheet(ax, theme, width, height + 0.6 * along)
+    values = found.probability if along else found.probability.T
+    image = sheet.ax.imshow(
+        values,
+        cmap=colours.shades(sheet.theme),
+        aspect="auto",
+        vmin=0,
+        vmax=1,
+        origin="lower" if along else "upper",
+    )
+    name(sheet.ax, rows, columns)
+    shown = np.where(np.isfinite(values), values, 0.0)
+    texts = np.where(np.isfinite(values), np.char.mod("%.2f", shown), "")
+    written = write(sheet.ax, texts, colours.shades(sheet.theme)(shown))
+    title = style.titled(study.problem.name, f"alternatives in the running ({level:.0%})")
+    if along:
+        _sizes_above(sheet, found, title)
+    else:
+        _sizes_beside(sheet, found)
+        style.headline(sheet.ax, title)
+    if not written:
+        bar(sheet.ax, image, "P(best)")
+    return style.finish(sheet)
+
+
+def _sizes_above(sheet: Sheet, found: Contention, title: str) -> None:
+    """Draw a bar per context in a strip above the cells: how many alternatives are left."""
+    strip = style.above(sheet.ax, 0.6)
+    places, several = np.arange(len(found.size)), found.size > 1
+    kinds = {"one left": ~several, "several left": several}
+    colours = (sheet.theme.colours[0], sheet.theme.alarm)
+    bars = [
+        strip.bar(places[here], found.size[here], 0.8, color=colour)
+        for here, colour in zip(kinds.values(), colours, strict=True)
+    ]
+    most = int(found.size.max())
+    strip.set_ylim(0, most * 1.12)
+    strip.set_yticks(sorted({1, most}))
+    strip.set_ylabel("left", fontsize=TICK)
+    strip.tick_params(labelsize=TICK, labelbottom=False)
+    strip.spines[["top", "right"]].set_visible(False)
+    style.key(strip, bars, list(kinds), title=title)
+
+
+def _sizes_beside(sheet: Sheet, found: Contention) -> None:
+    """Write at the right end of every row how many alternatives are left."""
+    beside = sheet.ax.secondary_yaxis("right")
+    shown = [int(place) for place in sheet.ax.get_yticks()]
+    beside.set_yticks(shown, [str(found.size[i]) for i in shown], fontsize=TICK)
+    beside.set_ylabel("how many", fontsize=LABEL)
+    beside.tick_params(length=0)

@@ -7,9 +7,8 @@ import pytest
 
 from argbest.errors import InputError
 from argbest.problems.covid.editions import allocation_problem, covid, covid_paper, shares
-from argbest.problems.covid.inputs import possible
 from argbest.problems.covid.parameters import Outbreak
-from argbest.problems.covid.simulator import curves, infections
+from argbest.problems.covid.simulator import curves, infections, possible
 
 SMALL = Outbreak(sizes=(400, 900), cases=(20, 30), tests=60.0)
 HALF = (0.5, 0.5)

@@ -12,9 +12,8 @@ from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.covid import tables
-from argbest.problems.covid.inputs import checked_outbreak, checked_runs, possible
 from argbest.problems.covid.parameters import Outbreak
-from argbest.problems.covid.simulator import OutbreakRuns
+from argbest.problems.covid.simulator import OutbreakRuns, checked_outbreak, checked_runs, possible
 from argbest.problems.noisy_table import ByPosition
 from argbest.streams import Purpose, philox
 

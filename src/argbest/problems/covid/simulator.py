@@ -1,14 +1,149 @@
-"""Runs of the disease in several populations at once, and the simulator of a testing allocation."""
+"""Runs of the disease in several populations at once, of inputs that are checked before anything runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Item
-from argbest.problems.covid.inputs import checked_runs, checked_seeds, local
-from argbest.problems.covid.parameters import Outbreak
+from argbest.problems.covid.parameters import MOST_CONTACTS, Outbreak
+
+CONDITIONS = ("infection", "contacts", "tests", "cases")
+_PER_POPULATION = ("shares", "cases")
+_ROUNDING = 1e-9  # of a sum of shares
+
+
+def checked_outbreak(given: object) -> Outbreak:
+    """Return the outbreak, or raise an InputError if it is something else."""
+    if isinstance(given, Outbreak):
+        return given
+    hint = "Outbreak(**that)" if isinstance(given, Mapping) else "Outbreak(sizes=..., cases=..., ...)"
+    raise InputError(f"got outbreak={given!r}; expected an Outbreak. Give {hint}.")
+
+
+def local(outbreak: Outbreak, shares: Any, contexts: Mapping[str, Any], lead: tuple[int, ...] = ()) -> Array:
+    """Return [..., population, 5]: size, cases, chance to be tested on a day, infection chance, contacts.
+
+    That chance is tests * share / size. `lead` is the shape of the seeds, which must go with the others.
+    """
+    own = checked_outbreak(outbreak)
+    for name in contexts:
+        if name not in CONDITIONS:
+            raise unknown_name("condition", name, CONDITIONS)
+    given = {
+        name: getattr(own, name) if contexts.get(name) is None else contexts[name] for name in CONDITIONS
+    }
+    numbers = {name: _numbers(name, value) for name, value in ({"shares": shares} | given).items()}
+    _check_shapes(numbers, own.n_populations, lead)
+    _check_values(numbers, np.array(own.sizes, float))
+    at = {name: x if name in _PER_POPULATION else x[..., None] for name, x in numbers.items()}
+    chance = at["tests"] * at["shares"] / np.array(own.sizes)
+    _check_range("tests * share / size, the chance of a person to be tested on a day,", chance, 0.0, 1.0)
+    columns = own.sizes, at["cases"], chance, at["infection"], at["contacts"]
+    return np.stack(np.broadcast_arrays(*columns), axis=-1).astype(np.float64)
+
+
+def possible(shares: Array) -> BoolArray:
+    """Return [...] whether no share [..., population] is negative and all together are at most 1."""
+    return np.asarray((shares >= 0).all(axis=-1) & (shares.sum(axis=-1) <= 1 + _ROUNDING))
+
+
+def _numbers(name: str, given: Any) -> Array:
+    try:
+        array = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"got {name}={given!r}; expected a number or an array of numbers. Convert it.")
+    return array.astype(np.float64)
+
+
+def _check_shapes(numbers: Mapping[str, Array], n_populations: int, lead: tuple[int, ...]) -> None:
+    """Refuse arrays that do not go together."""
+    for name in _PER_POPULATION:
+        shape = numbers[name].shape
+        if shape[-1:] != (n_populations,):
+            raise InputError(
+                f"got {name} of shape {shape} for {n_populations} populations; expected the last axis to be "
+                "the population. Give one number for each."
+            )
+    cut = {name: x.shape[:-1] if name in _PER_POPULATION else x.shape for name, x in numbers.items()}
+    check_together(cut | {"seeds": lead}, "shares and cases without their last axis")
+
+
+def check_together(shapes: Mapping[str, tuple[int, ...]], remark: str = "") -> None:
+    """Refuse shapes that do not broadcast."""
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise InputError(
+            f"got arrays of the shapes {listed}{remark and f' ({remark})'}; expected shapes that broadcast. "
+            "Give equal shapes, or axes of length 1."
+        ) from None
+
+
+def _check_values(numbers: Mapping[str, Array], sizes: Array) -> None:
+    """Refuse values for which the model has no meaning."""
+    split = numbers["shares"]
+    if not possible(split).all():
+        wrong = split[~possible(split)][0].tolist()
+        raise InputError(
+            f"got the shares {wrong}; expected none negative and a sum of at most 1, for there are no more "
+            "tests. Correct them, or raise `tests`."
+        )
+    _check_range("cases", numbers["cases"], 0.0, sizes)
+    _check_range("tests", numbers["tests"], 0.0, np.finfo(np.float64).max)
+    _check_range("infection", numbers["infection"], 0.0, 1.0)
+    _check_range("contacts", numbers["contacts"], 0.0, MOST_CONTACTS)
+    if (numbers["cases"] != np.rint(numbers["cases"])).any():
+        raise InputError("cases must be whole numbers of people. Round them.")
+
+
+def _check_range(name: str, values: Array, least: float, most: Any) -> None:
+    bad = ~((values >= least) & (values <= most))  # catches NaN too
+    if bad.any():
+        limit = np.broadcast_to(most, values.shape)[bad][0]
+        raise InputError(
+            f"{name} must be from {least:g} to {limit:g}, got {values[bad][0]:g}. Correct the inputs."
+        )
+
+
+def checked_seeds(seeds: Any) -> IntArray:
+    """Return the seeds as 64-bit integers, or raise an InputError."""
+    try:
+        array = np.asarray(seeds)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 2**63):
+        raise InputError(f"got seeds {seeds!r}; a seed is an integer from 0 to 2^63 - 1. Pass integers.")
+    return array.astype(np.int64)
+
+
+def checked_runs(
+    shape: tuple[int, int], alternatives: Any, contexts: Any, seeds: Any
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return positions of alternatives and contexts, and seeds, checked and fit to broadcast."""
+    rows = _positions("alternative", alternatives, shape[0])
+    columns, keys = _positions("context", contexts, shape[1]), checked_seeds(seeds)
+    check_together({"alternatives": rows.shape, "contexts": columns.shape, "seeds": keys.shape})
+    return rows, columns, keys
+
+
+def _positions(kind: str, given: Any, n: int) -> IntArray:
+    array = np.asarray(given)
+    whole = array.dtype.kind in "iu"
+    if whole and (array.size == 0 or 0 <= int(array.min()) <= int(array.max()) < n):
+        return array.astype(np.int64)
+    shown = array[(array < 0) | (array >= n)].flat[0] if whole else repr(given)
+    raise InputError(
+        f"got {kind} position {shown}; expected whole numbers from 0 to {n - 1}. Give positions, or call the "
+        f"simulator with the {kind} itself."
+    )
+
 
 COMPARTMENTS = ("S", "E", "P", "I", "M", "V", "QS", "QI", "R")
 _AT_ONCE = 20_000  # population runs in one call: 10 MB of counts at most for a usual horizon
