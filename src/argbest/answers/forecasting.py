@@ -25,13 +25,13 @@ from argbest.core.certainty import slepian_bound
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
 from argbest.core.selectable import among_the_rest
+from argbest.core.states import INTERVAL
 from argbest.errors import InputError
 from argbest.texts import Sentences, chance
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
-LEVEL = 0.9  # of the intervals
 PATHS = 20
 _QUICK = 20_000  # pairs times observed pairs: a forecast then takes a second or two
 _SECONDS = 5.0  # after which one that nobody asked for by name is given up
@@ -110,7 +110,7 @@ def of_study(
     hit = claims >= target
     first = np.argmax(hit, axis=0)
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
-    tails = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
+    tails = [(1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2]
     low, middle, high = np.quantile(reached, tails, method="inverted_cdf").tolist()
     grid = np.unique(np.quantile(looks, 0.5, axis=1, method="inverted_cdf"))
     last = [np.searchsorted(own, grid, "right") - 1 for own in looks.T]
@@ -162,7 +162,7 @@ def _paths(
     tally = _tiled(study._tally, n)
     belief = study.model.posterior(tally, setting, _tiled(study._learned().params, n))
     behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
-    spare = int((1 - LEVEL) / 2 * n)  # paths that no end of the interval depends on
+    spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
     def claim(belief: Belief, further: IntArray) -> Array:

@@ -13,6 +13,7 @@ from argbest.core.arrays import BoolArray, IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.selectable import among_the_rest
 from argbest.core.setting import Setting
+from argbest.core.states import INTERVAL
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
 from argbest.models.base import Model
@@ -24,7 +25,6 @@ from argbest.study.trial import replications
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
-LEVEL = 0.9  # of the intervals
 _BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
 
 
@@ -138,7 +138,7 @@ def _tally(problem: Problem, trials: Trials, records: Records, n: int, *, common
 
 def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
     loss, weights = certificate.drawn_losses, certificate.counted
-    tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    tails = [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2]
     right = np.quantile((loss <= 0) @ weights, tails, method="inverted_cdf")
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
     return {

@@ -6,6 +6,7 @@ from argbest.core.arrays import AnyArray, Array, IntArray
 
 SURE, EQUAL, OPEN = "sure", "equal", "open"
 LEVEL = 0.95  # the probability from which a statement counts as sure
+INTERVAL = 0.9  # the probability of the intervals that are shown
 _ROUNDING = 1e-12  # of a sum of probabilities
 _SHARE = 0.01  # of the range of the posterior means: a difference that seldom matters
 

@@ -128,12 +128,11 @@ class Problem:
     @cached_property
     def setting(self) -> Setting:
         """What models and policies may know of the problem; every context allowed."""
-        known = self.alternatives.bounds()
         return Setting(
             weights=self.weights,
             separation=self.contexts.separation(self.bounds),
             allowed=np.ones(self.n_contexts, bool),
-            alternatives=self.alternatives.located(known),
+            alternatives=self.alternatives.located(self.alternatives.bounds()),
         )
 
     @property
@@ -215,9 +214,7 @@ class Problem:
             "alternatives": [self.alternatives.item(k) for k in range(self.n_alternatives)],
             "contexts": [self.contexts.item(c) for c in range(self.n_contexts)],
             "weights": self.weights.tolist(),
-            "noise_sd": None if self.noise_sd is None else self.noise_sd.tolist(),
-            "truth": None if self.truth is None else self.truth.tolist(),
-            "truth_se": None if self.truth_se is None else self.truth_se.tolist(),
+            **{name: values(getattr(self, name)) for name in ("noise_sd", "truth", "truth_se")},
             "best": self.best.tolist() if known else None,
             "ties": [list(tied) for tied in self.ties] if known else None,
             "pcs_ceiling": self.pcs_ceiling if known else None,

@@ -12,6 +12,7 @@ import pandas as pd
 from argbest.answers import history
 from argbest.checks import one_of
 from argbest.core.arrays import Array
+from argbest.core.states import INTERVAL
 from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.results import Results
@@ -180,6 +181,6 @@ def plot_progress(
     sheet.ax.set_xlabel("replications", fontsize=LABEL)
     sheet.ax.set_ylabel(NAMES[measure], fontsize=LABEL)
     style.bare(sheet.ax)
-    interval = "" if measure == "pcs_m" else f", {history.LEVEL:.0%} interval"
+    interval = "" if measure == "pcs_m" else f", {INTERVAL:.0%} interval"
     style.headline(sheet.ax, style.titled(band.label, f"{NAMES[measure]} as certified{interval}"))
     return style.finish(sheet)

@@ -12,9 +12,9 @@ from argbest.jsonable import table, values
 from argbest.report import comparison
 from argbest.report.comparison import Band
 from argbest.report.page.document import Plain, destination, write
+from argbest.report.style import BAND
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
-_WIDTH = 1.96  # standard errors
 _BANDS = "Bands are 95 % intervals over macro-replications."
 _ALONG = {"samples": "replications after the initial design", "total": "replications in all"}
 _REACHED = {
@@ -95,12 +95,12 @@ def _answer(last: pd.DataFrame) -> list[str]:
     shown = f"{value[top]:.3f}" + ("" if np.isnan(error[top]) else f" ± {error[top]:.3f}")
     after = f"after {samples:,} replications"
     first = f"Of {len(last)} contenders {label} has the largest PCS_E {after}: {shown}."
-    near = value[top] - value <= _WIDTH * np.nan_to_num(np.hypot(error, error[top]))
+    near = value[top] - value <= BAND * np.nan_to_num(np.hypot(error, error[top]))
     near[top] = False
     if not near.any():
         return [first]
     others = ", ".join(str(name) for name in last["contender"][near])
-    return [first, f"Within {_WIDTH:g} standard errors of it: {others}."]
+    return [first, f"Within {BAND:g} standard errors of it: {others}."]
 
 
 def write_outcome(
