@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from argbest import defaults
 from argbest.cli.demo import init
 from argbest.cli.group import _Group
 from argbest.studyfile.example import kinds, write
@@ -30,6 +31,13 @@ def test_init_writes_a_study_that_can_be_read_and_names_the_next_command(tmp_pat
         "written: study.toml (the study) and simulate.py (its simulator)\nnext: argbest run study.toml\n"
     )
     assert read("study.toml").problem.name == "call-centre"
+    assert tomllib.loads((tmp_path / "study.toml").read_text("utf-8"))["study"]["policy"] == defaults.POLICY
+
+
+def test_a_study_file_names_itself_and_its_database_whatever_it_is_called(tmp_path: Path) -> None:
+    path, _ = write(tmp_path / "study.toml.toml")
+    assert "#     argbest run study.toml.toml\n" in path.read_text("utf-8")
+    assert read(path).storage == str(tmp_path.resolve() / "study.toml.db")
 
 
 def test_init_takes_a_path(tmp_path: Path) -> None:
