@@ -1,6 +1,6 @@
 """One simulated morning in a call centre: wages, and what it costs when customers hang up.
 
-python simulate.py --servers 4 --rate 30 --seed 1
+Try it with: python simulate.py --servers 4 --rate 30 --seed 1
 """
 
 import argparse
