@@ -16,6 +16,11 @@ def harmless(text: str) -> str:
     return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def as_html(text: str) -> str:
+    """Return the text for a page: harmless, and nothing in it taken for markup."""
+    return escape(harmless(text))
+
+
 def capped(text: str) -> str:
     """Return the text; of a very long one its beginning and end, with a mark that says how much is cut."""
     content = text.encode("utf-8", "surrogatepass")
@@ -54,4 +59,4 @@ class Sentences:
         return f"<{type(self).__name__}: {first if len(first) <= 100 else first[:99] + '…'}>"
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(harmless(line))}</p>" for line in str(self).splitlines())
+        return "".join(f"<p>{as_html(line)}</p>" for line in str(self).splitlines())

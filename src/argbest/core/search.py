@@ -35,53 +35,36 @@ def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = co
     knows that. ``hessian`` may hold that of an earlier search, with which the first climb begins, or NaN; it
     receives the best climb's. ``build`` is `compiled`, or `in_python` for an objective in Python.
     """
-    invert = factorise if build is compiled else build(factorise)
+    maximise = _climb(log_posterior, build)
+
+    @build
+    def best_of(starts, code, data, rules, spare, steps, theta, gradient, hessian):  # type: ignore[no-untyped-def]
+        value, constant, doubt, status = -np.inf, np.nan, np.nan, STALLED
+        slopes, bounded, learned = np.empty(theta.size), rules.copy(), hessian.copy()
+        for i in range(theta.size):
+            theta[i], gradient[i] = np.nan, np.nan
+        for s in range(starts.shape[0]):
+            if np.isnan(starts[s, 0]):
+                continue
+            point = starts[s].copy()
+            reached, mean, unsure, ended = maximise(point, code, data, bounded, spare, steps, slopes, learned)
+            if reached > value:
+                value, constant, doubt, status = reached, mean, unsure, ended
+                for i in range(theta.size):
+                    theta[i], gradient[i] = point[i], slopes[i]
+                    for j in range(theta.size):
+                        hessian[i, j] = learned[i, j]
+            learned[0, 0] = np.nan
+        return value, constant, doubt, status
+
+    made: Callable[..., Any] = best_of
+    return made
+
+
+def _climb(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the search from one start."""
+    direction, line_search = _step(build), _line_search(log_posterior, build)
     flatten, bend = build(_flatten), build(_bend)
-
-    @build
-    def direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
-        """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
-        p = theta.size
-        free = np.empty(p, np.int64)
-        m = 0
-        for i in range(p):
-            step[i] = 0.0
-            if not (
-                (theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)
-            ):
-                free[m] = i
-                m += 1
-        reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
-        for i in range(m):
-            for j in range(m):
-                reduced[i, j] = hessian[free[i], free[j]]
-        invert(reduced, upper, inverse, 1e-300)
-        gain = 0.0
-        for i in range(m):
-            for j in range(m):
-                step[free[i]] += inverse[i, j] * gradient[free[j]]
-            gain += step[free[i]] * gradient[free[i]]
-        return gain
-
-    @build
-    def line_search(theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
-        """Fill the first point along the step that is better; return (value, constant, doubt, outcome)."""
-        longest = 0.0
-        for i in range(step.size):
-            longest = max(longest, abs(step[i]))
-        length = min(1.0, LONGEST_STEP / longest)
-        for _ in range(40):
-            promise = 0.0
-            for i in range(step.size):
-                trial[i] = min(max(theta[i] + length * step[i], rules[i, 3]), rules[i, 4])
-                promise += gradient[i] * (trial[i] - theta[i])
-            reached, constant, new_doubt = log_posterior(trial, code, data, rules, trial_gradient)
-            if reached >= value + 1e-4 * promise:
-                return reached, constant, new_doubt, FOUND
-            if 0.0 <= promise <= doubt:  # no shorter step could be seen to improve
-                return value, 0.0, doubt, CONVERGED
-            length *= 0.3
-        return value, 0.0, doubt, STALLED
 
     @build
     def maximise(theta, code, data, rules, spare, steps, gradient, hessian):  # type: ignore[no-untyped-def]
@@ -116,28 +99,68 @@ def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = co
             value, constant, doubt = reached, new_constant, new_doubt
         return value, constant, doubt, STEP_LIMIT
 
-    @build
-    def best_of(starts, code, data, rules, spare, steps, theta, gradient, hessian):  # type: ignore[no-untyped-def]
-        value, constant, doubt, status = -np.inf, np.nan, np.nan, STALLED
-        slopes, bounded, learned = np.empty(theta.size), rules.copy(), hessian.copy()
-        for i in range(theta.size):
-            theta[i], gradient[i] = np.nan, np.nan
-        for s in range(starts.shape[0]):
-            if np.isnan(starts[s, 0]):
-                continue
-            point = starts[s].copy()
-            reached, mean, unsure, ended = maximise(point, code, data, bounded, spare, steps, slopes, learned)
-            if reached > value:
-                value, constant, doubt, status = reached, mean, unsure, ended
-                for i in range(theta.size):
-                    theta[i], gradient[i] = point[i], slopes[i]
-                    for j in range(theta.size):
-                        hessian[i, j] = learned[i, j]
-            learned[0, 0] = np.nan
-        return value, constant, doubt, status
+    made: Callable[..., Any] = maximise
+    return made
 
-    search: Callable[..., Any] = best_of
-    return search
+
+def _step(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what proposes a step."""
+    invert = factorise if build is compiled else build(factorise)
+
+    @build
+    def direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
+        """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
+        p = theta.size
+        free = np.empty(p, np.int64)
+        m = 0
+        for i in range(p):
+            step[i] = 0.0
+            if not (
+                (theta[i] <= low[i] and gradient[i] <= 0.0) or (theta[i] >= high[i] and gradient[i] >= 0.0)
+            ):
+                free[m] = i
+                m += 1
+        reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
+        for i in range(m):
+            for j in range(m):
+                reduced[i, j] = hessian[free[i], free[j]]
+        invert(reduced, upper, inverse, 1e-300)
+        gain = 0.0
+        for i in range(m):
+            for j in range(m):
+                step[free[i]] += inverse[i, j] * gradient[free[j]]
+            gain += step[free[i]] * gradient[free[i]]
+        return gain
+
+    made: Callable[..., Any] = direction
+    return made
+
+
+def _line_search(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what goes along a step until it finds a better point."""
+
+    @build
+    def line_search(theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient):  # type: ignore[no-untyped-def]
+        """Fill the first point along the step that is better; return (value, constant, doubt, outcome)."""
+        longest = 0.0
+        for i in range(step.size):
+            longest = max(longest, abs(step[i]))
+        length = min(1.0, LONGEST_STEP / longest)
+        for _ in range(40):
+            promise = 0.0
+            for i in range(step.size):
+                trial[i] = min(max(theta[i] + length * step[i], rules[i, 3]), rules[i, 4])
+                promise += gradient[i] * (trial[i] - theta[i])
+            reached, constant, new_doubt = log_posterior(trial, code, data, rules, trial_gradient)
+            if reached >= value + 1e-4 * promise:
+                return reached, constant, new_doubt, FOUND
+            if 0.0 <= promise <= doubt:  # no shorter step could be seen to improve
+                return value, 0.0, doubt, CONVERGED
+            length *= 0.3
+        return value, 0.0, doubt, STALLED
+
+    made: Callable[..., Any] = line_search
+    return made
 
 
 def _flatten(hessian, spare):  # type: ignore[no-untyped-def]

@@ -1,6 +1,5 @@
 """What notebooks show of a study: its answer, and its pictures by ``study.plot``."""
 
-from html import escape
 from typing import TYPE_CHECKING, cast
 
 from argbest.core.states import LEVEL
@@ -16,7 +15,7 @@ from argbest.report.page.answers import answer
 from argbest.report.sketch import sketch
 from argbest.report.wording import choices
 from argbest.study.study import Study
-from argbest.texts import harmless
+from argbest.texts import as_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,14 +24,16 @@ if TYPE_CHECKING:
 
 def of_study(study: Study) -> str:
     """Return the answer as HTML: a small map, what to choose where, and how sure that is."""
-    title = f"<p><strong>{_text(study.problem.name)}</strong></p>"
+    title = f"<p><strong>{as_html(study.problem.name)}</strong></p>"
     if not study.n_observations:
-        return f"{title}<p>{_text(repr(study))}. Nothing is known yet: tell values, or run it.</p>"
+        return f"{title}<p>{as_html(repr(study))}. Nothing is known yet: tell values, or run it.</p>"
     lines = "".join(
-        f"<li>{_text(where)}{': ' if where else ''}<b>{_text(what)}</b>{_text(how)}</li>"
+        f"<li>{as_html(where)}{': ' if where else ''}<b>{as_html(what)}</b>{as_html(how)}</li>"
         for where, what, how in choices(study)
     )
-    said = "".join(f"<p>{_text(each)}</p>" for each in answer(study, study.selection(), study.certificate()))
+    said = "".join(
+        f"<p>{as_html(each)}</p>" for each in answer(study, study.selection(), study.certificate())
+    )
     return f'<div style="max-width: 34em">{title}{sketch(study)}<ul>{lines}</ul>{said}</div>'
 
 
@@ -88,7 +89,3 @@ class Plots:
 
 def _figure(ax: "Axes") -> "Figure":
     return cast("Figure", ax.figure)  # they were made on a figure of their own
-
-
-def _text(given: str) -> str:
-    return escape(harmless(given))

@@ -4,7 +4,6 @@ Every context is an element of class "hit" with its position as ``data-c`` and i
 """
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from argbest.report.curves import Grid, PolicyMap
 from argbest.report.fonts import columns
 from argbest.report.wording import one_by_one
 from argbest.study.study import Study
-from argbest.texts import harmless
+from argbest.texts import as_html
 
 WIDTH = 460
 MOST = 2000  # contexts drawn
@@ -224,7 +223,7 @@ def _mark(state: str, x: float, y: float, size: float) -> str:
 
 
 def _hit(x: float, y: float, wide: float, high: float, c: int, said: Sequence[str]) -> str:
-    words = f"<title>{_escaped(said[c])}</title>"
+    words = f"<title>{as_html(said[c])}</title>"
     return _rect(x, y, wide, high, f'class="hit" data-c="{c}" fill="transparent"', words)
 
 
@@ -234,7 +233,7 @@ def _rect(x: float, y: float, wide: float, high: float, rest: str, inside: str =
 
 
 def _text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{_escaped(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{as_html(words)}</text>'
 
 
 def _cut(label: str) -> str:
@@ -243,7 +242,3 @@ def _cut(label: str) -> str:
 
 def _length(text: str) -> float:
     return _LETTER * columns(text)
-
-
-def _escaped(text: str) -> str:
-    return escape(harmless(text))
