@@ -92,11 +92,6 @@ def ocba_ratios(
     """
     mean, var = np.broadcast_arrays(np.asarray(mean, float), np.asarray(var, float))
     open_ = np.broadcast_to(np.True_ if candidates is None else candidates, mean.shape)
-    if mean.shape[-1] < 2 or not np.all(var[open_] > 0):
-        raise InputError(
-            f"ocba_ratios needs two alternatives or more and positive variances, got {mean.shape[-1]} "
-            f"alternatives with variances from {var.min(initial=np.inf):g} on."
-        )
     var = np.where(open_, var if cost is None else var * cost, 0.0)
     of_best = np.arange(mean.shape[-1]) == np.argmax(mean, axis=-1)[..., None]
     distance = mean.max(axis=-1, keepdims=True) - mean

@@ -2,15 +2,14 @@
 
 import numpy as np
 
-from argbest.core.arrays import Array
-from argbest.errors import InputError
+from argbest.core.arrays import AnyArray, Array
 
 _PAIR = 3.0  # runs of a pair that weigh as much as what its alternative and its context say
 _EFFECT = 0.5  # runs that weigh as much as the assumption that an alternative or a context is like the others
 _SHORTEST = 1e-6  # of the mean run time: what a clock may have shown as zero
 
 
-def learned(n: object, seconds: object) -> Array:
+def learned(n: AnyArray, seconds: AnyArray) -> Array:
     """Return the mean cost of one replication of every pair [..., alternative, context], timed or not.
 
     ``n`` counts the timed runs of each pair, ``seconds`` is their total. The logarithm of a pair's mean time
@@ -22,7 +21,7 @@ def learned(n: object, seconds: object) -> Array:
     factors: an arithmetic pull towards the average would make a pair that takes a thousandth of it look a
     hundred times dearer than it is. The result has the unit of ``seconds``; it is 1 if nothing was timed.
     """
-    count, total = _tables(n, seconds)
+    count, total = np.asarray(n, float), np.asarray(seconds, float)
     runs, spent = count.sum(axis=(-2, -1), keepdims=True), total.sum(axis=(-2, -1), keepdims=True)
     average = np.where(spent > 0, spent / np.maximum(runs, 1), 1.0)
     ratio = np.maximum(total / np.maximum(count, 1) / average, _SHORTEST)
@@ -52,21 +51,3 @@ def _crossed(count: Array, log_ratio: Array) -> Array:
     solved: Array = np.linalg.solve(normal, right[..., None])[..., 0]
     level, alternative, context = solved[..., :1], solved[..., 1 : 1 + k], solved[..., 1 + k :]
     return np.asarray(level[..., None] + alternative[..., :, None] + context[..., None, :])
-
-
-def _tables(n: object, seconds: object) -> tuple[Array, Array]:
-    """Return both tables as floats, checked."""
-    count, total = np.asarray(n, dtype=float), np.asarray(seconds, dtype=float)
-    if count.ndim < 2 or count.shape != total.shape:
-        raise InputError(
-            f"run times need two tables [alternative, context] of one shape; got {count.shape} for the "
-            f"numbers of runs and {total.shape} for their seconds."
-        )
-    for what, table in (("numbers of runs", count), ("seconds", total)):
-        if not np.all((table >= 0) & (table < np.inf)):
-            raise InputError(
-                f"got {what} that are negative or not finite; count and time only runs that ended."
-            )
-    if np.any(total[count == 0] > 0):
-        raise InputError("got seconds for pairs without a timed run; give n and seconds of the same runs.")
-    return count, total
