@@ -121,19 +121,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),
 }
 
-# The classes behind the names, by which a stored study knows its policy and its model, and where they are.
-_CLASSES: dict[str, Any] = {
-    **dict.fromkeys(("AdditiveGP", "GP", "Independent", "Linear"), models_that_ship),
-    **dict.fromkeys(
-        (
-            *("GPCOCBA", "IKG", "LEVI", "DVR", "DVRLoss", "DVRM", "TopTwo", "COCBA", "DSCO", "TS", "TSPlus"),
-            *("OCBA", "Equal", "Random"),
-        ),
-        shipped,
-    ),
-}
-
-
+# The classes by whose names a stored study knows its policy and its model, and where they are.
+_CLASSES = {name: room for room in (models_that_ship, shipped) for name in room.__all__}
 _Entry = TypeVar("_Entry")
 
 
