@@ -3,12 +3,12 @@
 Every context is an element of class "hit" with its position as ``data-c`` and its choice in words as title.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, IntArray
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report import curves
 from argbest.report.curves import Grid, PolicyMap
@@ -21,6 +21,10 @@ WIDTH = 460
 MOST = 2000  # contexts drawn
 _SHADE, _OPEN = "#2f7fc6", "#d9601a"  # they stand out from white and from black
 _HUES = ("#2f7fc6", "#d9601a", "#2a9d6f", "#b0568b", "#b58900", "#5fb6d9", "#7a7f87", "#8a8a2e")
+_FRAMES = {
+    EQUAL: 'fill="none" stroke="currentColor" stroke-dasharray="1 2"',
+    OPEN: 'fill="none" stroke="currentColor" stroke-dasharray="4 2" stroke-width="1.6"',
+}
 _LETTER = 7.3  # pixels
 _SEEN = 0.02  # P(best) below which nothing is drawn
 _LIKELY = 0.05  # P(best) that an alternative needs somewhere to have a row
@@ -56,39 +60,34 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
     rows = np.flatnonzero(likely | np.isin(np.arange(len(likely)), policy.selected))
     names = [policy.alternatives.labels[k] for k in rows]
     frame = _frame(names)
-    edges = frame.left + (frame.right - frame.left) * _edges(
-        None if at is None else np.sort(at)[shown], len(shown)
-    )
+    inside = _edges(None if at is None else np.sort(at)[shown], len(shown))
+    edges = frame.left + (frame.right - frame.left) * inside
     high = min(24.0, max(320.0 / len(rows), 3.0))
-    drawn, bottom = [], frame.top + high * len(rows)
-    for i, c in enumerate(shown.tolist()):
-        x, wide = edges[i], edges[i + 1] - edges[i]
-        for row in np.flatnonzero(policy.probability[rows, c] >= _SEEN).tolist():
-            depth = 0.06 + 0.74 * policy.probability[rows[row], c]
-            y = bottom - high * (row + 1)
-            drawn.append(_rect(x, y, wide, high, f'fill="{_SHADE}" fill-opacity="{depth:.2f}"'))
-        if policy.answered[c] and (wide >= 5 or policy.state[c] != SURE):
-            row = int(np.searchsorted(rows, policy.selected[c]))
-            size = min(5.0, 0.45 * high, max(0.4 * wide, 2.0))
-            drawn.append(_mark(policy.state[c], x + wide / 2, bottom - high * (row + 0.5), size))
-    drawn += [
-        _hit(
-            edges[i],
-            frame.top,
-            edges[i + 1] - edges[i],
-            bottom - frame.top,
-            int(policy.contexts.order[c]),
-            said,
-        )
-        for i, c in enumerate(shown.tolist())
-    ]
-    drawn += _left(
-        frame, names, bottom - high * (np.arange(len(rows)) + 0.5), high, policy.alternatives.title
-    )
+    drawn, hits, bottom = [], [], frame.top + high * len(rows)
+    for c, x, end in zip(shown.tolist(), edges[:-1], edges[1:], strict=True):
+        drawn += _column(policy, c, rows, x, end - x, bottom, high)
+        place = int(policy.contexts.order[c])
+        hits.append(_hit(x, frame.top, end - x, bottom - frame.top, place, said))
+    middles = bottom - high * (np.arange(len(rows)) + 0.5)
+    drawn += [*hits, *_left(frame, names, middles, high, policy.alternatives.title)]
     ticks = [] if sort and len(shown) > 12 else [policy.contexts.labels[c] for c in shown]
     bottom, below = _below(ticks, (edges[:-1] + edges[1:]) / 2, bottom)
     title = f"{policy.contexts.title}{', sorted by choice' if sort else ''}"
     return _svg([*drawn, *below], title, bottom, _legend(policy))
+
+
+def _column(
+    policy: PolicyMap, c: int, rows: IntArray, x: float, wide: float, bottom: float, high: float
+) -> Iterator[str]:
+    """Yield the cells of a context, the deeper the likelier, and a mark at its choice."""
+    for row in np.flatnonzero(policy.probability[rows, c] >= _SEEN).tolist():
+        depth = 0.06 + 0.74 * policy.probability[rows[row], c]
+        y = bottom - high * (row + 1)
+        yield _rect(x, y, wide, high, f'fill="{_SHADE}" fill-opacity="{depth:.2f}"')
+    if policy.answered[c] and (wide >= 5 or policy.state[c] != SURE):
+        row = int(np.searchsorted(rows, policy.selected[c]))
+        size = min(5.0, 0.45 * high, max(0.4 * wide, 2.0))
+        yield _mark(policy.state[c], x + wide / 2, bottom - high * (row + 0.5), size)
 
 
 def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
@@ -108,12 +107,7 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
         depth = 0.12 + 0.63 * float(policy.p_best[c]) ** 2
         drawn.append(_rect(x, y, wide, high, f'fill="{hue}" fill-opacity="{depth:.2f}"'))
         if policy.state[c] != SURE:
-            dash = (
-                'stroke-dasharray="4 2" stroke-width="1.6"'
-                if policy.state[c] == OPEN
-                else 'stroke-dasharray="1 2"'
-            )
-            drawn.append(_rect(x + 2, y + 2, wide - 4, high - 4, f'fill="none" stroke="currentColor" {dash}'))
+            drawn.append(_rect(x + 2, y + 2, wide - 4, high - 4, _FRAMES[policy.state[c]]))
         if fits:
             drawn.append(
                 _text(x + wide / 2, y + high / 2 + 4, policy.alternatives.labels[policy.selected[c]])
@@ -168,14 +162,8 @@ def _legend(policy: PolicyMap, *, framed: bool = False) -> list[tuple[str, str]]
         EQUAL: f"equal (within {policy.delta:.2g})",
         OPEN: "open",
     }
-    dashes = {EQUAL: 'stroke-dasharray="1 2"', OPEN: 'stroke-dasharray="4 2" stroke-width="1.6"'}
     found = [
-        (
-            _rect(0, -9, 12, 10, f'fill="none" stroke="currentColor" {dashes[state]}')
-            if framed
-            else _mark(state, 6, -4, 5),
-            said,
-        )
+        (_rect(0, -9, 12, 10, _FRAMES[state]) if framed else _mark(state, 6, -4, 5), said)
         for state, said in words.items()
         if said and (policy.state == state).any()
     ]
