@@ -34,6 +34,18 @@ _TIMES = 20  # as many runs of a leader's cell at most as of any
 _DATA = Path(editions.__file__).parent / "data"
 
 
+def unscored() -> Problem:
+    """Return the paper's problem without what long runs say of its truth."""
+    return editions.allocation_problem(editions.shares(), editions.conditions())
+
+
+def unscored_regional() -> Problem:
+    """Return the regional problem without what long runs say of its truth."""
+    return editions.allocation_problem(
+        editions.shares(), editions.regional_conditions(), outbreak=editions.REGIONAL_OUTBREAK
+    )
+
+
 def moments(outbreak: Outbreak, cell: Cell, seeds: object) -> Moments:
     """Return the moments of one population's infections over the runs with these seeds."""
     alone = replace(
@@ -148,7 +160,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     whole("--runs", options.runs, at_least=2)
     regional = options.edition == "covid-regional"
-    problem: Problem = editions.unscored_regional() if regional else editions.unscored()
+    problem: Problem = unscored_regional() if regional else unscored()
     runs = problem.simulate
     if not isinstance(runs, OutbreakRuns):
         raise TypeError(f"the edition {options.edition} is simulated by {runs!r}")

@@ -57,7 +57,7 @@ def test_three_cells_have_the_moments_of_the_authors_simulator(
     k: int, c: int, mean: float, sd: float
 ) -> None:
     n = 3_000
-    values = runs_of(editions.unscored()).many(np.array(k), np.array(c), np.arange(n))
+    values = runs_of(covid_truth.unscored()).many(np.array(k), np.array(c), np.arange(n))
     # Against our own 3,000 runs and the 40,000 behind the printed mean: false-alarm rate 1e-5 each.
     assert abs(values.mean() - mean) < 4.5 * sd * np.sqrt(1 / n + 1 / 40_000) + 0.5 * (mean > 1500)
     assert abs(values.std() / sd - 1) < 4.5 / np.sqrt(2 * n) + 0.005
@@ -167,7 +167,7 @@ def test_the_papers_truth_is_the_mean_of_thirty_runs_and_observations_shrink_tow
 
 def test_the_papers_pool_comes_from_the_simulator_and_shares_runs_of_population_one() -> None:
     problem, pool = covid_paper(), tables.read_pool("covid-paper", (12, 16))
-    assert (covid_truth.pool(runs_of(editions.unscored())) == pool).all()
+    assert (covid_truth.pool(runs_of(covid_truth.unscored())) == pool).all()
     shipped = covid()
     z = (table(problem.truth) - table(shipped.truth)) / (table(shipped.noise_sd) / np.sqrt(30))
     # Alternatives with the same share of population 1 go together, contexts do not: a context's mean has a
@@ -184,7 +184,7 @@ def test_a_table_is_written_and_read_again(tmp_path: Path, monkeypatch: pytest.M
     tmp_path.rename(tmp_path.parent / "data")
     moments = tables.read("covid-regional")
     assert {m.runs for m in moments.values()} == {3, 60}  # leaders get up to twenty times as many
-    assert set(moments) == {cell for _, cell in tables.cells(runs_of(editions.unscored_regional()))}
+    assert set(moments) == {cell for _, cell in tables.cells(runs_of(covid_truth.unscored_regional()))}
 
 
 def test_a_table_says_where_the_leaders_are_not_told_apart_as_well_as_wanted(

@@ -119,16 +119,6 @@ def _conditions(axis: Axis, outbreak: Outbreak) -> dict[str, Array]:
     return found | {"cases": np.array(people).T}
 
 
-def unscored() -> Problem:
-    """Return the paper's problem without what long runs say of its truth."""
-    return allocation_problem(shares(), conditions())
-
-
-def unscored_regional() -> Problem:
-    """Return the regional problem without what long runs say of its truth."""
-    return allocation_problem(shares(), regional_conditions(), outbreak=REGIONAL_OUTBREAK)
-
-
 def covid() -> Problem:
     """Return the testing-allocation problem with fresh runs; its truth is the mean of long runs.
 
