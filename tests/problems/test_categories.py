@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from argbest import InputError, Problem, Study, select
+from argbest.answers.predicting import coordinate
 from argbest.answers.prediction_kit import prediction_kit
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
@@ -145,7 +146,7 @@ def test_rows_of_new_contexts_keep_what_is_declared() -> None:
 def test_pictures_and_pages_give_categories_no_order_and_no_slider() -> None:
     truth = np.array([[1.0, 3, 1], [2, 2, 2]])
     study = told(Problem(list("ab"), [3, 9, 27], categorical=["context"]), truth)
-    assert curves.coordinate(study.problem) is None
+    assert coordinate(study.problem) is None
     assert curves.policy_curve(study) is None
     kit = prediction_kit(study)
     assert kit["coordinates"] == [{"name": "context", "kind": "category", "values": [3, 9, 27]}]

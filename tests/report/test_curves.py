@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from argbest import Problem, Study
+from argbest.answers.predicting import coordinate
 from argbest.problems.axis import Axis
 from argbest.report import curves
 
@@ -71,7 +72,7 @@ def test_titles_carry_the_column_names() -> None:
     ],
 )
 def test_the_coordinate_is_one_number_that_varies(contexts: list[object], name: str | None) -> None:
-    assert curves.coordinate(Problem(["A", "B"], contexts)) == name
+    assert coordinate(Problem(["A", "B"], contexts)) == name
 
 
 def test_the_policy_map_is_in_reading_order() -> None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from argbest.core.selectable import among_the_rest
 from argbest.errors import ExtrapolationNotice
 from argbest.models import base as models
 from argbest.problems.axis import Axis
+from argbest.problems.base import Problem
 from argbest.problems.categories import never_seen
 from argbest.study import grounds
 
@@ -76,6 +77,24 @@ def posterior(study: "Study", contexts: object = None) -> pd.DataFrame:
 def knows_new_contexts(study: "Study") -> bool:
     """Return whether the model of a study can speak of contexts that were never simulated."""
     return models.knows_new_contexts(study.model)
+
+
+def coordinate(problem: Problem) -> str | None:
+    """Return the name of the contexts' one coordinate if it is a number that varies."""
+    names = list(problem.contexts.coordinates)
+    if len(names) != 1 or isinstance(problem.contexts.coordinates[names[0]][0], bool):
+        return None
+    low, high = problem.bounds.get(names[0], (0.0, 0.0))
+    return names[0] if low < high else None
+
+
+def evenly(problem: Problem, points: int) -> list[Any]:
+    """Return contexts on an even grid over the bounds of that coordinate; none where there is no such."""
+    name = coordinate(problem)
+    if name is None:
+        return []
+    grid: list[Any] = np.linspace(*problem.bounds[name], points).tolist()
+    return [{name: x} for x in grid] if problem.contexts.columns else grid
 
 
 def warn_of_the_unknown(study: "Study", rows: Axis) -> None:

@@ -58,7 +58,8 @@ def listed(study: Study) -> Plain:
     """
     rows: list[Any] = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]
     known: list[int | None] = list(range(len(rows)))
-    grid = _grid(study) if predicting.knows_new_contexts(study) else []
+    known_beyond = predicting.knows_new_contexts(study)
+    grid = predicting.evenly(study.problem, LISTED_POINTS) if known_beyond else []
     axis = study.problem.contexts.rows(rows + grid)
     said = predicting.model_at(study, axis)
     certificate = predicting.certificate_at(study, axis)
@@ -154,15 +155,6 @@ def _ruled_out(study: Study) -> Plain | None:
         "at": [np.flatnonzero(row).tolist() for row in out.T],
         "elsewhere": np.flatnonzero(elsewhere).tolist(),
     }
-
-
-def _grid(study: Study) -> list[Any]:
-    """Return contexts along the one coordinate of the contexts, if it is a number that varies."""
-    columns = _coordinates(study)
-    if len(columns) != 1 or columns[0]["kind"] != "number" or not columns[0]["low"] < columns[0]["high"]:
-        return []
-    grid = np.linspace(columns[0]["low"], columns[0]["high"], LISTED_POINTS).tolist()
-    return [{columns[0]["name"]: x} for x in grid] if study.problem.contexts.columns else grid
 
 
 def _coordinates(study: Study) -> list[Plain]:

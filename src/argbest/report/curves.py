@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from argbest.answers.predicting import knows_new_contexts
+from argbest.answers.predicting import coordinate, evenly, knows_new_contexts
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
@@ -107,12 +107,11 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     if name is None or not knows_new_contexts(study):
         return None
     alternatives = side(problem.alternatives)
-    grid = np.linspace(*problem.bounds[name], points)
-    rows = [{name: x} for x in grid.tolist()] if problem.contexts.columns else grid.tolist()
+    rows = evenly(problem, points)
     predicted = study.predict(rows)
     return PolicyCurve(
         at=np.sort(np.array(problem.contexts.coordinates[name], float)),
-        grid=grid,
+        grid=np.linspace(*problem.bounds[name], points),
         probability=study.predict_proba(rows).to_numpy(float).T[alternatives.order],
         selected=_places(problem, alternatives, predicted["selected"].tolist()),
         p_best=predicted["p_best"].to_numpy(float),
@@ -137,15 +136,6 @@ def allocation(study: Study) -> Allocation:
     alternatives, contexts = side(study.problem.alternatives), side(study.problem.contexts)
     count = study.tally.count[np.ix_(alternatives.order, contexts.order)]
     return Allocation(alternatives, contexts, count)
-
-
-def coordinate(problem: Problem) -> str | None:
-    """Return the name of the contexts' one coordinate if it is a number that varies."""
-    names = list(problem.contexts.coordinates)
-    if len(names) != 1 or isinstance(problem.contexts.coordinates[names[0]][0], bool):
-        return None
-    low, high = problem.bounds.get(names[0], (0.0, 0.0))
-    return names[0] if low < high else None
 
 
 def side(axis: Axis) -> Side:

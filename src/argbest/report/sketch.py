@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from argbest.answers.predicting import coordinate
 from argbest.core.arrays import Array, IntArray
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report import curves
@@ -44,7 +45,7 @@ def sketch(study: Study) -> str:
     said = one_by_one(study)
     if grid is not None and study.problem.n_contexts <= MOST:
         return _cells(policy, grid, said)
-    name = curves.coordinate(study.problem)
+    name = coordinate(study.problem)
     at = None if name is None else np.array(study.problem.contexts.coordinates[name], float)
     return _bands(policy, at, said, sort=len(study.problem.contexts.coordinates) > 1)
 

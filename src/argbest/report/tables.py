@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from argbest.answers.predicting import coordinate
 from argbest.checks import finite
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.states import LEVEL
@@ -110,7 +111,7 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     style.require_study(study)
     spent = curves.allocation(study)
     rows, columns, values, upwards = spent.alternatives, spent.contexts, spent.count, True
-    if curves.coordinate(study.problem) is None:
+    if coordinate(study.problem) is None:
         rows, columns, values, upwards = columns, rows, values.T, False
     sheet = style.sheet(ax, theme, *size(rows, columns))
     shades, norm = colours.shades(sheet.theme), _norm(spent.ticks)
@@ -171,7 +172,7 @@ def plot_contention(
     their cell, the likelier. Contexts are arranged as in `plot_allocation`. ``theme`` is "light" or "dark".
     """
     found = contenders(study, level=level)
-    along = curves.coordinate(study.problem) is not None
+    along = coordinate(study.problem) is not None
     rows, columns = found.alternatives, found.contexts
     if not along:
         rows, columns = columns, rows

@@ -115,10 +115,7 @@ def _check_form(policy: Policy, moment: Situation) -> None:
             )
             inside = np.all((np.asarray(values) >= 0) & (np.asarray(values) < limit))
             assert inside, f"propose gave {name} {values}, expected positions from 0 to {limit - 1}"
-        again = _propose(policy, moment, n)
-        same = np.array_equal(found.alternative, again.alternative) and np.array_equal(
-            found.context, again.context
-        )
+        same = _alike(found, _propose(policy, moment, n))
         assert same, "propose gave two answers to the same question; take random numbers from `draws` only"
 
 
@@ -159,9 +156,7 @@ def _check_runs(policy: Policy, moment: Situation) -> None:
     together = _propose(policy, moment, 2)
     for run in range(len(moment.tally.count)):
         alone = _propose(policy, moment.one(run), 2)
-        same = np.array_equal(together.alternative[run], alone.alternative) and np.array_equal(
-            together.context[run], alone.context
-        )
+        same = _alike(Decision(together.alternative[run], together.context[run]), alone)
         assert same, f"run {run} among others decides {_pairs(together, run)}, alone {_pairs(alone)}"
 
 
@@ -190,7 +185,7 @@ def _check_pending(policy: Policy, shape: tuple[int, int]) -> None:
         for run, (k, c) in enumerate(zip(first.alternative[:, 0], first.context[:, 0], strict=True)):
             crowded[run, k, c] = 1000
         found = _propose(policy, replace(moment, pending=crowded))
-        if np.any(found.alternative != first.alternative) or np.any(found.context != first.context):
+        if not _alike(found, first):
             return
     raise AssertionError(
         "propose gives the same pair again when a thousand trials of it are under way; heed `pending`, for "
@@ -219,18 +214,12 @@ def _check_permutation(policy: Policy, moment: Situation) -> None:
         moment.draws,
     )
     plain, found = _propose(policy, moment), _propose(policy, mixed)
-    same = np.array_equal(plain.alternative, rows[found.alternative]) and np.array_equal(
-        plain.context, columns[found.context]
-    )
+    same = _alike(plain, Decision(rows[found.alternative], columns[found.context]))
     assert same, "permuting alternatives and contexts does not permute the decision"
 
 
 def _check_same(policy: Policy, moment: Situation, other: Situation, change: str) -> None:
-    plain, found = _propose(policy, moment), _propose(policy, other)
-    same = np.array_equal(plain.alternative, found.alternative) and np.array_equal(
-        plain.context, found.context
-    )
-    assert same, f"the decision changes when {change}"
+    assert _alike(_propose(policy, moment), _propose(policy, other)), f"the decision changes when {change}"
 
 
 def _check_ties(policy: Policy, shape: tuple[int, int]) -> None:
@@ -252,6 +241,10 @@ def _moved(moment: Situation, unit: float, origin: float) -> Situation:
         belief=BlockBelief(unit * belief.mean + origin, unit**2 * belief.cov, unit**2 * belief.noise),
         tally=Tally(tally.count, unit * tally.mean + origin, unit**2 * tally.m2),
     )
+
+
+def _alike(one: Decision, other: Decision) -> bool:
+    return all(map(np.array_equal, one, other))
 
 
 def _pairs(decision: Decision, run: int | None = None) -> list[tuple[int, int]]:
