@@ -24,15 +24,15 @@ def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
 
 
 def contenders(chance: Array, level: float = LEVEL) -> tuple[IntArray, IntArray]:
-    """Return who is likeliest to be best, [rank, context], and how many of them reach the level together.
+    """Return who is likeliest to be best, [..., rank, context], and how many reach the level together.
 
-    ``chance`` is P(best) [alternative, context]; nobody is in question where there is no answer (NaN).
+    ``chance`` is P(best) [..., alternative, context]; nobody is in question where there is no answer (NaN).
     """
-    answered = ~np.isnan(chance).all(axis=0)
-    known = np.where(answered, chance, 0.0)
-    order = np.argsort(-known, axis=0, kind="stable")
-    reached = np.cumsum(np.take_along_axis(known, order, axis=0), axis=0)
-    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=0), len(chance))
+    answered = ~np.isnan(chance).all(axis=-2)
+    known = np.where(answered[..., None, :], chance, 0.0)
+    order = np.argsort(-known, axis=-2, kind="stable")
+    reached = np.cumsum(np.take_along_axis(known, order, axis=-2), axis=-2)
+    size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=-2), chance.shape[-2])
     return order, size * answered
 
 

@@ -9,11 +9,9 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, of_selected
 from argbest.core.decision import Decision, of_each_context
 from argbest.core.setting import Setting
-from argbest.core.states import LEVEL
+from argbest.core.states import LEVEL, contenders
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws, evenly, with_pending
-
-_ROUNDING = 1e-12  # of a sum of probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +60,8 @@ def leaders(chance: Array, selected: IntArray, level: float) -> BoolArray:
     ``chance`` holds the probabilities of being the best. The selected is counted among the fewest last: it is
     added if they can do without it, and if it is the only one, the likeliest other is added.
     """
-    order = np.argsort(-chance, axis=-2, kind="stable")
-    sorted_chance = np.take_along_axis(chance, order, axis=-2)
-    before = np.cumsum(sorted_chance, axis=-2) - sorted_chance
-    within = before < level - _ROUNDING
-    within[..., :2, :] = True
+    order, size = contenders(chance, level)
+    within = np.arange(chance.shape[-2])[:, None] < np.maximum(size, 2)[..., None, :]
     marked = np.zeros(chance.shape, bool)
     np.put_along_axis(marked, order, within, axis=-2)
     marked[of_each_context(selected)] = True
