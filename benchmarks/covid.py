@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="CPU time for each figure")
     parser.add_argument("--batch", type=int, default=1_000, help="runs in a batch")
     options = parser.parse_args(arguments)
-    problem, outbreak = editions.unscored(), Outbreak()
+    problem, outbreak = editions.covid(), Outbreak()
     runs = problem.simulate
     if not isinstance(runs, OutbreakRuns):
         raise TypeError(f"the problem is simulated by {runs!r}")

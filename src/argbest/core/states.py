@@ -28,7 +28,7 @@ def contenders(chance: Array, level: float = LEVEL) -> tuple[IntArray, IntArray]
 
     ``chance`` is P(best) [..., alternative, context]; nobody is in question where there is no answer (NaN).
     """
-    answered = ~np.isnan(chance).all(axis=-2)
+    answered = np.asarray(~np.isnan(chance).all(axis=-2))
     known = np.where(answered[..., None, :], chance, 0.0)
     order = np.argsort(-known, axis=-2, kind="stable")
     reached = np.cumsum(np.take_along_axis(known, order, axis=-2), axis=-2)

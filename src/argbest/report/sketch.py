@@ -64,7 +64,8 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
     inside = _edges(None if at is None else np.sort(at)[shown], len(shown))
     edges = frame.left + (frame.right - frame.left) * inside
     high = min(24.0, max(320.0 / len(rows), 3.0))
-    drawn, hits, bottom = [], [], frame.top + high * len(rows)
+    drawn: list[str] = []
+    hits, bottom = [], frame.top + high * len(rows)
     for c, x, end in zip(shown.tolist(), edges[:-1], edges[1:], strict=True):
         drawn += _column(policy, c, rows, x, end - x, bottom, high)
         place = int(policy.contexts.order[c])
