@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
     argbest = shutil.which("argbest", path=Path(sys.executable).parent) or "argbest"
     command = [argbest, "run", "study.toml", "--budget", str(options.budget), "--quiet"]
     subprocess.run(command, cwd=options.out, check=True)  # noqa: S603 (this very program)
-    print(f"go on with: argbest resume {options.out / 'inventory.db'} --budget {2 * options.budget}")
+    print(f"continue with: argbest resume {options.out / 'inventory.db'} --budget {2 * options.budget}")
 
 
 if __name__ == "__main__":

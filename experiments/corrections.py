@@ -20,19 +20,19 @@ def corrections(frames: Frames) -> list[str]:
         _hartmann(frames),
         _branin(),
         "**Scale.** Rewards are scaled so that their range over 1,000 random points is 100. The authors drew "
-        "those points anew in every macro-replication (Branin: factors from 0.325 to 0.417), so that the "
+        "those points again in every macro-replication (Branin: factors from 0.325 to 0.417), so the "
         "ratio of signal to noise varied. We fix the mean factor: 0.370 for Branin, 49.5 for Griewank, 26.25 "
-        "for Hartmann, 18.64 for Cosine8. More points would find a wider range and make the problem another.",
+        "for Hartmann, 18.64 for Cosine8. More points would give a wider range and another problem.",
         _rate(frames),
         _cost(frames),
         "**Wall clock.** The authors' times include a Monte Carlo estimate of PCS with 64 draws in every "
-        "iteration and a refit of all models every 10 iterations, on 4 cores. Ours are processor seconds of "
-        "one core, refits every 10 samples included.",
+        "iteration and a refit of all models every 10 iterations, on 4 cores. Ours are CPU seconds of "
+        "one core, including a refit every 10 samples.",
         "**Priors.** The model `gp` has the priors of the time of the paper: Matérn-5/2, lengthscale "
         "Gamma(3, 6), output scale Gamma(2, 0.15), noise Gamma(1.1, 0.05) with floor 1e-4. Today's BoTorch "
-        "has others, so that running the authors' code anew gives other curves.",
+        "has others, so running the authors' code again gives other curves.",
         "**Initial design.** The 6 (Hartmann) or 16 (Cosine8) contexts of every alternative are drawn with "
-        "replacement, so that a context can come twice. TS and TS+ spend as many samples as the others, but "
+        "replacement, so a context can come twice. TS and TS+ spend as many samples as the others, but "
         "only in the two extreme contexts: 10 (Branin) or 20 (Griewank) per alternative and context.",
         "**Index.** Point i of a published curve is scored with i samples after the initial design, before "
         "sample i + 1; the published runs therefore end at 1999. We score at 2000 too.",
@@ -42,7 +42,7 @@ def corrections(frames: Frames) -> list[str]:
 def _noise_units(frames: Frames) -> str:
     text = (
         "**IKG's noise.** The authors' code adds the noise in standardised units to covariances in original "
-        "units, so that IKG looks ahead almost without noise. `ikg-noise-free` is that rule, and is what the "
+        "units, so IKG looks ahead almost without noise. `ikg-noise-free` is that rule, and is what the "
         "published curves are compared with; `ikg` is the rule as defined."
     )
     found = [
@@ -56,7 +56,7 @@ def _noise_units(frames: Frames) -> str:
 
 def _worst_case(frames: Frames) -> str:
     text = (
-        "**Worst case.** The paper defines PCS_M as the least PCS(c) over contexts, but its panels of it "
+        "**Worst case.** The paper defines PCS_M as the least PCS(c) over contexts, but its panels "
         "show the probability that all contexts are right at once (P_all), which is smaller. We draw P_all "
         "there and list PCS_M beside it."
     )
@@ -70,7 +70,7 @@ def _worst_case(frames: Frames) -> str:
 def _griewank() -> str:
     printed, used = registry.problem("griewank-text"), registry.problem("griewank")
     return (
-        "**Griewank.** The function is even in x1, so that on the printed grid the best alternative is tied "
+        "**Griewank.** The function is even in x1, so on the printed grid the best alternative is tied "
         f"with its mirror image in {_tied(printed.ties)} of {printed.n_contexts} contexts (`griewank-text`). "
         "The figure was made with all alternatives but the last moved by 0.2, which leaves "
         f"{_tied(used.ties)} ties. The raw files that the authors published hold yet another problem, so "
@@ -94,15 +94,15 @@ def _hartmann(frames: Frames) -> str:
     ratio = registry.problem("hartmann3").gap_over_noise
     text = (
         f"**Hartmann.** The best alternative leads by {ratio.min():.3f} to {ratio.max():.2f} standard "
-        f"deviations of the noise (median {np.median(ratio):.3f}), so that a PCS_E near 0.2 is what 2,000 "
-        "samples can buy."
+        f"deviations of the noise (median {np.median(ratio):.3f}), so 2,000 samples can reach "
+        "only a PCS_E near 0.2."
     )
     if "fig2" not in frames:
         return text
     cost = _at_end(frames, "hartmann3", "pcs_e", "gp-c-ocba", column="eoc")
     return (
-        f"{text} What is selected is nearly as good as the best: GP-C-OCBA ends with an expected opportunity "
-        f"cost of {cost:.2g}, where the noise has standard deviation 3."
+        f"{text} The selected alternatives are nearly as good as the best: GP-C-OCBA ends with an expected "
+        f"opportunity cost of {cost:.2g}, where the noise has standard deviation 3."
     )
 
 
@@ -118,9 +118,8 @@ def _branin() -> str:
 def _rate(frames: Frames) -> str:
     text = (
         "**Rate of convergence.** The theorem that GP-C-OCBA's probability of false selection (PFS) falls "
-        "with the optimal rate takes the allocation as independent of the data. It is not: an alternative "
-        "that is best but whose first samples are bad is seldom sampled again. The allocation does converge "
-        "to p*."
+        "with the optimal rate assumes that the allocation is independent of the data. It is not: a best "
+        "alternative whose first samples are bad is seldom sampled again. The allocation does converge to p*."
     )
     if "convergence_pfs" not in frames:
         return text
@@ -131,9 +130,9 @@ def _rate(frames: Frames) -> str:
 
 def _cost(frames: Frames) -> str:
     text = (
-        "**Cost of IKG.** The authors' way to compute the knowledge gradient costs O(C²K² log K) per "
+        "**Cost of IKG.** The authors' way of computing the knowledge gradient costs O(C²K² log K) per "
         "decision. With independent alternatives the closed form is exact and O(K C²), and it works in "
-        "logarithms, where small values do not drown in rounding."
+        "logarithms, where rounding does not hide small values."
     )
     if "table1" not in frames:
         return text

@@ -81,9 +81,10 @@ def side_by_side(frames: Frames) -> pd.DataFrame:
 def _blocks(frames: Frames, results: Path) -> Iterator[str]:
     yield "# The paper's synthetic study, reproduced"
     yield (
-        "Cakmak, Gao and Zhou, *Contextual Ranking and Selection with Gaussian Processes*: the synthetic "
-        "experiments, run again with `argbest`. This page is made by the commands below, in a clone of the "
-        "repository; the numbers behind every picture are in the folder that they write."
+        "These are the synthetic experiments of Cakmak, Gao and Zhou, *Contextual Ranking and Selection with "
+        "Gaussian Processes*, run again with `argbest`. The commands below make this page, in a clone of the "
+        "repository. The numbers behind every picture are in the folder that they write. Terms such as PCS, "
+        "EOC and macro-replication are in the [glossary](glossary.md)."
     )
     yield from _origin(results)
     for name, section in (("fig1", _figure1), ("fig2", _figure2), ("table1", _table1)):
@@ -138,11 +139,11 @@ def _portable(value: str) -> str:
 
 
 def _figure1(_: Frames) -> Iterator[str]:
-    yield "## Figure 1: what a Gaussian process makes of the data"
+    yield "## Figure 1: how a Gaussian process uses the data"
     yield _image("fig1", "Truth, GP predictions and independent predictions of two alternatives")
     yield (
         "Two alternatives, 10 replications of every pair, bars of two standard deviations. The Gaussian "
-        "process borrows from neighbouring contexts; sample means do not."
+        "process uses information from neighbouring contexts; sample means do not."
     )
 
 
@@ -152,8 +153,8 @@ def _figure2(frames: Frames) -> Iterator[str]:
     yield markdown(side_by_side(frames))
     yield (
         "Bands are ± 1.96 standard errors; published curves, where a file gave them, are dotted. Worst-case "
-        "panels are P_all, as in the paper. All policies, also TS and TS+, are compared at equal samples "
-        "after the initial design."
+        "panels are P_all, as in the paper. All policies, including TS and TS+, are compared at equal "
+        "samples after the initial design."
     )
     if "fig2_comparison" in frames:
         yield from _differences(frames["fig2_comparison"])
@@ -166,9 +167,9 @@ def _differences(comparison: pd.DataFrame) -> Iterator[str]:
     yield (
         f"Of {len(fair)} comparisons with the published curves, {int((size > 2).sum())} differ by more than "
         f"two combined standard errors and {int((size > 4).sum())} by more than four. `ikg` is left out of "
-        "this count, for the published IKG is another rule. Points of one curve come from the same runs, so "
-        "that differences along a curve go together; the scale, fixed here and drawn anew there, adds to "
-        "them."
+        "this count, because the published IKG is a different rule. Points of one curve come from the same "
+        "runs, so differences along a curve are correlated. The scale, fixed here and drawn in every run "
+        "there, adds to them."
     )
     large = fair[size > _LARGE]
     if len(large):
@@ -183,12 +184,12 @@ def _table1(frames: Frames) -> Iterator[str]:
     forms = {"problem": "", "policy": "", "study": ".3g", "in a batch": ".3g", "paper": ",.0f"}
     yield markdown(texts(table, forms | {"paper/study": ",.0f", "paper/batch": ",.0f"}))
     yield (
-        f"Processor seconds of one core, from {int(table['iterations'].iloc[0])} iterations of a live study, "
+        f"CPU seconds of one core, from {int(table['iterations'].iloc[0])} iterations of a live study, "
         f"and per macro-replication of {int(table['macroreps'].iloc[0])} side by side; the paper's are wall "
         f"clock on {published.CORES} cores."
     )
     if "fig2_seconds" in frames:
-        yield f"All runs of Figure 2 took {frames['fig2_seconds']['seconds'].sum():,.0f} processor seconds."
+        yield f"All runs of Figure 2 took {frames['fig2_seconds']['seconds'].sum():,.0f} CPU seconds."
 
 
 def _convergence(frames: Frames) -> Iterator[str]:

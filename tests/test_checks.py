@@ -69,7 +69,7 @@ def test_progress_is_a_switch_or_a_function(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [FRAME, np.arange(2), 3, None, "a b"], ids=repr)
 def test_a_label_is_made_of_letters(value: Any) -> None:
-    with pytest.raises(InputError, match=r"(?s)label=.* names no contender"):
+    with pytest.raises(InputError, match=r"(?s)label=.* is not a label"):
         Contender("equal", label=value)
 
 

@@ -260,7 +260,7 @@ def test_tables_longer_than_a_screen_are_cut_and_say_so(tmp_path: Path) -> None:
     pd.DataFrame(rows, columns=["alternative", "context", "value"]).to_csv(tmp_path / "l.csv", index=False)
     result = call(str(tmp_path / "l.csv"), "--model", "independent", "--next", "1")
     assert result.exit_code == 0, result.output
-    assert "... and 5 more contexts; --out and --json give all." in result.stdout
+    assert "... and 5 more contexts; --out and --json show all." in result.stdout
 
 
 def test_a_column_of_numbers_may_be_declared_to_be_names() -> None:

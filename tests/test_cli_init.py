@@ -52,13 +52,13 @@ def test_init_does_not_overwrite_unless_forced(tmp_path: Path) -> None:
     result = call()
     assert result.exit_code == 2
     assert (
-        "'study.toml' exists already and is left alone. Name another file, or use --force." in result.stderr
+        "'study.toml' already exists and is left alone. Name another file, or use --force." in result.stderr
     )
     assert (tmp_path / "study.toml").read_text() == "mine"
     assert not (tmp_path / "simulate.py").exists()
     assert call("--force").exit_code == 0
     assert read("study.toml").problem.shape == (5, 5)
-    assert "'study.toml' and 'simulate.py' exist already and are left alone." in call().stderr
+    assert "'study.toml' and 'simulate.py' already exist and are left alone." in call().stderr
 
 
 def test_init_names_every_kind_and_says_what_to_do_first(tmp_path: Path) -> None:

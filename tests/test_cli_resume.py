@@ -90,7 +90,7 @@ def test_a_file_of_another_study_is_refused_by_name(
     result = call(command, place, "--file", other, "--budget", 40, "--quiet")
     assert result.exit_code == 2, result.output
     assert said in result.stderr
-    assert "other.toml describes another study than the one stored." in result.stderr
+    assert "other.toml does not describe the stored study." in result.stderr
     assert "Correct the file, or begin a new study: argbest run" in result.stderr
     assert Study.load(place).n_observations == 16
 

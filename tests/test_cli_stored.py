@@ -75,7 +75,7 @@ def test_run_does_not_begin_a_second_time_but_says_how_to_go_on(file: Path) -> N
     assert result.exit_code == 1
     again = shlex.join(["argbest", "resume", str(file.with_suffix(".db"))])
     assert "already; load it, or give another name. To start again, remove it" in result.stderr
-    assert result.stderr.rstrip().endswith(f"To go on with it: {again}")
+    assert result.stderr.rstrip().endswith(f"To continue it: {again}")
     assert Study.load(file.with_suffix(".db")).n_observations == 8
 
 
@@ -114,7 +114,7 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
     assert call("run", file, "--quiet").exit_code == 0
     result = call("run", file, "--quiet")
     assert result.exit_code == 1
-    command = result.stderr.partition("To go on with it: argbest ")[2]
+    command = result.stderr.partition("To continue it: argbest ")[2]
     assert call(*shlex.split(command), "--budget", "10", "--quiet").exit_code == 0
     assert Study.load(tmp_path / "all.db", name="it's").n_observations == 10
     for name in ("status", "resume", "worker", "ask", "tell", "export"):
@@ -190,7 +190,7 @@ def test_status_shows_progress_certainty_workers_and_failures(
     assert "gone" in shown  # its command has ended
     monkeypatch.setattr(forecasting, "_QUICK", 0)
     told = " ".join(call("status", place).stdout.split())
-    assert "forecast: left out, as it would take long here." in told
+    assert "forecast: left out, because it would take long." in told
 
 
 def test_status_says_whether_the_study_is_finished(place: Path) -> None:
@@ -473,7 +473,7 @@ def test_an_interruption_names_the_command_that_goes_on_and_loses_nothing(tmp_pa
     study = Study.load(place)
     last = complained.splitlines()[-1]
     again = f"argbest resume {shlex.quote(str(place))}"
-    assert last == f"argbest: interrupted with {study.n_observations} replications kept; go on with: {again}"
+    assert last == f"argbest: interrupted; {study.n_observations} replications are kept. To continue: {again}"
     assert set(study.trials()["status"]) <= {"told", "given back"}
     assert study.pending() == []
     assert call(*shlex.split(again)[1:], "--quiet").exit_code == 0
@@ -489,7 +489,7 @@ def test_an_interruption_ends_the_programs_under_way(tmp_path: Path, workers: in
     with started("run", file, "--quiet") as process:
         numbers = announced(tmp_path, workers or 1)
         complained = interrupted(process)
-    assert "interrupted with 0 replications kept" in complained
+    assert "interrupted; 0 replications are kept" in complained
     assert eventually(lambda: not any(map(is_running, numbers)))
     assert Study.load(file.with_suffix(".db")).pending() == []
 

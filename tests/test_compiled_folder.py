@@ -19,7 +19,7 @@ from argbest import compilation
 from argbest.compilation import compile_ufunc, distrust
 
 COMPILED = "compiling numerical code"
-ANEW = "so every process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write to"
+ANEW = "so every process compiles again. Set NUMBA_CACHE_DIR to a folder that only you can write to"
 
 
 def _twice(x: float) -> float:

@@ -64,7 +64,9 @@ def test_what_was_there_survives_a_full_disk(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, at, fail)
-    with pytest.raises(ArgbestError, match="cannot write .*report.html.*is as it was. Make room") as raised:
+    with pytest.raises(
+        ArgbestError, match="cannot write .*report.html.*is unchanged. Free some space"
+    ) as raised:
         files.write(path, "new")
     assert not isinstance(raised.value, InputError)
     assert os.strerror(number) in str(raised.value)

@@ -166,7 +166,7 @@ def test_running_a_study_shows_where_it_is_kept_without_the_password(
     assert f"kept in {shown(where)}" in done.stdout
     again = call("run", file, "--quiet", *options)
     assert again.exit_code == 1
-    assert "To go on with it: argbest resume" in again.stderr
+    assert "To continue it: argbest resume" in again.stderr
     assert call("resume", where, "--budget", "9", "--quiet").exit_code == 0
     assert call("worker", where, "--budget", "10", "--quiet").exit_code == 0
     assert call("run", where).exit_code == 2

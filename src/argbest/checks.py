@@ -45,7 +45,7 @@ def unicode(what: str, text: str) -> str:
     except UnicodeEncodeError as error:
         raise InputError(
             f"{what} is {text!a}, and {text[error.start]!a} is half a character (a lone surrogate), "
-            "which no file can hold. Read the text again with its right encoding."
+            "which cannot be written to a file. Read the text again with the right encoding."
         ) from None
     return text
 

@@ -92,8 +92,8 @@ def _put_in_place(scratch: Path, kept: Path) -> None:
 def _build_uncached(build: Callable[..., Any], reason: str) -> Callable[..., Any]:
     """Return the ufunc, compiled for this process alone, and say why."""
     notice = (
-        f"{reason}, so every process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write "
-        "to: what lies there is run as your program."
+        f"{reason}, so every process compiles again. Set NUMBA_CACHE_DIR to a folder that only you can "
+        "write to, because the code in it is run as your program."
     )
     warnings.warn(notice, CompilationNotice, stacklevel=4)
     return build(cache=False)  # type: ignore[no-any-return]

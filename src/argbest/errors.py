@@ -29,7 +29,7 @@ class FitError(ArgbestError, ArithmeticError):
 
 
 class StorageError(ArgbestError, RuntimeError):
-    """A study cannot be kept or read; what was acknowledged before is still there."""
+    """A study cannot be stored or read; everything acknowledged before is still there."""
 
     transient = False  # whether it may help to try again
     brief = ""  # what is wrong, in a few words

@@ -86,5 +86,5 @@ def _failure(place: Path, error: OSError | ValueError) -> ArgbestError:
     if getattr(error, "errno", None) not in _FULL:
         return InputError(f"{said} Name another file, in a folder that exists and that you may write to.")
     return ArgbestError(
-        f"{said} What was there before is as it was. Make room there or name another place, and try again."
+        f"{said} The old file is unchanged. Free some space or name another place, and try again."
     )

@@ -55,7 +55,7 @@ def read_table(path: str | os.PathLike[str], *, decimal: str = ".", sheet: str |
         return _foreign(file, "Excel", "excel", "openpyxl", lambda: _excel(file, sheet))
     if kind == ".xls":
         raise InputError(
-            f"{str(file)!r} is an old Excel file, which is not read. Save it as .xlsx or as CSV."
+            f"{str(file)!r} is an old Excel file, which argbest cannot read. Save it as .xlsx or as CSV."
         )
     return _delimited(file, decimal)
 

@@ -50,7 +50,7 @@ class StaticOptimum(NamedTuple):
 
 @dataclass(frozen=True)
 class PCS:
-    """The probability of correct selection that n samples buy."""
+    """The probability of correct selection that n samples give."""
 
     pcs_e: float  # Σ_c w_c PCS(c)
     pcs_m: float  # min_c PCS(c)
@@ -63,7 +63,7 @@ def optimal_allocation(
     """Return the share of every pair under the best static allocation p*, and its rate η*.
 
     p* maximises min η of `rate_function` (Gao, Du and Chen, 2019; Theorem 1 of Cakmak, Gao and Zhou). A small
-    gap is dear, some 4σ²/gap² samples for each unit of rate, so the closest context may take nearly all.
+    gap is expensive, some 4σ²/gap² samples for each unit of rate, so the closest context may take nearly all.
     Contexts whose best alternatives are tied are refused unless ``delta`` sets these apart. With a table
     ``cost`` [alternative][context] of a sample: the largest min η for what it costs, the rate being per unit
     of cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
@@ -91,7 +91,7 @@ def rate_function(problem: Problem, allocation: object, *, delta: float = 0.0) -
 
 
 def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float = 0.0) -> PCS:
-    """Return PCS_E, PCS_M and PCS per context when n samples are allotted so and the best mean is selected.
+    """Return PCS_E, PCS_M and PCS per context for n samples in these shares, when the best mean is selected.
 
     PCS(c) = P(the largest of independent N(F_k, σ_k²/(n p_k)) is right), by quadrature; all tied for the best
     are right. Counts may be fractional. A pair without samples may come out as anything: it is above a
@@ -137,7 +137,7 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
 def forecast(
     study: Study, samples: int | Sequence[int], *, draws: int = 200, delta: float = 0.0
 ) -> pd.DataFrame:
-    """Return one row per number of further samples: mean, p5 and p95 of the PCS_E that they would buy.
+    """Return one row per number of further samples: mean, p5 and p95 of the PCS_E that they would give.
 
     Each of the draws θ from the current belief N(μ, S) is taken for the truth and gets its own optimal static
     allocation p*(θ) of m samples. The alternative selected then is that of the largest posterior mean, and

@@ -88,7 +88,7 @@ def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.Monke
     study = begun()
     monkeypatch.setattr(forecasting, "_NUMBERS", 1000)
     assert forecasting.foreseen(study, 0.99) is None
-    with pytest.raises(InputError, match="4 alternatives and 5 contexts is too large to foresee"):
+    with pytest.raises(InputError, match="4 alternatives and 5 contexts is too large for a forecast"):
         study.forecast(0.99)
 
 

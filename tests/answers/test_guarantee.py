@@ -141,7 +141,7 @@ def test_failures_are_left_out_with_what_they_would_be_compared_with() -> None:
     found = study.guarantee()
     assert found.frame["lower"].tolist() == pytest.approx(bounds(study, 0.05))
     assert found.frame["replications"].tolist() == [29, 30, 30, 30]
-    assert "failing depends on the reward" in found.notes[0]
+    assert "failures depend on the reward" in found.notes[0]
 
 
 def test_summaries_are_not_counted_and_lists_are() -> None:

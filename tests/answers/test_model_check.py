@@ -169,7 +169,7 @@ def test_every_model_that_joins_contexts_can_be_checked(model: str) -> None:
 
 def test_independent_pairs_cannot_check_each_other() -> None:
     study = Study(small_problems.table(), policy="c-ocba", model="independent").run(40)
-    with pytest.raises(InputError, match="predicts no pair from the others"):
+    with pytest.raises(InputError, match="cannot predict a pair from the others"):
         model_check.of_study(study)
 
 
@@ -185,7 +185,7 @@ def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:
     study = Study(Problem(["a", "b", "c"], [0], noise), policy="gp-c-ocba", common_random_numbers=False).run(
         30
     )
-    with pytest.raises(InputError, match="predicts no pair from the others"):
+    with pytest.raises(InputError, match="cannot predict a pair from the others"):
         study.model_check()
 
 
@@ -195,7 +195,7 @@ def test_small_z_scores_are_no_proof_that_the_model_fits() -> None:
     def verdict(rms: float, p_value: float, alike: float = np.nan, noise: float = np.nan) -> str:
         return ModelCheck(pairs, rms, p_value, 2.5, none, none, alike, noise).verdict
 
-    assert verdict(0.1, 0.99) == "nothing speaks against the model"
+    assert verdict(0.1, 0.99) == "no evidence against the model"
     assert verdict(0.9, 0.6, 0.3, 0.4) == "the model fits"
     assert verdict(1.9, 0.001) == verdict(0.9, 0.6, 0.001) == verdict(0.9, 0.6, 0.3, 0.001)
     assert verdict(1.9, 0.001) == "the model does not fit"

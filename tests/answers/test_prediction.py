@@ -171,9 +171,7 @@ def test_a_new_category_is_warned_of_once_per_call_with_its_column_and_the_known
         with pytest.warns(ExtrapolationNotice) as caught:
             answer = ask(rows)
         (notice,) = caught
-        said = (
-            "never simulated: shift 'dawn', 'dusk' (known: 'day', 'night'). The answer takes it to be unlike"
-        )
+        said = "never simulated: shift 'dawn', 'dusk' (known: 'day', 'night'). The answer takes it as unlike"
         assert str(notice.message).startswith(said)
         assert notice.filename == __file__
         assert np.isfinite(answer.select_dtypes(float).to_numpy()).all()

@@ -147,7 +147,7 @@ def test_a_file_changed_by_somebody_else_is_left_alone_and_the_copy_rescued(tmp_
     copy.publish()
     Study.load(copy.path).run(21).close()
     Study.load(home).run(22).close()
-    with pytest.raises(StorageError, match="was changed by somebody else.*study-rescued.db"):
+    with pytest.raises(StorageError, match="was changed by another process.*study-rescued.db"):
         copy.publish()
     assert Study.load(tmp_path / "study-rescued.db").n_observations == 21
     assert Study.load(home).n_observations == 22

@@ -86,7 +86,7 @@ def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: 
 def test_the_page_says_where_there_is_no_answer(open_page: Open, tmp_path: Path) -> None:
     study = failed("gp", [(k, 1) for k in range(4)] + [(k, 2) for k in range(3)])
     shown = open_page(write_report(study, tmp_path / "report.html"))
-    assert "1 of 5 contexts has no answer, for every alternative failed there: x 2." in shown.inner_text(
+    assert "1 of 5 contexts has no answer, because every alternative failed there: x 2." in shown.inner_text(
         "body"
     )
     assert "no answer: every alternative failed here" in shown.inner_text("#decisions")

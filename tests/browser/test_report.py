@@ -82,7 +82,7 @@ def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study)
 def test_the_page_says_in_sentences_what_the_model_found(page: Any, study: Study) -> None:
     assert page.locator("#model li").all_inner_texts() == list(study.model_summary().sentences)
     captions = page.locator("#model caption").all_inner_texts()
-    assert [each.split(":")[0] for each in captions] == ["Parts of the model and the noise", "Length scales"]
+    assert [each.split(":")[0] for each in captions] == ["Parts of the model and the noise", "Lengthscales"]
 
 
 def test_headings_sort_upwards_then_downwards_then_back(page: Any, study: Study) -> None:

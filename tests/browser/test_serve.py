@@ -200,7 +200,7 @@ def test_troubles_and_failures_are_told(open_live: Open, file: Path) -> None:
         assert tables.first.locator("tbody tr").count() == 20
         assert "RuntimeError: out of <b>paper</b>" in tables.first.inner_text()
         assert tables.last.locator("tbody tr").count() == len(study.set_aside) > 0
-        assert tables.last.locator("caption").inner_text().startswith("Set aside after failing")
+        assert tables.last.locator("caption").inner_text().startswith("Set aside after repeated failures")
         moved = file.rename(file.with_name("moved.db"))
         contact(page, "The study cannot be read")
         moved.rename(file)

@@ -169,9 +169,7 @@ def interrupt_at(limit: int) -> Callable[[int, int], None]:
 
 
 def test_an_interruption_keeps_finished_parts_and_the_rest_is_run_later(tmp_path: Path) -> None:
-    with pytest.raises(
-        KeyboardInterrupt, match="finished parts are kept in .*The same call goes on from there"
-    ):
+    with pytest.raises(KeyboardInterrupt, match="finished parts are kept in .*The same call continues there"):
         run(experiment(), out=tmp_path, progress=interrupt_at(5 * 12))
     assert parts(tmp_path) == ["gp-c-ocba.000000-000003.csv"]
     assert_same(run(experiment(), out=tmp_path), run(experiment()))

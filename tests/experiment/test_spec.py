@@ -83,7 +83,7 @@ def test_a_mistake_is_named_at_once(options: dict[str, Any], message: str) -> No
 
 @pytest.mark.parametrize("label", ["a b", "../up", ":x", "é"])
 def test_a_label_that_is_no_name_of_a_file_is_refused(label: str) -> None:
-    with pytest.raises(InputError, match="names no contender"):
+    with pytest.raises(InputError, match="is not a label"):
         Contender("equal", label=label)
 
 

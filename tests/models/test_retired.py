@@ -29,7 +29,7 @@ def test_four_models_are_left() -> None:
 
 @pytest.mark.parametrize("name", OLD)
 def test_an_old_name_is_answered_with_the_new_spelling_wherever_it_is_given(name: str) -> None:
-    message = f"the model '{name}' of version 0.1 is gone. Use model='additive-gp', which learns"
+    message = f"the model '{name}' of version 0.1 no longer exists. Use model='additive-gp', which learns"
     with pytest.raises(InputError, match=message):
         Study(PROBLEM, model=name)
     with pytest.raises(InputError, match=message):
@@ -55,13 +55,15 @@ def test_the_spelling_given_is_a_model_that_serves(name: str) -> None:
         "gp-pair-noise": GP(noise="pair"),
     }
     assert repr(Study(PROBLEM, model=retired.NAMES[name]).model) == repr(meant[name])
-    with pytest.raises(InputError, match=re.escape(f"give the model {retired.NAMES[name]!r}.")):
+    with pytest.raises(InputError, match=re.escape(f"is the model {retired.NAMES[name]!r}.")):
         registry.model(name)
 
 
 @pytest.mark.parametrize("name", ["SharedGP", "JointGP", "LatentGP"])
 def test_an_old_class_is_answered_with_the_new_one(name: str) -> None:
-    with pytest.raises(InputError, match=f"the class '{name}' of version 0.1 is gone. Use AdditiveGP, which"):
+    with pytest.raises(
+        InputError, match=f"the class '{name}' of version 0.1 no longer exists. Use AdditiveGP, which"
+    ):
         getattr(argbest, name)
     with pytest.raises(InputError, match="Use AdditiveGP"):
         exec(f"from argbest import {name}")  # noqa: S102

@@ -28,14 +28,15 @@ def test_searches_that_ended_early_are_counted() -> None:
     )
     assert out.startswith("The search for hyper-parameters ran out of steps for 1 of 3 alternatives:")
     [alone] = said([[0.0, 0.0, 0.0]], [STALLED])
-    assert "had converged: certificates may be off." in alone
+    assert "had converged: certificates may be wrong." in alone
 
 
 def test_limits_are_told_by_what_they_mean() -> None:
     [found] = said([[-1.0, 2.0, 0.0], [0.0, -2.0, 0.0]], [0, 0])
     assert found.startswith(
         "The fit ended at a limit of the model: rewards change over shorter distances than it can follow for "
-        "1 of 2 alternatives; replications hardly differ for 1 of 2 alternatives; noise drowns all else for 1"
+        "1 of 2 alternatives; replications hardly differ for 1 of 2 alternatives; noise hides "
+        "everything else for 1"
     )
 
 

@@ -125,7 +125,7 @@ def test_alternatives_without_spread_leave_decisions_defined(noisy: int) -> None
 
 
 def test_more_than_one_context_is_refused() -> None:
-    with pytest.raises(InputError, match=r"single context, the problem has 2\. Use c-ocba"):
+    with pytest.raises(InputError, match=r"single context, but the problem has 2\. Use c-ocba"):
         propose(a_tally(np.random.default_rng(6), (3, 2)))
 
 

@@ -18,7 +18,7 @@ def test_missing_values_are_refused_by_row_or_left_out_if_asked() -> None:
     with pytest.raises(InputError, match=r"data row 4 has no cost. 2 of 36 rows are incomplete.*dropna=True"):
         Study.from_observations(frame, **NAMES)
     found = observe(frame, **NAMES, dropna=True)
-    assert found.notes == ("2 of 36 rows were left out: something is missing in them.",)
+    assert found.notes == ("2 of 36 rows were left out, because they have missing values.",)
     expected = observe(frame.drop([3, 7]), **NAMES)
     np.testing.assert_array_equal(found.value, expected.value)
     assert found.problem.alternatives == expected.problem.alternatives

@@ -39,7 +39,7 @@ def test_a_column_that_numbers_the_runs_is_named() -> None:
 
 def test_alternatives_that_never_repeat_are_refused_without_such_an_offer() -> None:
     frame = drawn().rename(columns={"alternative": "context", "context": "alternative"})
-    with pytest.raises(InputError, match="200 different alternatives.*what can be chosen"):
+    with pytest.raises(InputError, match="200 different alternatives.*what you can choose"):
         Study.from_observations(frame)
 
 

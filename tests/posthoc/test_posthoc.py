@@ -167,8 +167,8 @@ def test_pairs_never_run_and_extreme_imbalance_are_fine_for_a_gp() -> None:
     assert np.isfinite(study.selection()[["mean", "gap", "p_best"]].to_numpy()).all()
     assert len(study.ask(5)) == 5
     assert notes(study) == [
-        "6 of 9 pairs were never run: what is said of them rests on the model alone.",
-        "1 of 9 pairs have a single run, which tells nothing of its noise.",
+        "6 of 9 pairs were never run: their results depend on the model alone.",
+        "1 of 9 pairs have a single run, which says nothing about the noise.",
         "run in 1 of 3 contexts only: alternative 'a', 'b', 'c'.",
     ]
 

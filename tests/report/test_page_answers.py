@@ -141,7 +141,7 @@ def test_an_initial_design_that_is_not_finished_is_mentioned() -> None:
     study = Study(Problem(["a", "b"], [1.0, 2.0, 3.0]), initial=2, model="gp", policy="equal")
     for i, trial in enumerate(study.ask(9)):
         study.tell(trial, float(i))
-    assert payload(study)["answer"][-1] == "The initial design is not finished: 3 simulations of it to come."
+    assert payload(study)["answer"][-1] == "The initial design is not finished: 3 simulations still to come."
 
 
 def broken(*, told_once: bool = False) -> Study:
@@ -194,7 +194,7 @@ def test_contexts_without_an_answer_are_named() -> None:
         "After 24 replications the choice is sure in all 3 contexts that have an answer: 95 % or more each."
     )
     assert data["answer"][2:] == [
-        "1 of 4 contexts has no answer, for every alternative failed there: context 2.",
+        "1 of 4 contexts has no answer, because every alternative failed there: context 2.",
         "a could not be simulated in context 2 and is not selected there; b could not be simulated in "
         "context 2 and is not selected there; c could not be simulated in context 2, context 4 and is not "
         "selected there.",

@@ -88,7 +88,7 @@ MANNERS_OF_PROGRAMS = {
     "raise": "the program ended with exit code 3",
     "hang": "the program was killed after its time-out of",
     "nan": "the program printed the reward nan; expected a finite number",
-    "garbage": "'Segmentation fault'; its last number cannot be made out",
+    "garbage": "'Segmentation fault'; its last number cannot be read",
     "die": "the program was killed by signal 11 (SIGSEGV)",
 }
 

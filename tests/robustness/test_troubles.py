@@ -91,7 +91,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_loses_nothing(tmp_path: Path) -> 
     assert done.returncode == 1, done.stderr
     [line] = [line for line in done.stderr.splitlines() if "compil" not in line]  # a notice, the first time
     assert "disk" in line
-    assert "What was acknowledged before is safe" in line
+    assert "Everything acknowledged before is safe" in line
     kept = Study.load(tmp_path / "study.db")
     before = kept.observations()
     assert 0 < len(before) < 600

@@ -18,12 +18,12 @@ from argbest.storage.sql import SQLStorage
 
 def test_what_would_change_the_study_is_refused(study: Study, file: Path) -> None:
     before, storage = rows(file), Reading(file)
-    with pytest.raises(StorageError, match="is only read here"):
+    with pytest.raises(StorageError, match="is opened read-only here"):
         storage.create({})
-    with pytest.raises(StorageError, match="is only read here"):
+    with pytest.raises(StorageError, match="is opened read-only here"):
         storage.greet(Worker("w", "host", 1, 0.0, 0.0, 1, 0.0))
     loaded = Study.load(storage)
-    with pytest.raises(StorageError, match="is only read here"):
+    with pytest.raises(StorageError, match="is opened read-only here"):
         loaded.ask()
     assert loaded.n_observations == 30
     assert rows(file) == before
@@ -65,6 +65,6 @@ def test_tables_of_another_version_are_left_as_they_are(file: Path, monkeypatch:
     monkeypatch.setattr(
         schema, "MIGRATIONS", [*schema.MIGRATIONS, ("ALTER TABLE argbest_studies ADD COLUMN more INTEGER",)]
     )
-    with pytest.raises(StorageError, match="another version of argbest, and a live view changes nothing"):
+    with pytest.raises(StorageError, match="another version of argbest, which the live view cannot edit"):
         Study.load(Reading(file))
     assert rows(file) == before

@@ -221,7 +221,7 @@ def test_the_command_tells_its_address_and_ends_with_ctrl_c(study: Study, file: 
     assert served.stdout is not None
     said = served.stdout.readline()
     assert re.fullmatch(r"live view of staffing at http://127\.0\.0\.1:\d+/\n", said)
-    assert served.stdout.readline() == "Ctrl-C ends it; the study goes on.\n"
+    assert served.stdout.readline() == "Ctrl-C ends the view; the study continues.\n"
     with urlopen(said.split()[-1], timeout=PATIENCE) as page:  # noqa: S310 (our own)
         assert b"staffing" in page.read()
     served.send_signal(signal.SIGINT)

@@ -53,7 +53,7 @@ def test_numbers_are_read_exactly(number: float) -> None:
     ],
 )
 def test_what_is_no_plain_number_is_refused_rather_than_guessed_at(printed: str) -> None:
-    with pytest.raises(SimulationError, match="its last number cannot be made out"):
+    with pytest.raises(SimulationError, match="its last number cannot be read"):
         reward(printed.encode(), None)
 
 
@@ -81,7 +81,7 @@ def test_garbage_gives_a_finite_number_or_a_simulation_error(printed: bytes, fie
 
 
 def test_a_line_of_a_million_digits_is_refused_at_once() -> None:
-    with pytest.raises(SimulationError, match="its last number cannot be made out") as caught:
+    with pytest.raises(SimulationError, match="its last number cannot be read") as caught:
         reward(b"1" * 2**20 + b"x", None)
     assert len(str(caught.value)) < 500
 

@@ -65,7 +65,7 @@ def test_a_script_without_a_main_guard_is_told_once(tmp_path: Path) -> None:
         _, err = parent.communicate(timeout=PATIENCE)
     assert parent.returncode == 1
     assert err.count('if __name__ == "__main__":') == 1
-    assert "InputError: a script that uses several processes" in err
+    assert "InputError: each of several processes imports the script" in err
     assert list(tmp_path.glob("*.pid")) == []
 
 

@@ -124,7 +124,7 @@ def test_a_program_finds_nothing_on_its_standard_input() -> None:
     [
         ("raise SystemExit(3)", "the program ended with exit code 3."),
         ("import os; os.kill(os.getpid(), 11)", "the program was killed by signal 11 (SIGSEGV)."),
-        ("print('sorry')", "standard output ends with 'sorry'; its last number cannot be made out"),
+        ("print('sorry')", "standard output ends with 'sorry'; its last number cannot be read"),
         ("pass", "the program printed nothing on standard output."),
         ("print('nan')", "the program printed the reward nan; expected a finite number."),
         ("print(1); raise SystemExit(1)", "the program ended with exit code 1."),

@@ -35,7 +35,7 @@ def add_until_refused(storage: SQLStorage) -> int:
                 log.append(pair(trial, "w" * 1000))
         except StorageError as error:
             assert "has no room left" in str(error) or "The disk may be full" in str(error)  # noqa: PT017
-            assert "What was acknowledged before is safe" in str(error)  # noqa: PT017
+            assert "Everything acknowledged before is safe" in str(error)  # noqa: PT017
             return trial
     raise AssertionError("the disk never filled up")
 
@@ -96,7 +96,7 @@ def test_a_file_at_its_largest_size_loses_nothing(tmp_path: Path, opened: Opened
     )
     reached = add_until_refused(storage)
     assert len(storage.since(0)) == 2 * reached
-    with pytest.raises(StorageError, match=r"has no room left \(database or disk is full\). Make room"):
+    with pytest.raises(StorageError, match=r"has no room left \(database or disk is full\). Free some space"):
         storage.greet(Worker("w", "h" * 10**6, 1, 0.0, 0.0, 1, 0.0))
 
 

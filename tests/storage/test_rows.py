@@ -128,7 +128,7 @@ def test_the_database_refuses_contradictions(url: str, opened: Opened, twice: li
     storage = opened(url)
     storage.create({})
     add(storage, ASKED)
-    with pytest.raises(StorageError, match="refuses what contradicts what it holds"):
+    with pytest.raises(StorageError, match="refuses an entry that contradicts its contents"):
         add(storage, replace(ASKED, trial=1), *twice)
     assert list(storage.since(0)) == [ASKED]
     add(storage, TOLD)

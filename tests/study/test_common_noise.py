@@ -152,7 +152,7 @@ def test_a_study_goes_back_to_seeds_of_its_own_where_noise_goes_against_each_oth
     assert np.all(one._learned().params.correlation < 0)  # those told before stay correlated
     assert one.certificate().common_noise == 0.0
     assert_exact(one)
-    assert "each pair has had seeds of its own since" in str(one.model_summary())
+    assert "each pair has had its own seeds since then" in str(one.model_summary())
     frame = one.observations()
     late = frame.iloc[len(frame) - 20 :]
     assert late["seed"].is_unique
@@ -169,7 +169,7 @@ def test_rewards_that_do_not_depend_on_the_seed_are_noticed() -> None:
 
 def test_a_model_that_takes_noise_as_independent_says_so() -> None:
     one = Study(problem(), model="linear", policy="equal", initial=3, common_random_numbers=True)
-    assert "this model takes their noise as independent" in str(one.run(budget=40).model_summary())
+    assert "this model treats their noise as independent" in str(one.run(budget=40).model_summary())
 
 
 def test_where_a_simulator_ignores_its_seed_the_noise_counts_as_independent() -> None:
@@ -178,4 +178,4 @@ def test_where_a_simulator_ignores_its_seed_the_noise_counts_as_independent() ->
     one = Study(made, initial=6, common_random_numbers=True).run(budget=60)
     share = one.certificate().common_noise
     assert share < 0.35
-    assert share > 0 or "no noise in common was found" in str(one.model_summary())
+    assert share > 0 or "no common noise was found" in str(one.model_summary())

@@ -43,7 +43,7 @@ def test_an_exception_is_said_once_and_the_run_goes_on() -> None:
     def on_result(trial: Trial, value: float) -> None:
         raise ConnectionError("the server is down")
 
-    words = "on_result raised ConnectionError: the server is down, for trial 0.*is kept and the run goes on"
+    words = "on_result raised ConnectionError: the server is down, for trial 0.*is kept and the run continues"
     with pytest.warns(OutageNotice, match=words) as said:
         study = a_study().run(20, on_failure="record", on_result=on_result)
     assert len(said) == 1

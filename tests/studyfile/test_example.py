@@ -144,7 +144,7 @@ def test_a_folder_gets_a_study_file_and_missing_folders_are_made(tmp_path: Path)
 @pytest.mark.parametrize("name", ["study.toml", "simulate.py"])
 def test_nothing_is_overwritten_or_half_written(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(InputError, match=f"'.*{name}' exists already and is left alone"):
+    with pytest.raises(InputError, match=f"'.*{name}' already exists and is left alone"):
         example.write(tmp_path / "study.toml")
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine"
@@ -163,6 +163,6 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="a link that leads nowhere")
 def test_a_link_that_leads_nowhere_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").symlink_to(tmp_path / "elsewhere.toml")
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         example.write(tmp_path / "study.toml")
     assert not (tmp_path / "elsewhere.toml").exists()

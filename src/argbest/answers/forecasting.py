@@ -152,8 +152,8 @@ def _paths(
     n = n_paths(study)
     if not n:
         raise InputError(
-            "a table of {} alternatives and {} contexts is too large to foresee how many replications it "
-            "takes. Run on, and look again.".format(*study.problem.shape)
+            "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
+            "run, and look at the certificate again.".format(*study.problem.shape)
         )
     setting, out, begun = study._journal.open_setting(), study._ruled_out, study.n_observations
     roots = streams.roots(study.seed, np.arange(n))

@@ -117,12 +117,12 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
     if counted.sorted:
         notes.append(
             f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of "
-            "the runs, so it says nothing of these pairs."
+            "the runs, so these pairs are not counted."
         )
     if study._journal.ledger.failed:
         notes.append(
-            "Some replications failed. If failing depends on the reward, this is about the rewards of those "
-            "that do not fail."
+            "Some replications failed. If failures depend on the reward, the guarantee is about the "
+            "replications that do not fail."
         )
     if study._ruled_out is not None:
         notes.append("Alternatives that failed without a single value are not among the rivals.")
@@ -138,7 +138,6 @@ def _equal(lower: Array, counted: Replications, selected: IntArray) -> list[str]
     n = int(np.sum(silent & ~np.reshape(told, (2, -1)).any(axis=0)))
     words = (
         f"In {n} contexts all differences between the selected alternative and a rival are equal. Normal "
-        "noise never does that, so they certify nothing. A reward_range would help, or seeds that are not "
-        "shared."
+        "noise cannot do that, so they certify nothing. Give a reward_range, or use separate seeds."
     )
     return [words] if n else []

@@ -68,7 +68,7 @@ class ModelCheck(Sentences):
         """What the tests say, in a few words; where z-scores are all small, little was put to the test."""
         if not self.fits:
             return "the model does not fit"
-        return "the model fits" if self.rms >= _PUT_TO_THE_TEST else "nothing speaks against the model"
+        return "the model fits" if self.rms >= _PUT_TO_THE_TEST else "no evidence against the model"
 
     def __str__(self) -> str:
         beyond = f"{self.n_flagged} of {len(self.pairs)} pairs beyond ±{self.limit:.1f}"
@@ -100,8 +100,8 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     frame, told = _frame(problem, tally, found, wanted)
     if not told.any():
         raise TooFewDataError(
-            "this model predicts no pair from the others, so they cannot check it. Use a model that joins "
-            "contexts, such as 'gp', or simulate more pairs."
+            "this model cannot predict a pair from the others, so it cannot be checked. Use a model that "
+            "joins contexts, such as 'gp', or simulate more pairs."
         )
     limit = float(-ndtri(FALSE_ALARM / (2 * told.sum())))
     z, table = frame["z"].to_numpy(), np.zeros(tally.shape)
@@ -198,7 +198,7 @@ def _sentences(check: ModelCheck, problem: Problem, count: IntArray, level: floa
     yield from _of_pairs(check, problem)
     seen = int((count > 0).sum())
     if len(check.pairs) < seen // 2:
-        yield f"Of {seen:,} pairs observed, {len(check.pairs):,} spread evenly were looked at."
+        yield f"{len(check.pairs):,} of {seen:,} observed pairs, spread evenly, were checked."
 
 
 def _of_noise(check: ModelCheck, axes: Axes, level: float) -> Iterator[str]:
@@ -212,18 +212,18 @@ def _of_noise(check: ModelCheck, axes: Axes, level: float) -> Iterator[str]:
                 order = some.sort_values(ascending=word == "Quieter").index
                 said += f" {word}: {_names(axis, order)} (the first {some[order[0]]:.2g} times the usual sd)."
     yield (
-        "The model takes one noise level for pairs whose noise differs by more than chance "
-        f"(p = {check.noise_p_value:.1g}): claims are too bold where there is more of it, too timid where "
-        f"there is less.{said} Use a noise level per pair: additive-gp, or gp with noise='pair'."
+        "The model assumes one noise level for pairs whose noise differs by more than chance "
+        f"(p = {check.noise_p_value:.1g}): its claims are too high where noise is larger, and too low where "
+        f"it is smaller.{said} Use a noise level per pair: additive-gp, or gp with noise='pair'."
     )
 
 
 def _of_likeness(check: ModelCheck, level: float) -> Iterator[str]:
     if check.alike_p_value < level:
         yield (
-            "Different alternatives are off in the same way in the same contexts "
-            f"(p = {check.alike_p_value:.1g}): they have something in common that the model does not know "
-            "of, so do not rely on its claims. Use additive-gp."
+            "Different alternatives deviate in the same way in the same contexts "
+            f"(p = {check.alike_p_value:.1g}): they have something in common that the model ignores. Do not "
+            "rely on its claims. Use additive-gp."
         )
 
 

@@ -232,7 +232,7 @@ def _of_missed(share: float) -> Iterator[str]:
     """Yield how much a simplification of large tables leaves out, if it is worth a word."""
     if share >= _WORTH_A_WORD:
         yield (
-            f"So many pairs were simulated that the model was simplified: {100 * share:.2g} % of what "
+            f"The model was simplified, because very many pairs were simulated: {100 * share:.2g} % of what "
             "alternatives have in common counts as their own."
         )
 
@@ -257,7 +257,7 @@ def _of_common_noise(study: "Study") -> Iterator[str]:
     elif ledger.parted is not None:
         yield (
             "Alternatives shared random numbers at first. That made their differences less certain, so each "
-            "pair has had seeds of its own since."
+            "pair has had its own seeds since then."
         )
     elif ledger.tally.common is not None:
         yield _of_shared(study, belief)
@@ -274,15 +274,15 @@ def _of_shared(study: "Study", belief: Belief) -> str:
         )
     if not getattr(study.model, "weighs_common_noise", False):
         return (
-            "Alternatives share random numbers, but this model takes their noise as independent. Use "
-            "additive-gp, gp or independent to profit from them."
+            "Alternatives share random numbers, but this model treats their noise as independent. Use "
+            "additive-gp, gp or independent to benefit from them."
         )
     if common_noise.estimate(study._tally, belief.noise).any():
         return (
             "Alternatives share random numbers, but so many pairs were simulated that their noise counts as "
-            "independent: differences are more certain than is said here."
+            "independent: differences are more certain than stated here."
         )
     return (
-        "Alternatives share random numbers, but no noise in common was found: it counts as independent. Does "
+        "Alternatives share random numbers, but no common noise was found, so it counts as independent. Does "
         "the simulator use its seed?"
     )

@@ -25,8 +25,8 @@ _FEWEST = 20  # replications, before two values can be a pattern
 _ROUNDING = 1e-12  # relative differences below are no noise of the simulation
 _LEAST = 1e-300  # probabilities below would have no normal score
 _ADVICE = (
-    "The models take single rewards as roughly normal, so certificates may be off. Let each trial return the "
-    "mean of a batch of runs"
+    "The models assume that single rewards are roughly normal, so certificates may be wrong. Let each trial "
+    "return the mean of a batch of runs"
 )
 
 
@@ -81,7 +81,7 @@ def departure(groups: Sequence[object]) -> str | None:
         )
     if tails is not None and tails.value > KURTOSIS and _confirmed(tails, tails_later):
         return (
-            f"rewards look far from normal: some lie far out (excess kurtosis about {tails.value:.0f}, from "
+            f"rewards look far from normal: some are extreme (excess kurtosis about {tails.value:.0f}, from "
             f"{extent}). {_ADVICE}, and look at the extreme runs: they may be failures of the simulator."
         )
     return None

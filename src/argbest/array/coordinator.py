@@ -41,8 +41,8 @@ class WorkingCopy:
             rescued = self.home.with_name(f"{self.home.stem}-rescued{self.home.suffix}")
             shutil.copyfile(self._packed("DELETE"), rescued)
             raise StorageError(
-                f"{str(self.home)!r} was changed by somebody else while the coordinator worked on it, and is "
-                f"left as it is. The coordinator's own state is in {str(rescued)!r}. Choose one of them."
+                f"{str(self.home)!r} was changed by another process while the coordinator worked on it, and "
+                f"is left as it is. The coordinator's own state is in {str(rescued)!r}. Choose one of them."
             )
         files.write(self.home, self._packed(mode).read_bytes())
         self._left = _look(self.home)

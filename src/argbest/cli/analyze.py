@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
     help="Range of every single reward, such as 0,1 for failure and success.",
 )
-@click.option("--dropna", is_flag=True, help="Leave out rows in which something is missing.")
+@click.option("--dropna", is_flag=True, help="Leave out rows with missing values.")
 @click.option(
     "--decimal",
     type=click.Choice([".", ","]),
@@ -119,9 +119,9 @@ def analyze(
 ) -> None:
     """Analyze RUNS made elsewhere, and say where the next ones should go.
 
-    RUNS is a table with a row per run: CSV, Parquet or Excel. Rows with a column n above 1 are means of n
-    runs, with their sample variance in the column variance. Without --alternative and --context the columns
-    are those that argbest exports.
+    RUNS is a table with a row per run: CSV, Parquet or Excel. If the column n is above 1, the row is the mean
+    of n runs, and the column variance holds their sample variance. Without --alternative and --context,
+    argbest expects the columns of its own exports.
     """
     from argbest.posthoc import observed
     from argbest.posthoc.analysis import analysis, notes
@@ -227,7 +227,7 @@ def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:
     table(headers, rows[:MOST_ROWS], justify="right")
     if len(rows) > MOST_ROWS:
-        say(f"... and {len(rows) - MOST_ROWS} more {what}; --out and --json give all.")
+        say(f"... and {len(rows) - MOST_ROWS} more {what}; --out and --json show all.")
 
 
 def _write(study: "Study", answer: dict[str, Any], out: Path, *, quiet: bool) -> None:

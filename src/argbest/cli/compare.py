@@ -44,7 +44,12 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 @click.option(
     "--samples", type=click.IntRange(0), required=True, help="Replications after the initial design."
 )
-@click.option("--macroreps", type=click.IntRange(1), required=True, help="Macro-replications per policy.")
+@click.option(
+    "--macroreps",
+    type=click.IntRange(1),
+    required=True,
+    help="Macro-replications (complete studies) per policy.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
@@ -56,7 +61,8 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 @click.option(
     "--refit-every",
     type=click.IntRange(1),
-    help="Replications between refits.  [default: the model's own schedule]",
+    help="Replications between refits, when the model learns its hyper-parameters again.  [default: the "
+    "model's own schedule]",
 )
 @click.option(
     "--initial",
@@ -77,7 +83,7 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     type=click.FloatRange(0.0, 1.0, min_open=True),
     default=0.9,
     show_default=True,
-    help="Count the replications until PCS_E reaches this.",
+    help="Count the replications until PCS_E, the mean probability of correct selection, reaches this.",
 )
 @click.option(
     "--loss",
@@ -112,10 +118,10 @@ def compare(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compare policies on PROBLEM by macro-replications of the same noise.
+    """Compare policies on PROBLEM over many repeated studies (macro-replications) with the same noise.
 
-    With --out finished work is kept: the same command goes on after an interruption, and adds to it when
-    --macroreps grows.
+    With --out, finished work is kept: the same command continues after an interruption, and adds runs if you
+    raise --macroreps.
     """
     from argbest.experiment import Contender, Experiment, run
 
@@ -176,7 +182,7 @@ def _show_reached(summary: "pd.DataFrame", *, samples: int, pcs: float, loss: fl
         f"to PCS_E {pcs:g}": _counts(fast["samples_to_pcs"], samples),
         f"to EOC {target:.2g}": _counts(fast["samples_to_loss"], samples),
     }
-    say("replications until the mean gets there and stays:")
+    say("replications until the mean reaches the target and stays there:")
     table(columns, zip(*columns.values(), strict=True), justify="right")
 
 

@@ -27,7 +27,11 @@ _LONGEST = 60  # replications of every pair that equal allocation may use
     help="Folder for the results; created if missing.",
 )
 @click.option(
-    "--budget", type=click.IntRange(min=80), default=240, show_default=True, help="Replications in all."
+    "--budget",
+    type=click.IntRange(min=80),
+    default=240,
+    show_default=True,
+    help="Total number of replications.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the study."
@@ -115,7 +119,7 @@ def _write(study: "Study", out: Path) -> Path:
     "--kind",
     default="program",
     show_default=True,
-    help="What the simulator is: program, c, ciw, csv, fmu, mesa, r, simopt, simpy or sumo.",
+    help="Kind of simulator: program, c, ciw, csv, fmu, mesa, r, simopt, simpy or sumo.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 def init(path: Path, kind: str, force: bool) -> None:

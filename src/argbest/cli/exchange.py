@@ -44,13 +44,13 @@ def ask(storage: str, name: str, number: int, context: str | None) -> None:
     help="Read from FILE, for example one that a worker left; trials already told are skipped.",
 )
 def tell(storage: str, name: str, file: IO[bytes] | None) -> None:
-    """Tell the study in STORAGE what trials gave: one JSON object per line on standard input.
+    """Return the results of trials to the study in STORAGE: one JSON object per line on standard input.
 
-    {"trial": 7, "value": 1.5}, {"trial": 7, "values": [1.5, 1.4]}, {"trial": 7, "summary": {"mean": 1.5,
-    "variance": 0.2, "n": 30}}, {"trial": 7, "failed": "out of memory"} or {"trial": 7, "given_back": true};
-    "seconds" may be added, the time that the simulation took. Each line is acknowledged on standard
-    output once it is kept. Lines that cannot be taken are named on standard error, the others are kept, and
-    the exit code is 1.
+    A line is one of {"trial": 7, "value": 1.5}, {"trial": 7, "values": [1.5, 1.4]}, {"trial": 7, "summary":
+    {"mean": 1.5, "variance": 0.2, "n": 30}}, {"trial": 7, "failed": "out of memory"} and {"trial": 7,
+    "given_back": true}. You may add "seconds", the time that the simulation took. Each line is acknowledged
+    on standard output once it is stored. Invalid lines are reported on standard error, the others are
+    stored, and the exit code is 1.
     """
     study = load(storage, name)
     refused = 0

@@ -85,7 +85,8 @@ def _first(thing: Any) -> str:
 
 def _show(name: str, thing: Any, *facts: str) -> None:
     """Print all that is said of a policy or a model, and its options."""
-    say(f"{name}: {inspect.getdoc(thing) or ''}", "", *facts)
+    told = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.getdoc(thing) or "").replace("``", "")
+    say(f"{name}: {told}", "", *facts)
     options = [f"  {each.name} = {getattr(thing, each.name)!r}" for each in fields(thing) if each.init]
     say(
         *(

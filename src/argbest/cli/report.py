@@ -32,7 +32,7 @@ _TABLES = ("observations", "trials", "selection", "allocation")
     help="File to write: .csv, .parquet or .json.  [default: the table's name, .csv]",
 )
 def export(storage: str, name: str, table: str, out: Path | None) -> None:
-    """Write a table of the study in STORAGE."""
+    """Write a table of the study in STORAGE as a CSV, Parquet or JSON file."""
     path = out or Path(f"{table}.csv")
     if path.suffix not in _FORMATS:
         raise InputError(f"cannot write {path.name!r}; give a name that ends in {', '.join(_FORMATS)}.")
@@ -100,23 +100,23 @@ def report(storage: str, name: str, out: Path, show: bool) -> None:
 
 @click.command()
 @of_stored_study
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8000,
     show_default=True,
-    help="Port; 0 takes any free one.",
+    help="Port; 0 means any free port.",
 )
 @click.option(
     "--allow-remote", is_flag=True, help="Let other machines read the study: no password, no encryption."
 )
 def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> None:
-    """Show the study in STORAGE in the browser while it runs, until Ctrl-C; nothing in it is changed."""
+    """Show the study in STORAGE live in the browser, without changing it; Ctrl-C ends the view."""
     from argbest.serve.server import LiveView
 
     view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)
-    echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends it; the study goes on.")
+    echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends the view; the study continues.")
     with suppress(KeyboardInterrupt):  # how it is meant to end; there is none where a shell ignores Ctrl-C
         view.serve()
     echo("the live view has ended.")

@@ -22,14 +22,18 @@ Options = dict[str, Any]
 def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with the options that take the place of the study file's."""
     for option in (
-        click.option("--budget", type=click.IntRange(1), help="Replications in all.  [default: as stored]"),
+        click.option(
+            "--budget", type=click.IntRange(1), help="Total number of replications.  [default: the study's]"
+        ),
         click.option(
             "--seconds",
             type=click.FloatRange(0, min_open=True),
-            help="Simulation time of all runs together.  [default: as stored]",
+            help="Total simulation time of all workers, in seconds.  [default: the study's]",
         ),
         click.option(
-            "--workers", type=click.IntRange(1), help="Simulations at once.  [default: as stored, else 1]"
+            "--workers",
+            type=click.IntRange(1),
+            help="Number of simulations at once.  [default: the study's, else 1]",
         ),
         click.option(
             "--guarantee",
@@ -48,9 +52,7 @@ def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
 def _simulator(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with the options that name another simulator than the stored one."""
     for option in (
-        click.option(
-            "--python", metavar="MODULE:FUNCTION", help="The simulator, if the study does not name one."
-        ),
+        click.option("--python", metavar="MODULE:FUNCTION", help="The simulator, if the study names none."),
         click.option(
             "--file",
             type=click.Path(path_type=Path),
@@ -66,9 +68,9 @@ def _simulator(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--storage", help="File or URL of a database.  [default: the study file's, else FILE.db]")
 @_limits
 def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
-    """Run the study described in FILE (TOML; see `argbest init`), and keep it.
+    """Run the study described in FILE (TOML; see `argbest init`), and store it.
 
-    After an interruption of any kind, go on with: argbest resume STORAGE
+    After any interruption, continue with: argbest resume STORAGE
     """
     from argbest import studyfile
     from argbest.study.study import Study
@@ -91,7 +93,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     except StudyExistsError as error:
         raise StorageError(
             f"{error} To start again, remove it or name another --storage; if its simulator was fixed, add "
-            f"--file {shlex.quote(str(file))}. To go on with it: {again}"
+            f"--file {shlex.quote(str(file))}. To continue it: {again}"
         ) from error
     click.get_current_context().call_on_close(study.close)
     _simulate(study, options, where, again, quiet=quiet)
@@ -103,7 +105,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="Have the tasks that share FOLDER simulate (see `argbest submit`); a file is worked on as a copy.",
+    help="Let the tasks that share FOLDER simulate (see `argbest submit`). Works on a copy of the file.",
 )
 @click.option("--readmit", is_flag=True, help="Try again the pairs that were set aside because they failed.")
 @_limits
@@ -117,7 +119,7 @@ def resume(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Go on with the study in STORAGE; trials that were running when it ended are simulated again."""
+    """Continue the study in STORAGE; trials that were running when it ended are simulated again."""
     again = resume_command(storage, name, python)
 
     def go_on(study: "Study", options: Options) -> None:
@@ -144,7 +146,7 @@ def resume(
 @_simulator
 @_limits
 def worker(storage: str, name: str, python: str | None, file: Path | None, quiet: bool, **given: Any) -> None:
-    """Simulate trials of the study in STORAGE until it is finished, beside any number of other workers."""
+    """Simulate trials of the study in STORAGE until it is finished, together with any other workers."""
     study = load(storage, name, python, file)
     _need_a_simulator(study.problem)
     before = study.n_observations
@@ -168,7 +170,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         with suppress(StorageError):  # out of reach: then what was last known is said
             study.refresh()
         kept = study.n_observations
-        raise KeyboardInterrupt(f"interrupted with {kept} replications kept; go on with: {again}") from error
+        raise KeyboardInterrupt(f"interrupted; {kept} replications are kept. To continue: {again}") from error
     except SimulationError as error:
         show_troubles(study)
         raise SimulationError(f"{error} To readmit them: {again} --readmit") from error
@@ -188,7 +190,7 @@ def _say_what_next(study: "Study", again: str) -> None:
     page = again.replace("argbest resume", "argbest report", 1).partition(" --python")[0]
     echo(f"next: {page} --open shows it as a page")
     if (study.selection()["state"] == OPEN).any():
-        echo(f"      {again} --budget {2 * study.n_observations} goes on, for some contexts are open")
+        echo(f"      {again} --budget {2 * study.n_observations} continues: some contexts are still open")
 
 
 def _go(study: "Study", options: Options, *, quiet: bool) -> None:

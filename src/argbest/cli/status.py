@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
-    """Show how the study in STORAGE stands: progress, certainty, what the model found, workers, failures."""
+    """Show the state of the study in STORAGE: progress, certainty, model, workers, failures."""
     from argbest.answers.forecasting import foreseen
     from argbest.answers.overview import overview
     from argbest.core.states import LEVEL
@@ -88,7 +88,7 @@ def _show(study: "Study", now: dict[str, Any]) -> None:
         if now.get("forecast"):
             say(f"forecast: {now['forecast']['sentence']}")
         elif "forecast" in now:
-            say("forecast: left out, as it would take long here.")
+            say("forecast: left out, because it would take long.")
         say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")
@@ -132,10 +132,10 @@ def _duration(seconds: float) -> str:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
-    """Read every event of the study in STORAGE and say whether it is sound.
+    """Read every event of the study in STORAGE and check that it is sound.
 
-    A snapshot makes long studies open fast; all that it holds is in the events too, so a wrong one can be
-    removed with --renew. The exit code is 1 if something is wrong.
+    A snapshot makes long studies open fast. It only repeats what is in the events, so you can remove a wrong
+    one with --renew. The exit code is 1 if something is wrong.
     """
     from dataclasses import asdict
 

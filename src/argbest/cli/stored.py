@@ -61,7 +61,7 @@ def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
     found = differences(stored.definition, described.definition)
     if found:
         raise InputError(
-            f"{file.name} describes another study than the one stored. {'; '.join(found)}. Only the name, "
+            f"{file.name} does not describe the stored study. {'; '.join(found)}. Only the name, "
             "the simulator and [run] may change. Correct the file, or begin a new study: argbest run "
             f"{shlex.quote(str(file))} --storage NEW.db"
         )

@@ -13,15 +13,17 @@ from argbest.errors import InputError, StorageError
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--slurm", "system", flag_value="slurm", default="slurm", help="A job array for SLURM.")
 @click.option("--pbs", "system", flag_value="pbs", help="A job array for PBS.")
-@click.option("--plain", "system", flag_value="plain", help="A script to start yourself, over SSH say.")
+@click.option(
+    "--plain", "system", flag_value="plain", help="A script that you start yourself, for example over SSH."
+)
 @click.option(
     "--tasks", type=click.IntRange(1, 10_000), required=True, help="Number of tasks that simulate at once."
 )
-@click.option("--storage", help="The study's own file.  [default: the study file's, else FILE.db]")
+@click.option("--storage", help="File of the study.  [default: the study file's, else FILE.db]")
 def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
-    """Write the script that runs the study in FILE as an array of tasks on a cluster.
+    """Write a script that runs the study in FILE as a job array on a cluster.
 
-    The tasks share only the folder FILE.array. A study that exists already goes on.
+    The tasks share only the folder FILE.array. A study that already exists is continued.
     """
     from argbest import studyfile
     from argbest.array.scripts import Script
@@ -60,7 +62,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
     help="Seconds to wait for a coordinator that gives no sign of life.",
 )
 def task(folder: Path, patience: float) -> None:
-    """Simulate what the coordinator of an array writes into FOLDER, until it is finished."""
+    """Simulate the trials that the coordinator of a job array writes into FOLDER, until it has finished."""
     from argbest.array.folder import Folder
     from argbest.array.task import serve
 

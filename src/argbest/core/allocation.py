@@ -206,7 +206,7 @@ def _audible(noise: Array) -> Array:
     loudest = noise.max(axis=(-2, -1), keepdims=True)
     if not np.all(loudest > 0):
         raise InputError(
-            "no pair has any noise, so there is nothing to allocate: one sample of each says all. "
+            "no pair has any noise, so there is nothing to allocate: one replication of each is enough. "
             "Give the variance of an observation."
         )
     floored: Array = np.maximum(noise, _QUIET * loudest)

@@ -57,7 +57,7 @@ class Setting:
         if not np.all(marked.any(axis=(-2, -1))):
             raise InputError(
                 "no pair is left to simulate: all pairs of the allowed contexts have been set aside. "
-                "Ask for other contexts, or mend the simulator and take pairs back."
+                "Ask for other contexts, or fix the simulator and readmit the pairs."
             )
         return marked
 

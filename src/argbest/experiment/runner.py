@@ -209,7 +209,7 @@ def _undisturbed() -> Iterator[None]:
 
 _BROKEN = (
     "a process of the experiment ended by itself. If memory ran out, use fewer jobs. A script of your own "
-    "must run the experiment under `if __name__ == '__main__':`, for every new process imports it."
+    "must run the experiment under `if __name__ == '__main__':`, because every new process imports it."
 )
 _shared: dict[str, Any] = {}  # of a process that runs parts for another one
 
@@ -280,4 +280,4 @@ def _check_portable(experiment: Experiment) -> None:
 def _farewell(folder: Folder | None) -> str:
     if folder is None:
         return "interrupted; nothing is kept. Name a folder (--out, out=) to keep finished parts."
-    return f"interrupted; finished parts are kept in {str(folder.path)!r}. The same call goes on from there."
+    return f"interrupted; finished parts are kept in {str(folder.path)!r}. The same call continues there."

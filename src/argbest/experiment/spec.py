@@ -25,7 +25,7 @@ _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+=,-]*")  # labels are names of fi
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A policy, its model and its initial design; what is left out is the usual one.
+    """A policy, its model and its initial design; what is left out takes its default.
 
     ``policy`` and ``model`` are registry names or objects, ``initial`` is what `Study` takes for it.
     ``label`` names the contender in results.
@@ -42,8 +42,8 @@ class Contender:
         label = _name(self.policy) if isinstance(self.label, str) and not self.label else self.label
         if not isinstance(label, str) or not _LABEL.fullmatch(label):
             raise InputError(
-                f"label={label!r} names no contender: it is made of letters, digits and . _ : + = , -, and "
-                "begins with one of the first two. Choose another label."
+                f"label={label!r} is not a label. Use letters, digits and . _ : + = , -, and begin with a "
+                "letter or a digit."
             )
         object.__setattr__(self, "label", label)
 

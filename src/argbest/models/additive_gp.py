@@ -87,7 +87,7 @@ class AdditiveGPParams:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveGP:
-    """The default: finds out by itself what pairs have in common.
+    """The default: learns from the data what pairs have in common.
 
     A common trend, levels, likeness of neighbours, own deviations: each as large as the data say.
 

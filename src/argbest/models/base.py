@@ -1,4 +1,4 @@
-"""The model protocol: learning is dear and rare, conditioning is cheap and exact."""
+"""The model protocol: learning is expensive and rare, conditioning is cheap and exact."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -33,9 +33,9 @@ class Plausible(NamedTuple, Generic[Params]):
 
 
 class Model(Protocol[Params]):
-    """A frozen description of a statistical model; all learned numbers live in ``Params``.
+    """A frozen description of a statistical model; all learned numbers are in ``Params``.
 
-    A model whose fits are dear may say by a class attribute ``refit_growth = 0.1`` that it learns again when
+    A model with expensive fits may say by a class attribute ``refit_growth = 0.1`` that it learns again when
     the observations have grown by that share, rather than every 10. One that learns about pairs from others
     has a method ``n_parameters(shape, setting)``, the number of its hyper-parameters: a study then need not
     begin with every pair. One that is not sure of its hyper-parameters has a method ``plausible(tally,

@@ -124,7 +124,7 @@ _LIMITS = {  # what a parameter at its least and at its most means; a long dista
     "distance": ("rewards change over shorter distances than it can follow", ""),
     "variation": ("rewards hardly vary", "rewards vary more than it can follow"),
     "part": ("", "rewards vary more than it can follow"),  # at its least a part is absent, which is told too
-    "noise": ("replications hardly differ", "noise drowns all else"),
+    "noise": ("replications hardly differ", "noise hides everything else"),
 }
 
 
@@ -140,8 +140,8 @@ def search_troubles(theta: Array, status: IntArray, rules: Array, kinds: Sequenc
         ended = (status == STALLED) if stalled else (status != 0) & (status != STALLED)
         if ended.any():
             yield (
-                f"The search for hyper-parameters {word}{_of(ended)}: certificates may be off. It is made "
-                "again from the start with the next fit; simulate a few more replications."
+                f"The search for hyper-parameters {word}{_of(ended)}: certificates may be wrong. The next "
+                "fit starts it again; simulate a few more replications."
             )
     found = list(_at_limits(theta, rules, np.array(kinds)))
     if found:

@@ -53,8 +53,8 @@ def in_todays_words(kind: str, options: Mapping[str, Any]) -> tuple[str, dict[st
 
 
 def _gone(what: str, given: str, successor: str, near: str) -> InputError:
-    hint = f" For the nearest to what it was, give the model {near!r}." if near else ""
+    hint = f" The closest replacement is the model {near!r}." if near else ""
     return InputError(
-        f"the {what} {given!r} of version 0.1 is gone. Use {successor}, which learns from the data what "
-        f"alternatives have in common.{hint}"
+        f"the {what} {given!r} of version 0.1 no longer exists. Use {successor}, which learns from the data "
+        f"what alternatives have in common.{hint}"
     )

@@ -73,7 +73,7 @@ class Moment:
 
 
 class OneByOne:
-    """A policy whose batches consist of single decisions: define `decide`, and `propose` is made of it."""
+    """A policy whose batches consist of single decisions: define `decide`, and `propose` follows."""
 
     def propose(
         self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1

@@ -35,7 +35,7 @@ class Confirm:
     ) -> Decision:
         """Return the leaders with the fewest replications, those under way included.
 
-        One set of leaders serves the whole batch: probabilities are dear, and counts keep decisions apart.
+        One set of leaders serves the batch: probabilities are expensive, and counts keep decisions apart.
         """
         candidates = setting.candidates(tally.shape)
         belief, count = with_pending(belief, tally.count, pending)

@@ -44,7 +44,7 @@ class _Reduction(OneByOne):
 
 @dataclass(frozen=True)
 class DVR(_Reduction):
-    """Simulate what tells most about the differences to the best.
+    """Simulate what says most about the differences from the best.
 
     The pair that removes most variance from the differences to the best, each by its density of a tie.
 
@@ -76,7 +76,7 @@ class DVRLoss(_Reduction):
 
 @dataclass(frozen=True, kw_only=True)
 class DVRM(_Reduction):
-    """DVR for the worst context: attend to where errors are likely.
+    """DVR for the worst context: simulate where errors are likely.
 
     DVR for the worst context: the weights are PFS(c)^power, whatever weights the problem has.
 

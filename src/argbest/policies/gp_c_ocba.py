@@ -15,13 +15,12 @@ from argbest.policies.base import Moment, OneByOne
 class GPCOCBA(OneByOne):
     """The paper's rule: simulate where a wrong choice is likeliest.
 
-    The pair where a false selection is likeliest to survive, or the best alternative beside it.
-
-    Algorithm 1 of Cakmak, Gao and Zhou; ties at random; the context weights do not enter.
+    Algorithm 1 of Cakmak, Gao and Zhou: the pair of the smallest ζ, or the best alternative of its context.
+    Ties are broken at random. The weights of contexts have no effect.
 
     Costs κ: money s spent on a pair buys N = s/κ replications, and its mean has the variance κσ²/s. Counted
     in money the problem is therefore the one without costs and with the noise κσ². At its optimum all rates
-    are equal, however dear it is to raise one, so the pair of smallest ζ stays the one to turn to; and
+    are equal, even if one is expensive to raise, so the pair of the smallest ζ is still the right one; and
     s_b²/(κ_b σ_b²) = Σ_{k≠b} s_k²/(κ_k σ_k²), so money κN takes the place of N in ψ.
 
     Pairs set aside count as known in ζ (`rates.open_var`) and do not enter ψ2: the balance is with the rivals

@@ -65,7 +65,7 @@ class OCBA(ByTally):
         """Return the alternative with the largest deficit; trials under way count in N."""
         if now.count.shape[-1] != 1:
             raise InputError(
-                f"ocba knows a single context, the problem has {now.count.shape[-1]}. "
+                f"ocba is for a single context, but the problem has {now.count.shape[-1]}. "
                 "Use c-ocba, which is made for contexts."
             )
         mean, noise, candidates = now.belief.mean[..., 0], now.belief.noise[..., 0], now.candidates[..., 0]

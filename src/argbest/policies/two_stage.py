@@ -171,7 +171,7 @@ class TS(_TwoStage):
 
 @dataclass(frozen=True)
 class TSPlus(_TwoStage):
-    """Like ts, with a variance of its own for every pair.
+    """Like ts, with a separate variance for every pair.
 
     TS+ of Shen, Hong and Zhang (2021): a variance of its own for every design pair.
 

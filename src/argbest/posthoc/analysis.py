@@ -83,10 +83,10 @@ def notes(study: Study) -> list[str]:
     never, once = int(np.sum(count == 0)), int(np.sum(count == 1))
     if never:
         found.append(
-            f"{never} of {count.size} pairs were never run: what is said of them rests on the model alone."
+            f"{never} of {count.size} pairs were never run: their results depend on the model alone."
         )
     if once:
-        found.append(f"{once} of {count.size} pairs have a single run, which tells nothing of its noise.")
+        found.append(f"{once} of {count.size} pairs have a single run, which says nothing about the noise.")
     met = np.sum(count > 0, axis=1)
     rare = [k for k in range(len(count)) if met[k] < _SPARSE * count.shape[1]]
     if rare:

@@ -138,7 +138,7 @@ def locate(names: Names, frame: pd.DataFrame, rows: IntArray, bins: Bins = None)
         only = ", ".join(f"{name} {values[0]!r}" for name, values in entries.items())
         raise InputError(
             f"all rows have the same alternative: {only}. At least two are needed to choose between; name "
-            "the column that tells them apart."
+            "the column that distinguishes them."
         )
     return Located(_axis(names, entries, labels), position, ranges, tuple(notes))
 

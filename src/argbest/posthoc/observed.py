@@ -157,7 +157,9 @@ def observe(
     )
     dropped = len(frame) - len(kept)
     notes = (
-        [f"{dropped} of {len(frame)} rows were left out: something is missing in them."] if dropped else []
+        [f"{dropped} of {len(frame)} rows were left out, because they have missing values."]
+        if dropped
+        else []
     )
     notes += [*where[0].notes, *where[1].notes]
     place = where[0].position, where[1].position
@@ -278,7 +280,7 @@ def _refuse_unrepeated(names: tuple[Names, Names], where: tuple[Located, Located
 
 
 def _about_alternatives() -> str:
-    return "Alternatives are what can be chosen: name the columns that tell these, or round what they hold."
+    return "Alternatives are what you can choose: name the columns that identify them, or round their values."
 
 
 def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
@@ -290,7 +292,7 @@ def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
     wanted = {short: _OFFER for short in numeric if distinct[short] > _OFFER}
     options = " ".join(f"--bins {short}={n}" for short, n in wanted.items())
     return (
-        f"Put near ones together: bins={wanted} ({options}); or leave out columns that only number the runs."
+        f"Group similar contexts: bins={wanted} ({options}); or leave out columns that only number the runs."
     )
 
 

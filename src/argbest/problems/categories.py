@@ -52,8 +52,8 @@ def never_seen(axis: Axis, rows: Axis) -> str:
     if not parts:
         return ""
     return (
-        f"never simulated: {'; '.join(sorted(parts))}. The answer takes it to be unlike all that are known: "
-        "it is a guess from what these have in common. Correct the value, or simulate it."
+        f"never simulated: {'; '.join(sorted(parts))}. The answer takes it as unlike all known ones. "
+        "It is a guess from what these have in common. Correct the value, or simulate it."
     )
 
 

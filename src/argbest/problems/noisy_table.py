@@ -74,7 +74,7 @@ def table_problem(
     correlation: float = 0.0,
     **options: Any,
 ) -> Problem:
-    """Return the problem whose simulator looks its truth up; the options are those of `Problem`.
+    """Return the problem whose simulator looks up its truth; the options are those of `Problem`.
 
     ``correlation`` is that of the noise of alternatives that share random numbers.
     """

@@ -43,7 +43,7 @@ def branin() -> Problem:
 def branin_text() -> Problem:
     """Return Branin on the domain printed in the paper, where x2 ends at 10."""
     domain = {"x1": (-5.0, 10.0), "x2": (0.0, 10.0)}
-    about = "Negated Branin function, on the printed domain"
+    about = "Negated Branin function as printed, with x2 up to 10"
     return _scattered(
         "branin-text", about, _branin, domain, shape=(10, 10), scale=0.359, weights=_BRANIN_WEIGHTS
     )
@@ -52,7 +52,7 @@ def branin_text() -> Problem:
 def branin_separated() -> Problem:
     """Return Branin in contexts whose best alternative leads clearly, all weighing the same."""
     domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
-    about = "Negated Branin function, in contexts of clear lead"
+    about = "Negated Branin function with clear leads"
     return _scattered("branin-separated", about, _branin, domain, shape=(10, 10), scale=0.370, lead=_LEAD)
 
 
@@ -61,21 +61,20 @@ def griewank() -> Problem:
 
     The function is even in x1, so without the shift alternatives come in tied pairs.
     """
-    about = "Negated Griewank function, alternatives shifted to break its symmetry"
+    about = "Negated Griewank function without ties, alternatives shifted to break its symmetry"
     return _scattered("griewank", about, _griewank, _SQUARE, shape=(10, 20), scale=49.5, moved=0.2)
 
 
 def griewank_text() -> Problem:
     """Return Griewank as printed, with every best alternative tied with its mirror image."""
-    return _scattered(
-        "griewank-text", "Negated Griewank function", _griewank, _SQUARE, shape=(10, 20), scale=49.5
-    )
+    about = "Negated Griewank function as printed"
+    return _scattered("griewank-text", about, _griewank, _SQUARE, shape=(10, 20), scale=49.5)
 
 
 def griewank_separated() -> Problem:
     """Return Griewank on the half x1 >= 0, in contexts whose best alternative leads clearly."""
     domain: Domain = {"x1": (0.0, 10.0), "x2": (-10.0, 10.0)}
-    about = "Negated Griewank function of x1 >= 0, in contexts of clear lead"
+    about = "Negated Griewank with clear leads, a function of x1 >= 0"
     return _scattered("griewank-separated", about, _griewank, domain, shape=(10, 20), scale=49.5, lead=_LEAD)
 
 
@@ -90,7 +89,7 @@ def hartmann3() -> Problem:
 def hartmann3_separated() -> Problem:
     """Return Hartmann with the steeper x2 chosen, from ten alternatives, in contexts of clear lead."""
     domain = dict.fromkeys(("x2", "x1", "x3"), (0.0, 1.0))
-    about = "Negated Hartmann function of x2, in contexts of clear lead"
+    about = "Negated Hartmann with clear leads, a function of x2"
     return _scattered(
         "hartmann3-separated", about, _hartmann3_of_x2, domain, shape=(10, 20), scale=26.25, lead=_LEAD
     )
@@ -108,7 +107,7 @@ def cosine8_separated() -> Problem:
     Alternative t in context z is worth f(t, z_2 + t, ..., z_8 + t); the function is defined beyond [-1, 1].
     """
     domain = {"shift": (-1.0, 1.0)} | {f"x{i}": (-1.0, 1.0) for i in range(2, 9)}
-    about = "Cosine mixture function, under a shift of all coordinates, in contexts of clear lead"
+    about = "Cosine mixture with clear leads, under a shift of all coordinates"
     return _scattered(
         "cosine8-separated", about, _cosine8_shifted, domain, shape=(20, 40), scale=18.64, lead=_LEAD
     )

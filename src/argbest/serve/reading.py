@@ -59,12 +59,12 @@ class Reading(SQLStorage):
             found = connection.execute(newest).scalar_one() if there else None
         if found not in (None, version()):
             raise StorageError(
-                f"{self._place} was written by another version of argbest, and a live view changes nothing. "
-                "`argbest status` brings an older one up to date; for a newer one upgrade argbest."
+                f"{self._place} was written by another version of argbest, which the live view cannot edit. "
+                "`argbest status` updates an older one; for a newer one, upgrade argbest."
             )
 
     def _refuse(self) -> NoReturn:
-        raise StorageError(f"{self._place} is only read here.")
+        raise StorageError(f"{self._place} is opened read-only here.")
 
 
 def _only_read_file(connection: Any, _: object) -> None:

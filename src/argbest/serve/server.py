@@ -76,8 +76,8 @@ def _resolved(host: str, *, allow_remote: bool) -> tuple[socket.AddressFamily, s
     if not allow_remote and not ip_address(number.partition("%")[0]).is_loopback:
         raise InputError(
             f"host={host!r} can be reached from other machines, and the live view asks for no password and "
-            "does not encrypt: whoever reaches it reads the whole study. From elsewhere, use a tunnel: "
-            f"ssh -L 8000:{LOOPBACK}:8000 MACHINE. If all who can reach it may read it, say --allow-remote."
+            "does not encrypt: anyone who reaches it can read the whole study. Use a tunnel instead: "
+            f"ssh -L 8000:{LOOPBACK}:8000 MACHINE. If everyone may read it, add --allow-remote."
         )
     return family, number
 
@@ -95,8 +95,8 @@ def _listening(family: socket.AddressFamily, number: str, port: int) -> socket.s
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"port {port} of {number} cannot be used ({reason}). Give another one, or --port 0, "
-            "which takes any free one."
+            f"port {port} of {number} cannot be used ({reason}). Give another one, or --port 0 for "
+            "any free one."
         ) from error
     return listener
 

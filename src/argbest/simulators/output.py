@@ -43,7 +43,7 @@ def _number(text: str, last: str) -> float:
         if _DIGIT.search(word):
             break
     raise SimulationError(
-        f"standard output ends with {_shown(last)}; its last number cannot be made out. Expected the reward "
+        f"standard output ends with {_shown(last)}; its last number cannot be read. Expected the reward "
         "there, or the name of a JSON field"
     )
 

@@ -23,7 +23,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _GUARD = (
-    "a script that uses several processes is imported by each of them, so what it does must stand below\n\n"
+    "each of several processes imports the script that starts it, so the code that runs must be below\n\n"
     '    if __name__ == "__main__":\n\n'
     "Put the call of the study there; problem and simulator stay at the top level."
 )

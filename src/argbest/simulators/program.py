@@ -21,8 +21,8 @@ _LINES = 20  # of standard error in an error
 _LONGEST = 4000  # characters of a command in an error
 _FOR_GOOD = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC, errno.E2BIG, errno.EINVAL)
 _NO_SEED = (
-    "the command does not use {seed}: if the program draws no random numbers of its own it returns the "
-    "same value again and again, and if it does its runs cannot be repeated"
+    "the command does not use {seed}: if the program draws no random numbers of its own, it returns the "
+    "same value every time; if it does, its runs cannot be repeated"
 )
 
 

@@ -15,7 +15,7 @@ from argbest.storage.address import without_secrets
 from argbest.storage.base import explained
 from argbest.storage.place import WAIT, Place
 
-_FULL = "has no room left", "Make room on the disk, then go on with the study."
+_FULL = "has no room left", "Free some space on the disk, then continue the study."
 _READ_ONLY = (
     "cannot be written",
     "Make it and its folder writable for you, or copy it to where you may write.",
@@ -34,8 +34,8 @@ _UNREACHABLE = (
 )
 _REFUSED = "refuses access", "Check user, password, database name and permissions."
 _CONFLICT = (
-    "refuses what contradicts what it holds",
-    "A trial is asked once, and told or failed once, after it was asked. Nothing was added.",
+    "refuses an entry that contradicts its contents",
+    "A trial is asked for once, and then told or failed once. Nothing was added.",
 )
 _STRANGE = "cannot do what is needed", "If another program changed its tables, restore a backup."
 
@@ -77,7 +77,7 @@ def trouble(error: BaseException, place: Place) -> ArgbestError:
         return origin
     what, do = _sort(error, origin, place)
     detail = without_secrets(" ".join(str(origin).split()), place.url)
-    found = StorageError(f"{place} {what} ({detail}). {do} What was acknowledged before is safe.")
+    found = StorageError(f"{place} {what} ({detail}). {do} Everything acknowledged before is safe.")
     found.transient, found.brief = what in _PASSING, f"{place} {what}"
     return found
 

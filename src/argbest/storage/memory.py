@@ -32,7 +32,7 @@ class MemoryStorage:
         """Keep the definition of a new study."""
         with self._lock:
             if self._definition is not None:
-                raise StudyExistsError("there is a study in this storage already; load it, or take another.")
+                raise StudyExistsError("this storage already holds a study; load it, or use another storage.")
             self._definition = definition
 
     def definition(self) -> Plain | None:

@@ -76,9 +76,9 @@ class AskTell:
         policy: Policy | None = None,
         model: Model[Any] | None = None,
     ) -> Self:
-        """Return the study kept in a storage, to go on with.
+        """Return the study kept in a storage, to continue it.
 
-        ``simulate`` is its simulator, where that was a function of your own; so with a policy or a model.
+        Give ``simulate`` again if the simulator was a plain function, and a policy or a model of your own.
         """
         study = cls.__new__(cls)
         with opened(storage, name=name) as kept:
@@ -161,7 +161,7 @@ class AskTell:
     def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
 
-        With ``context`` all of them lie in that context. Trials under way are taken into account; those
+        With ``context`` all of them are in that context. Trials under way are taken into account; those
         given back come first.
         """
         n = whole("n", n, at_least=1, at_most=10**7)
@@ -178,11 +178,11 @@ class AskTell:
         n: int | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Record what a trial gave: a number, a list or array of replications, or their summary by keywords.
+        """Record the result of a trial: a number, a list or array of replications, or a summary by keywords.
 
         A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
-        n − 1; a single replication has none. ``seconds`` is how long the simulation took. Nothing is fitted
-        here; the next `ask` does that when it is due.
+        n − 1; a single replication has none. ``seconds`` is how long the simulation took. The model is
+        not fitted here; the next `ask` does that when it is due.
         """
         took = None if seconds is None else not_negative("seconds", seconds)
         asked = self._journal.open(trial)
@@ -195,12 +195,12 @@ class AskTell:
         self._journal.tell(told)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
-        """Record that a trial gave no value; it is not asked again by itself."""
+        """Record that a trial gave no value; it is not asked for again by itself."""
         took = None if seconds is None else not_negative("seconds", seconds)
         self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=took)
 
     def pending(self) -> list[Trial]:
-        """Return the trials under way, for example those a process that ended has left behind."""
+        """Return the trials under way, for example those that a process left when it ended."""
         ledger = self._journal.ledger
         return [ledger.trials[i] for i in sorted(ledger.held)]
 

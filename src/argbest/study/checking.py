@@ -52,7 +52,7 @@ class Check:
             return f"damaged: {self.wrong}"
         held = f"{self.events:,} events, {self.observations:,} replications"
         if self.stale:
-            return f"all events are sound ({held}), but the snapshot is not theirs: {self.stale}"
+            return f"all events are sound ({held}), but the snapshot does not match them: {self.stale}"
         kept = f"; the snapshot of the first {self.snapshot:,} agrees with them" if self.snapshot else ""
         return f"sound: {held}{kept}."
 

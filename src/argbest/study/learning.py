@@ -94,7 +94,7 @@ def _announced(n: int, pairs: int) -> Iterator[None]:
 
     def say() -> None:
         notice = (
-            f"learning from {n:,} replications of {pairs:,} pairs takes more than {SLOW:g} s; it goes on. "
+            f"learning from {n:,} replications of {pairs:,} pairs takes more than {SLOW:g} s; it continues. "
             "Ctrl-C stops it, and no value is lost."
         )
         with suppress(SlowNotice):  # where warnings are errors: nobody could catch it in this thread

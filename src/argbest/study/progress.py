@@ -84,7 +84,7 @@ def tracker(on_result: OnResult | None) -> OnResult:
             troubles += 1
             if troubles == 1:
                 said = f"on_result raised {type(error).__name__}: {error}, for {trial}"
-                words = f"{said}. The result is kept and the run goes on; this is said once."
+                words = f"{said}. The result is kept and the run continues. Later errors are not shown."
                 warnings.warn(words, OutageNotice, stacklevel=2)
 
     return track

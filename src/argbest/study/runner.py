@@ -147,7 +147,7 @@ class _Run:
         """Wait for the simulations under way: the storage is lost, what they cost need not be."""
         if self.jobs.under_way:
             number = len(self.jobs.under_way)
-            words = f"the storage is lost; waiting for {number} simulations under way to keep them."
+            words = f"the storage is lost; waiting for {number} simulations, to keep their values."
             warnings.warn(words, OutageNotice, stacklevel=6)
         while self.jobs.under_way:
             with suppress(StorageError):

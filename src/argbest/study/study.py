@@ -62,11 +62,11 @@ class Study(AskTell):
     "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
     one by the budget when the first trials are asked for (`argbest.problems.design`); or a number of
     replications of every pair, `RandomContexts`, or a list of (alternative, context). Hyper-parameters are
-    refreshed every ``refit_every`` replications. With ``common_random_numbers`` the n-th replication of every
+    refitted every ``refit_every`` replications. With ``common_random_numbers`` the n-th replication of every
     alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
     replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
     policies then weigh value per cost. ``storage`` keeps the study: None in memory, a file (SQLite), or the
-    URL of a database, where ``name`` tells it from others; `Study.load` goes on with it. ``plan`` holds the
+    URL of a database, where ``name`` identifies it; `Study.load` continues it. ``plan`` holds the
     options of `run` that other workers of the stored study should use, as `argbest worker` does.
     """
 
@@ -158,16 +158,16 @@ class Study(AskTell):
         on_result: OnResult | None = None,
         stop: Stop | None = None,
     ) -> Self:
-        """Return the study, run until it holds ``budget`` replications in all or ``stop`` is met.
+        """Return the study, run until it has ``budget`` replications in total or ``stop`` is met.
 
-        ``seconds`` limits the simulation time of all runs together. ``workers`` processes, or an ``executor``
+        ``seconds`` limits the total simulation time. ``workers`` processes, or an ``executor``
         (any of `concurrent.futures`' kind), simulate at once, each up to ``batch`` trials at a time, none
         longer than ``timeout`` seconds. The share ``confirm`` of the budget is reserved for the leaders of
         undecided contexts. ``on_failure="raise"`` ends the run at the first failure and keeps the trial for
-        the next one; "record" goes on and sets aside pairs that fail repeatedly. ``stop`` is a rule such
-        as `ExpectedPCS(0.95)` or a function of the study; it is asked whenever the hyper-parameters are
-        refreshed. ``progress`` shows a bar, or is called with (done, budget). ``on_result`` is called with
-        (trial, value) once a value is kept; if it raises, a warning says so once, and the run goes on.
+        the next one; "record" continues and sets aside pairs that fail repeatedly. ``stop`` is a rule such
+        as `ExpectedPCS(0.95)` or a function of the study; it is checked whenever the hyper-parameters are
+        refitted. ``progress`` shows a bar, or is called with (done, budget). ``on_result`` is called with
+        (trial, value) once a value is stored; if it raises, a warning says so once, and the run continues.
         """
         limits = Limits(budget, seconds, confirm, stop)
         resources = Resources(workers, executor, batch, timeout, on_failure)
@@ -182,7 +182,7 @@ class Study(AskTell):
         The state is "sure" where P(best) is at least 0.95, "equal" where that is not so but the selected one
         is within ``delta`` of the best with that probability, and "open" otherwise. By default delta is what
         `indifference` returns.
-        Alternatives with columns of their own come as columns too: selected.servers, selected.beds. A pair
+        If alternatives have columns, these are columns here too: selected.servers, selected.beds. A pair
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
@@ -210,7 +210,7 @@ class Study(AskTell):
         return frames.of_observations(self.problem, self._journal.ledger.trials, self._records)
 
     def trials(self, *, details: bool = False) -> "pd.DataFrame":
-        """Return one row per trial asked: its status and the reason of a failure.
+        """Return one row per trial asked for: its status and the reason for a failure.
 
         It is pending, given back (to be asked for again), told or failed. With ``details`` also who
         had it, when it was asked for and ended, and how many seconds it took.
@@ -246,9 +246,9 @@ class Study(AskTell):
         return predicting.posterior(self, contexts)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
-        """Return the path of one self-contained HTML page, written there: answer, certainty, how it was got.
+        """Return the path of one self-contained HTML page, written there: answer, certainty, method.
 
-        ``command`` is shown as what made the study.
+        ``command`` is shown as the command that made the study.
         """
         from argbest.report.page import write_report  # a look upwards: readers expect it here
 
@@ -257,8 +257,8 @@ class Study(AskTell):
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
         """Return how sure the selections are; within ``delta`` of the best counts as right.
 
-        What is not known of hyper-parameters and noise is averaged over; ``integrate=False`` takes the
-        estimates for known.
+        It averages over hyper-parameters and noise levels that the data leave possible; ``integrate=False``
+        treats the estimates as known.
         """
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
         return grounds.of_study(self).certificate(zone, integrate=averaged)
@@ -268,9 +268,9 @@ class Study(AskTell):
 
         That every selected alternative is within ``delta`` of the best of its context; 0: that it is the
         best. It may be asked at any time and under any policy: the bounds hold at every sample size at once.
-        They rest on normal rewards, or on `Problem(reward_range=...)` alone where one is given.
+        They assume normal rewards, or only `Problem(reward_range=...)` if one is given.
         Replications count in the order of their numbers. Summaries have no order and are not counted. If
-        whether a replication fails depends on its reward, the guarantee is about those that do not fail.
+        failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error = finite("alpha", alpha, above=0, below=1)
         return guarantee.of_study(self, error, indifference_zone(delta))
@@ -278,8 +278,8 @@ class Study(AskTell):
     def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
 
-        ``extrapolated`` marks those out of the bounds of the problem's contexts, or with a category that none
-        of these has; of such a category an `ExtrapolationNotice` warns.
+        ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
+        none of these has; an `ExtrapolationNotice` warns of such a category.
         """
         zone = self.indifference()
 

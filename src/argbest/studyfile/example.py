@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], *, kind: str = _USUAL, force: bool = Fal
     there = [each for each in texts if each.exists() or each.is_symlink()]
     if there and not force:
         names = " and ".join(repr(str(each)) for each in there)
-        said = "exists already and is" if len(there) == 1 else "exist already and are"
+        said = "already exists and is" if len(there) == 1 else "already exist and are"
         raise InputError(f"{names} {said} left alone. Name another file, or use --force.")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -52,6 +52,6 @@ def _texts(kind: str, file: Path) -> dict[Path, str]:
     study = re.sub(r"study\.(toml|db)", lambda name: own[name[0]], found.pop("study.toml"))
     if file.name in found:
         raise InputError(
-            f"{file.name!r} is the name of the example's simulator; name the study file otherwise."
+            f"{file.name!r} is the name of the example's simulator; give the study file another name."
         )
     return {file: study} | {file.with_name(name): text for name, text in sorted(found.items())}

@@ -188,7 +188,7 @@ def _check_pending(policy: Policy, shape: tuple[int, int]) -> None:
         if not _alike(found, first):
             return
     raise AssertionError(
-        "propose gives the same pair again when a thousand trials of it are under way; heed `pending`, for "
+        "propose gives the same pair again when a thousand trials of it are under way; use `pending`, for "
         "example by `in_sequence`, or say heeds_pending=False"
     )
 

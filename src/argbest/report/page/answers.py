@@ -115,7 +115,7 @@ def _unanswered(study: Study, selection: pd.DataFrame) -> str:
         return ""
     have = "has" if len(where) == 1 else "have"
     return (
-        f"{len(where)} of {count(len(words), 'context')} {have} no answer, for every alternative failed "
+        f"{len(where)} of {count(len(words), 'context')} {have} no answer, because every alternative failed "
         f"there: {_listed(where)}."
     )
 
@@ -130,7 +130,7 @@ def _design(study: Study) -> str:
     """Return a sentence on an initial design that is not finished."""
     if not study.n_queued:
         return ""
-    return f"The initial design is not finished: {count(study.n_queued, 'simulation')} of it to come."
+    return f"The initial design is not finished: {count(study.n_queued, 'simulation')} still to come."
 
 
 def _impossible(study: Study) -> str:
@@ -148,7 +148,7 @@ def _impossible(study: Study) -> str:
     if not parts:
         return ""
     more = len(places) - len(parts)
-    return "; ".join(parts) + (f"; the same holds for {count(more, 'other alternative')}." if more else ".")
+    return "; ".join(parts) + (f"; the same applies to {count(more, 'other alternative')}." if more else ".")
 
 
 def _places_aside(study: Study) -> dict[int, list[int]]:

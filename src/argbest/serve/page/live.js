@@ -69,29 +69,29 @@
 
   function lost() {
     const since = heard ? ` since ${heard.toLocaleTimeString()}` : "";
-    contact("lost", `No contact with the live view${since}. What is shown may be old; trying again …`);
+    contact("lost", `No contact with the live view${since}. This page may be out of date; trying again …`);
   }
 
   function broken(error) {
     console.error(error);
-    contact("trouble", `This page cannot show what it got: ${error.message}. Load it again.`);
+    contact("trouble", `This page cannot show the data it received: ${error.message}. Reload it.`);
   }
 
   function mood({ standing: now, troubles, picture }) {
     if (troubles.reading) return ["trouble", `The study cannot be read: ${troubles.reading}`];
     if (troubles.computing) return ["trouble", `Not up to date: ${troubles.computing}`];
     const behind = restsOn !== null && now.observations > restsOn;
-    const numbers = behind ? ` Numbers below rest on ${number(restsOn)} of them; newer ones follow.` : "";
+    const numbers = behind ? ` The numbers below are based on ${number(restsOn)} of them; newer ones follow.` : "";
     const told = count(now.observations, "replication");
     if (!now.observations)
       return [
         "waiting",
         now.trials.pending ? "Live: the first simulations run." : "Live: nothing simulated yet.",
       ];
-    if (picture === null) return ["waiting", `Live: ${told}. Working out what they tell …`];
+    if (picture === null) return ["waiting", `Live: ${told}. Computing the answers …`];
     if (now.finished) return ["finished", `Finished: ${told}.${numbers}`];
     const hands = now.workers.filter((worker) => worker.alive).length;
-    const idle = hands || now.trials.pending ? "" : " Nobody simulates at the moment.";
+    const idle = hands || now.trials.pending ? "" : " No worker is simulating at the moment.";
     return ["live", `Live: ${told}.${idle}${numbers}`];
   }
 
@@ -147,7 +147,7 @@
   }
 
   function course(data) {
-    const host = section("course", "How certainty grew", "The certificate after so many replications.");
+    const host = section("course", "How certainty grew", "The certificate by number of replications.");
     const none = element("p", {}, "It begins when the initial design has been simulated."),
       charts = element("div", { className: "charts" });
     host.append(none, charts);
@@ -176,7 +176,7 @@
     };
     folded(host, "The course as a table", (place) => {
       shown = argbest.table(place, {
-        caption: "The certificate after so many replications",
+        caption: "The certificate by number of replications",
         columns: [
           { name: "replications", kind: "number" },
           ...MEASURES.map((name, i) => ({ name, kind: i < 3 ? "probability" : "number" })),

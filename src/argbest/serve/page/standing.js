@@ -62,7 +62,7 @@
       const alive = now.workers.filter((worker) => worker.alive).length;
       none.textContent = now.workers.length
         ? `${alive} of ${count(now.workers.length, "worker")} alive.`
-        : "No worker has reported: the study is told by hand, or nobody has begun.";
+        : "No worker has reported: values are told by hand, or no worker has started.";
       const rows = now.workers.map((worker) => [
         worker.name,
         worker.host,
@@ -119,7 +119,7 @@
       if (out.total)
         given = replaced(given, aside, out.pairs, {
           caption:
-            "Set aside after failing again and again; argbest resume --readmit tries them once more" +
+            "Set aside after repeated failures; argbest resume --readmit tries them again" +
             (out.pairs.length < out.total ? ` (${out.pairs.length} of ${number(out.total)} shown)` : ""),
           columns: [{ name: "alternative" }, { name: "context" }],
         });

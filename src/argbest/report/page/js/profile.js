@@ -29,7 +29,7 @@
         "p",
         { className: "remark" },
         "Posterior means with 95 % intervals; points are averages of the replications " +
-          "± 1.96 standard errors. A click moves the context.",
+          "± 1.96 standard errors. Click to move the context.",
       ),
       tools,
     );
@@ -137,7 +137,7 @@
       picture.draw({
         title: `posterior mean of the alternatives across ${kit.coordinates[along].name}`,
         x: { label: kit.coordinates[along].name, values: lines.values },
-        y: { label: `${data.reward} (${data.goal === "min" ? "less" : "more"} is better)` },
+        y: { label: `${data.reward} (${data.goal === "min" ? "smaller" : "larger"} is better)` },
         mark: context[along],
         lines: kept.map((k) => ({
           label: data.alternatives.short[k],

@@ -8,7 +8,7 @@
 
   const HELP = {
     selected: "the alternative with the best posterior mean",
-    runner_up: "the alternative that comes nearest",
+    runner_up: "the alternative with the next best posterior mean",
     mean: "posterior mean of the selected alternative",
     gap: "how much better the selected alternative is expected to be than the runner-up",
     gap_sd: "standard deviation of that difference",
@@ -26,7 +26,7 @@
     const host = section(
       "decisions",
       "Decisions",
-      "The alternative to choose in each context. Headings sort.",
+      "The alternative to choose in each context. Click a heading to sort.",
     );
     const place = element("div");
     host.append(place);
@@ -82,7 +82,7 @@
     const host = section(
       "certainty",
       "How sure is it?",
-      "Given the model: probabilities rest on its assumptions, which the model check below puts to the test.",
+      "Given the model: probabilities depend on its assumptions, which the model check below tests.",
     );
     const place = element("div");
     host.append(place);
@@ -144,7 +144,7 @@
     const host = section(
       "contention",
       "Still in the running",
-      "The fewest alternatives that together hold the best one with the chosen probability.",
+      "The smallest set of alternatives that contains the best one with the chosen probability.",
     );
     const level = element(
       "select",
@@ -200,7 +200,7 @@
       place.replaceChildren(element("ul", {}, ...sentences.map((each) => element("li", {}, each))));
       const tables = [
         [parts, "Parts of the model and the noise: share of the variation, standard deviation"],
-        [lengthscales, "Length scales: distance over which rewards change, in the units of the columns"],
+        [lengthscales, "Lengthscales: distance over which rewards change, in the units of the columns"],
       ];
       for (const [table, caption] of tables) {
         if (table.rows.length)
@@ -276,7 +276,7 @@
       "failures",
       "Failed simulations",
       found.total
-        ? `${count(found.total, "trial")} gave no value; none of them enters any number above.`
+        ? `${count(found.total, "trial")} gave no value; none of them counts in any number above.`
         : "None.",
     );
     if (found.set_aside) host.append(element("p", {}, found.set_aside));
@@ -323,8 +323,8 @@
         "Any context",
         data.prediction.family === "listed"
           ? "Predictions for the contexts listed in this page; the controls move to the nearest of them."
-          : "Predictions for any context in range, worked out in this page from the same data and model. " +
-              "They take the model's estimates for known, so they are somewhat surer than the table above.",
+          : "Predictions for any context in range, computed in this page from the same data and model. " +
+              "They treat the model's estimates as known, so they are somewhat surer than the table above.",
       ),
       data,
     );
