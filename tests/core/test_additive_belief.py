@@ -15,6 +15,7 @@ from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
+from argbest.core.blocks import drawing_root
 from argbest.core.decision import Decision
 from argbest.core.foundations import ByFormula
 from argbest.models.additive_gp import AdditiveGP
@@ -260,3 +261,17 @@ def test_policies_decide_as_on_the_dense_belief(policy: Policy) -> None:
         expected = policy.propose(theirs, one.tally, pending, one.setting, draws, 3)
         np.testing.assert_array_equal(found.alternative, expected.alternative)
         np.testing.assert_array_equal(found.context, expected.context)
+
+
+@pytest.mark.parametrize("m", [5, 80])
+def test_a_root_to_draw_by_gives_the_covariance_back_and_takes_singular_ones(m: int) -> None:
+    few = np.random.default_rng(1).normal(size=(3, m, 4))
+    cov = few @ np.swapaxes(few, -1, -2)  # of rank 4
+    root = drawing_root(cov)
+    np.testing.assert_allclose(root @ np.swapaxes(root, -1, -2), cov, atol=1e-7 * cov.max())
+
+
+def test_where_no_root_of_choleskys_is_found_draws_go_by_the_symmetric_one() -> None:
+    broken = np.eye(80)
+    broken[0, 0] = -1e-3  # by rounding, say
+    np.testing.assert_allclose(drawing_root(broken), np.diag(np.r_[0.0, np.ones(79)]))

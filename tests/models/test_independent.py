@@ -1,3 +1,4 @@
+import tracemalloc
 from dataclasses import replace
 
 import common_cases
@@ -221,3 +222,17 @@ def test_without_noise_in_common_it_is_what_it_is_without_common_random_numbers(
 def kept(tally: Tally) -> Replications:
     assert tally.common is not None
     return tally.common
+
+
+def test_of_very_many_alternatives_noise_counts_as_independent_and_nothing_square_is_made() -> None:
+    k, rng = 5_000, np.random.default_rng(1)
+    values = rng.normal(size=(k, 1, 2)) + 3.0 * rng.normal(size=2)  # most of the noise is common
+    rows = np.repeat(np.arange(k), 2), np.zeros(2 * k, int), np.tile([0, 1], k), values.ravel()
+    tally = replace(observed(values), common=Replications(*rows))
+    setting = Setting(np.ones(1), np.zeros((1, 1, 1)), np.ones(1, bool))
+    tracemalloc.start()
+    belief = MODEL.posterior(tally, setting, MODEL.fit(tally, setting))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(belief, CellBelief)
+    assert most < 50e6  # 5,000 squared numbers take 200 MB

@@ -14,7 +14,7 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import weight_of
-from argbest.core.blocks import square_root
+from argbest.core.blocks import drawing_root, square_root
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import ByFormula, Foundation, apart
@@ -218,12 +218,14 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z over the cells, study by study; cells out of the question stay at their means."""
+        cells = self.mean.shape[-2] * self.mean.shape[-1]
         draws = np.broadcast_to(self.mean, normals.shape).copy()
         marked = self._worth_drawing()
         for study in np.ndindex(self.mean.shape[:-2]):
             k, c = np.nonzero(marked[study])
-            root = square_root(self.study(study).among(k, c))
-            draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root
+            cov = self.study(study).among(k, c)
+            root = square_root(cov) if cells <= _WHOLE else drawing_root(cov)
+            draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root.T
         return draws
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:

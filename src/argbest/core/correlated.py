@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import OneCellAtATime, of_selected
-from argbest.core.blocks import square_root
+from argbest.core.blocks import drawing_root
 from argbest.core.decision import of_each_context
 from argbest.core.even_grid import kept_first
 from argbest.core.normal import loss as normal_loss
@@ -154,7 +154,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
             for start in range(0, alike.size, step):
                 rows = alike[start : start + step]
                 columns = kept_first(keep[rows])
-                root = square_root(self._covariances_among(*np.divmod(rows, c), columns))
+                root = drawing_root(self._covariances_among(*np.divmod(rows, c), columns))
                 centre = np.take_along_axis(mean[rows], columns, axis=1)
                 points = self._points(int(size), rows // c)
                 yield rows, columns, centre[:, None, :] + points @ np.swapaxes(root, -1, -2)

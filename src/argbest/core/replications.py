@@ -40,11 +40,16 @@ class Replications:
 
         The last to have grown has room for more: a value is written there, and nothing is copied.
         """
+        return self.appended(
+            np.where(np.asarray(number) < 0, -1, decision.alternative), decision.context, number, value
+        )
+
+    def appended(self, *row: AnyArray | float) -> "Replications":
+        """Return these and one more row of `parts`, each a number or [...]."""
         n, room = self.number.shape[-1], self.room
         if room is None or room.used != n or room.size == n:
             room = _Room.of(self)
-        alternative = np.where(np.asarray(number) < 0, -1, decision.alternative)
-        for part, one in zip(room.parts, (alternative, decision.context, number, value), strict=True):
+        for part, one in zip(room.parts, row, strict=True):
             part[..., n] = one
         room.used = n + 1
         grown = Replications(*(part[..., : n + 1] for part in room.parts))

@@ -34,6 +34,11 @@ def affords_common_noise(count: IntArray) -> bool:
     return _dense_cost(count) <= _DENSE and not too_large(count)
 
 
+def affords_blocks(shape: tuple[int, ...]) -> bool:
+    """Return whether noise that alternatives share is quick enough to weigh context by context."""
+    return bool(shape[-1] * float(shape[-2]) ** 3 <= _DENSE)
+
+
 def followed(shape: tuple[int, ...]) -> int:
     """Return how many alternatives of a large table [..., alternative, context] are followed exactly."""
     return int(np.clip(_CELLS // shape[-1], _FEWEST, _MOST))

@@ -256,7 +256,7 @@ def _inverse_roots(blocks: Array) -> tuple[Array, float]:
 
 def inverse_of(factor: Array) -> Array:
     """Return (L Lᵀ)⁻¹."""
-    half = np.tril(dpotri(factor, lower=1)[0])
+    half = np.tril(dpotri(factor, lower=1)[0]) if len(factor) else factor  # LAPACK complains of nothing
     whole: Array = half + np.tril(half, -1).T
     return whole
 

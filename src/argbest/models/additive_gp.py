@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 PARTS = ("trend", "offset", "joint", "own")
 NOISES = ("pair", "pooled")
 FIRST_STEPS = 25  # of every start; only the best goes on
-_NUMBERS, _FEWEST_POINTS = 2**22, 4  # in the noise tables of all points that a certificate averages over
+# Numbers in the tables of all points that a certificate averages over, and the fewest of these points:
+# beyond the first it takes long, beyond the second it takes much memory.
+_NUMBERS, _FEWEST_POINTS = (2**18, 2**22), (8, 4)
 _ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
 
 # Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
@@ -207,7 +209,9 @@ class AdditiveGP:
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         data = scaling.standardise(tally, scale)
         evaluate = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
-        n = min(n_points(int((tally.count > 0).sum())), max(_FEWEST_POINTS, _NUMBERS // tally.count.size))
+        limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
+        most = min(max(fewest, numbers // tally.count.size) for numbers, fewest in limits)
+        n = min(n_points(int((tally.count > 0).sum())), most)
         points = sample(evaluate, params.theta, prior.rules, n, generator)
         tables = plausible_tables(self, table, tally, n, generator, missed=missed)
         several = repeated(params, n)

@@ -17,6 +17,7 @@ from argbest.core.integration import latin, n_points
 from argbest.core.next_replication import shocks
 from argbest.core.noise import sample_variance
 from argbest.core.replications import Replications
+from argbest.core.representation import affords_blocks
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -46,7 +47,8 @@ class Independent:
     but those set aside; one of these without any is never selected. Here every observation moves a hyper-
     parameter, v, and learning costs no more than conditioning: refit at every sample (``refit_every=1``).
     Between refits v is frozen, while means and counts go on. Where alternatives share random numbers, their
-    noise is correlated within each context, and means are those of generalised least squares.
+    noise is correlated within each context, and means are those of generalised least squares; of more than
+    about a thousand alternatives noise counts as independent.
     """
 
     knows_new_contexts: ClassVar[bool] = False
@@ -63,7 +65,8 @@ class Independent:
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
         noise = sample_variance(tally, setting.excluded)
-        return IndependentParams(noise, common_noise.estimate(tally, noise))
+        apart = tally if affords_blocks(tally.shape) else replace(tally, common=None)
+        return IndependentParams(noise, common_noise.estimate(apart, noise))
 
     def posterior(
         self,
