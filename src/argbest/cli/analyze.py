@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--context", metavar="COL", multiple=True, help="Column that identifies the context; may be repeated."
 )
-@click.option(
-    "--value", metavar="COL", default="value", show_default=True, help="Column that holds the rewards."
-)
+@click.option("--value", metavar="COL", default="value", help="Column that holds the rewards.")
 @click.option(
     "--replication",
     metavar="COL",
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     "--goal",
     type=click.Choice(["max", "min"]),
     default="max",
-    show_default=True,
     help="Whether larger (max) or smaller (min) rewards are better.",
 )
 @click.option("--weights", metavar="COL", help="Column with the weight of each context.")
@@ -64,19 +61,12 @@ if TYPE_CHECKING:
     help="Range of every single reward, such as 0,1 for failure and success.",
 )
 @click.option("--dropna", is_flag=True, help="Leave out rows with missing values.")
-@click.option(
-    "--decimal",
-    type=click.Choice([".", ","]),
-    default=".",
-    show_default=True,
-    help="Decimal point of text files.",
-)
+@click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal point of text files.")
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
 @click.option(
     "--policy",
     metavar="NAME",
     default=defaults.POLICY,
-    show_default=True,
     help="Policy that decides where the next replications go.",
 )
 @click.option("--model", metavar="NAME", help="Model of the rewards.  [default: the policy's]")
@@ -84,24 +74,12 @@ if TYPE_CHECKING:
     "--delta",
     type=click.FloatRange(0.0),
     default=0.0,
-    show_default=True,
     help="Count a choice as correct if it is within DELTA of the best.",
 )
 @click.option(
-    "--next",
-    "n_next",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="How many further replications to plan.",
+    "--next", "n_next", type=click.IntRange(0), default=20, help="How many further replications to plan."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**64 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the random numbers.",
-)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the random numbers.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for tables and pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the tables.")
 def analyze(

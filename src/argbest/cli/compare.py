@@ -35,11 +35,7 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 )
 @click.option("--model", metavar="NAME", help="Model for policies that name none.")
 @click.option(
-    "--weights",
-    type=click.Choice(["problem", "uniform"]),
-    default="problem",
-    show_default=True,
-    help="Weights of the contexts.",
+    "--weights", type=click.Choice(["problem", "uniform"]), default="problem", help="Weights of the contexts."
 )
 @click.option(
     "--samples", type=click.IntRange(0), required=True, help="Replications after the initial design."
@@ -50,14 +46,8 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     required=True,
     help="Macro-replications (complete studies) per policy.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**64 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the random numbers.",
-)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the random numbers.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Number of processes.")
 @click.option(
     "--refit-every",
     type=click.IntRange(1),
@@ -75,14 +65,12 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     "--delta",
     type=click.FloatRange(0.0),
     default=0.0,
-    show_default=True,
     help="Count a choice as good if it is within DELTA of the best.",
 )
 @click.option(
     "--pcs",
     type=click.FloatRange(0.0, 1.0, min_open=True),
     default=0.9,
-    show_default=True,
     help="Count the replications until PCS_E, the mean probability of correct selection, reaches this.",
 )
 @click.option(
@@ -99,7 +87,6 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 @click.option(
     "--common-random-numbers/--independent",
     default=True,
-    show_default=True,
     help="Give all alternatives of a context the same random numbers, replication by replication.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder that keeps runs, tables and curves.")

@@ -23,19 +23,10 @@ _LONGEST = 60  # replications of every pair that equal allocation may use
     "--out",
     type=click.Path(path_type=Path),
     default=Path("argbest-demo"),
-    show_default=True,
     help="Folder for the results; created if missing.",
 )
-@click.option(
-    "--budget",
-    type=click.IntRange(min=80),
-    default=240,
-    show_default=True,
-    help="Total number of replications.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of the study."
-)
+@click.option("--budget", type=click.IntRange(min=80), default=240, help="Total number of replications.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of the study.")
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def demo(out: Path, budget: int, seed: int, show: bool) -> None:
     """Run a small study from start to finish: how many servers a call centre needs.
@@ -118,7 +109,6 @@ def _write(study: "Study", out: Path) -> Path:
 @click.option(
     "--kind",
     default="program",
-    show_default=True,
     help="Kind of simulator: program, c, ciw, csv, fmu, mesa, r, simopt, simpy or sumo.",
 )
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")

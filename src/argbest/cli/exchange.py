@@ -19,7 +19,7 @@ _ANSWERS = ("value", "values", "summary", "failed", "given_back")
 
 @click.command()
 @of_stored_study
-@click.option("-n", "number", type=click.IntRange(1), default=1, show_default=True, help="How many trials.")
+@click.option("-n", "number", type=click.IntRange(1), default=1, help="How many trials.")
 @click.option("--context", help="Only trials of this context: a label, or JSON for a row.")
 def ask(storage: str, name: str, number: int, context: str | None) -> None:
     """Print the next trials of the study in STORAGE, one JSON object per line."""

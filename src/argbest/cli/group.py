@@ -98,7 +98,9 @@ class _Group(PlainCommand, click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group("argbest", cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "argbest", cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(__version__, prog_name="argbest", message="%(prog)s %(version)s")
 def main() -> None:
     """Find the best alternative for every context, from noisy simulations.

@@ -23,9 +23,7 @@ _TABLES = ("observations", "trials", "selection", "allocation")
 
 @click.command()
 @of_stored_study
-@click.option(
-    "--table", type=click.Choice(_TABLES), default="observations", show_default=True, help="Which table."
-)
+@click.option("--table", type=click.Choice(_TABLES), default="observations", help="Which table.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -81,11 +79,7 @@ _FORMATS: dict[str, Callable[["pd.DataFrame"], str | bytes]] = {
 @click.command()
 @of_stored_study
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
-    help="The page to write.",
+    "--out", type=click.Path(path_type=Path), default=Path("report.html"), help="The page to write."
 )
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def report(storage: str, name: str, out: Path, show: bool) -> None:
@@ -100,14 +94,8 @@ def report(storage: str, name: str, out: Path, show: bool) -> None:
 
 @click.command()
 @of_stored_study
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Port; 0 means any free port.",
-)
+@click.option("--host", default="127.0.0.1", help="Address of this machine to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0 means any free port.")
 @click.option(
     "--allow-remote", is_flag=True, help="Let other machines read the study: no password, no encryption."
 )

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @of_stored_study
 @click.option("--watch", is_flag=True, help="Update the view until Ctrl-C or the end of the study.")
-@click.option(
-    "--every", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Seconds between updates."
-)
+@click.option("--every", type=click.FloatRange(0.1), default=2.0, help="Seconds between updates.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
     """Show the state of the study in STORAGE: progress, certainty, model, workers, failures."""

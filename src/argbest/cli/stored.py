@@ -23,9 +23,7 @@ LONGEST_REASON = 1000  # characters of a failure's reason shown in the terminal
 
 def of_stored_study(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with the argument STORAGE and the option --name."""
-    named = click.option(
-        "--name", default="study", show_default=True, help="Which study, if the database holds several."
-    )
+    named = click.option("--name", default="study", help="Which study, if the database holds several.")
     return click.argument("storage")(named(command))
 
 

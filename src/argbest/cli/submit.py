@@ -11,7 +11,14 @@ from argbest.errors import InputError, StorageError
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--slurm", "system", flag_value="slurm", default="slurm", help="A job array for SLURM.")
+@click.option(
+    "--slurm",
+    "system",
+    flag_value="slurm",
+    default="slurm",
+    show_default=False,
+    help="A job array for SLURM.",
+)
 @click.option("--pbs", "system", flag_value="pbs", help="A job array for PBS.")
 @click.option(
     "--plain", "system", flag_value="plain", help="A script that you start yourself, for example over SSH."
@@ -58,7 +65,6 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
     "--patience",
     type=click.FloatRange(0, min_open=True),
     default=600.0,
-    show_default=True,
     help="Seconds to wait for a coordinator that gives no sign of life.",
 )
 def task(folder: Path, patience: float) -> None:
