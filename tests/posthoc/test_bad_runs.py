@@ -45,7 +45,7 @@ def broken(**columns: Any) -> pd.DataFrame:
         ("runs.csv", {}, "got str; expected a pandas DataFrame"),
         (runs(), {"alternative": "plam"}, "unknown alternative column 'plam'.*Did you mean 'plan'"),
         (runs(), {"context": ["rate", "plan"]}, "'plan' is named for two purposes"),
-        (runs(), {"context": ["rate", "rate"]}, r"context columns \['rate', 'rate'\] come twice"),
+        (runs(), {"context": ["rate", "rate"]}, r"context columns \['rate', 'rate'\] are named twice"),
         (
             runs(),
             {"context": []},

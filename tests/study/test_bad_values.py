@@ -226,7 +226,7 @@ def test_a_trial_of_another_study_is_refused(close: str) -> None:
     mine, foreign = study.ask()[0], twin.ask()[0]
     assert mine.pair == foreign.pair
     assert mine.seed == foreign.seed
-    with refused(study, TrialError, "trial 0 .* was asked by another study; tell it to the study"):
+    with refused(study, TrialError, "trial 0 .* belongs to another study; tell it to the study"):
         getattr(study, close)(foreign, 1.0)
 
 

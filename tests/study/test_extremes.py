@@ -131,7 +131,7 @@ def test_an_alternative_with_tiny_rewards_lives_beside_ordinary_ones(model: str)
 @MODELS
 def test_contexts_beyond_all_bounds_are_refused_in_one_sentence(model: str, context: float) -> None:
     with pytest.raises(
-        InputError, match=r"times the width of the bounds of .* nothing can be said beyond 1e\+09 times"
+        InputError, match=r"times the width of the bounds of .* at most 1e\+09 times can be handled"
     ):
         study(1.0, model=model).run(40).predict([context])
 

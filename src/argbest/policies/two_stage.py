@@ -218,7 +218,7 @@ def second_stage(
     if np.any(counts != n0):
         raise InputError(
             f"design pairs have from {counts.min()} to {counts.max()} observations; the first stage needs "
-            "the same number of each. Hand in the tally as it was after the first stage."
+            "the same number of each. Pass the tally as it was after the first stage."
         )
     variances = procedure.variances(setting, tally)
     law = procedure.law(n0, int(design.sum()), x.shape[-1] + 1)

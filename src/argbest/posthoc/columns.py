@@ -84,7 +84,7 @@ def named(kind: Kind, frame: pd.DataFrame, given: str | Sequence[str], categoric
         check_name(f"{kind} column", frame, name)
     short = [name.removeprefix(prefix) or name for name in asked]
     if len(set(short)) < len(short):
-        raise InputError(f"the {kind} columns {asked} come twice. Name each once.")
+        raise InputError(f"the {kind} columns {asked} are named twice. Name each once.")
     return Names(kind, dict(zip(short, asked, strict=True)), label, meant(kind, short, categorical))
 
 

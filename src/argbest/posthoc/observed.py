@@ -182,7 +182,7 @@ def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: I
         raise InputError(
             f"data rows {rows[first] + 1} and {rows[row] + 1} have the same alternative, context and "
             f"{column.name} {column.iloc[row]!r}. A replication of a pair is one row: remove one, or name "
-            "the column that tells them apart."
+            "the column that distinguishes them."
         )
     return found
 

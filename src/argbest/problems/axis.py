@@ -199,8 +199,8 @@ class Axis:
         far = np.abs(scaled).max()
         if not far <= _FARTHEST:
             raise InputError(
-                f"a {self.kind} lies {far:.3g} times the width of the bounds of {name!r} from the others; "
-                f"nothing can be said beyond {_FARTHEST:g} times. Correct it."
+                f"a {self.kind} is {far:.3g} times the width of the bounds of {name!r} from the others; "
+                f"at most {_FARTHEST:g} times can be handled. Correct it."
             )
         return scaled
 
@@ -281,7 +281,9 @@ def _interval(name: str, values: tuple[Label, ...], pair: Any) -> tuple[float, f
         raise InputError(f"got bounds {pair!r} for {name!r}; expected two numbers. Give (lo, hi).")
     lo, hi = (float(plain(end, f"a bound of {name!r}")) for end in ends)
     if not (lo <= least <= most <= hi and hi - lo < math.inf):
-        raise InputError(f"bounds ({lo}, {hi}) of {name!r} do not hold its values {least} to {most}. Widen.")
+        raise InputError(
+            f"bounds ({lo}, {hi}) of {name!r} do not hold its values {least} to {most}. Widen them."
+        )
     return lo, hi
 
 

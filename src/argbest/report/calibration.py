@@ -60,7 +60,9 @@ def _checked(bins: object) -> int | Array:
         return whole("bins", bins, at_least=1, at_most=10**4)
     edges = table("the edges of the bins", bins, (len(bins),))
     if len(edges) < 2 or not np.all(np.diff(edges) > 0):
-        raise InputError(f"bins={bins!r} are no edges of bins. Give rising numbers, as [0, 0.8, 0.9, 1].")
+        raise InputError(
+            f"bins={bins!r} is not a list of edges. Give rising numbers, such as [0, 0.8, 0.9, 1]."
+        )
     return edges
 
 

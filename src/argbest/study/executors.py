@@ -85,7 +85,7 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
     if resources.executor is not None:
         slots = resources.workers or getattr(resources.executor, "_max_workers", None)
         if not slots:
-            raise InputError("this executor does not say how many run at once; give workers=... beside it.")
+            raise InputError("this executor does not say how many run at once; give workers=... too.")
         return resources.executor, int(slots)
     if resources.workers is None and resources.timeout is None:
         return Here(), 1

@@ -173,7 +173,7 @@ class Journal(Transcript):
         trials = self.ledger.trials
         if isinstance(trial, Trial) and trial.study != self.ledger.study:
             raise TrialError(
-                f"{trial} was asked by another study; tell it to the study whose `ask` returned it."
+                f"{trial} belongs to another study; tell it to the study whose `ask` returned it."
             )
         number = trial.id if isinstance(trial, Trial) else trial
         known = isinstance(number, int | np.integer) and not isinstance(number, bool)
@@ -226,7 +226,7 @@ class Journal(Transcript):
         if setting.excluded is not None and setting.excluded.all():
             raise SimulationError(
                 "every pair failed repeatedly and was set aside; the trials hold the reasons. Fix the "
-                "simulator, readmit the pairs, and go on."
+                "simulator, readmit the pairs, and continue."
             )
         if self.cost is not None:
             setting = replace(setting, cost=self.costs())

@@ -116,7 +116,7 @@ class Outbreak:
         cases = _people("cases", self.cases, at_least=0)
         if len(sizes) != len(cases) or not sizes:
             raise InputError(
-                f"got {len(sizes)} sizes and {len(cases)} cases; one of each per population needed. Complete."
+                f"got {len(sizes)} sizes and {len(cases)} cases; expected one of each per population."
             )
         for j, (n, size) in enumerate(zip(cases, sizes, strict=True), 1):
             if n > size:
