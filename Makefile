@@ -9,12 +9,20 @@ export OPENBLAS_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite fuzz check format bench docs pictures paper clean
+# Three processes even on two cores: many tests wait for clocks or for one another. Each works through
+# neighbouring tests, which share servers, browsers and studies, and takes over from others at the end.
+# Old packages may call each other's deprecated names; what they do to argbest shows in the results.
+SUITE = $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
+
+.PHONY: demo test test-slow test-lowest test-py311 test-py313 test-bridges suite compiled fuzz check format bench docs pictures paper clean
 
 demo: $(VENV)/.demo
 	$(BIN)/argbest demo --out demo
 
-test: check suite
+# The types are checked beside the compiler, which has little to do at its end.
+test: $(VENV)/.test
+	$(MAKE) --jobs=2 check compiled
+	$(SUITE)
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 -m slow
@@ -34,12 +42,11 @@ test-bridges:
 	.venv-bridges/bin/python -m pip install --quiet mlflow-skinny alembic
 	.venv-bridges/bin/python -m pytest -n 2 tests/test_bridges.py tests/study/test_on_result.py
 
-# Old packages may call each other's deprecated names; what they do to argbest shows in the results.
-# Three processes even on two cores: many tests wait for clocks or for one another. Each works through
-# neighbouring tests, which share servers, browsers and studies, and takes over from others at the end.
-suite: $(VENV)/.test
+suite: compiled
+	$(SUITE)
+
+compiled: $(VENV)/.test
 	$(BIN)/python -W ignore tests/compile_all.py
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" $(if $(LOWEST),-W ignore::DeprecationWarning)
 
 # More bad inputs than `make test` tries, of one ROOM of tests/fuzz/rooms.py or of all.
 ROOM ?= all
