@@ -23,7 +23,7 @@ def executed(path: Path, out: Path) -> list[dict[str, Any]]:
 
 
 def main(path: str, out: str) -> None:
-    """Run the notebook twice, for the first run compiles and says so, and write it with its outputs."""
+    """Run the notebook, once more if that compiled and said so, and write it with its outputs."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -31,6 +31,9 @@ def main(path: str, out: str) -> None:
         for _ in range(2):
             notebook = nbformat.read(path, as_version=4)
             NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
+            shown = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+            if not any("compiling" in out.get("text", "") for out in shown):
+                break
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     nbformat.write(notebook, out)

@@ -2,7 +2,7 @@
 
 import csv
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,21 @@ from argbest.report.page import write_comparison, write_report
 Open = Callable[..., Any]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def study() -> Study:
     return line()
 
 
+@pytest.fixture(scope="module")
+def written(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(study, tmp_path_factory.mktemp("written") / "report.html")
+
+
 @pytest.fixture
-def page(open_page: Open, study: Study, tmp_path: Path) -> Any:
-    return open_page(write_report(study, tmp_path / "report.html"))
+def page(open_page: Open, written: Path) -> Iterator[Any]:
+    opened = open_page(written)
+    yield opened
+    opened.context.close()
 
 
 def column(page: Any, section: str, place: int) -> list[str]:
@@ -429,8 +436,8 @@ def test_a_narrow_screen_does_not_scroll_sideways(
     assert page.evaluate("document.documentElement.scrollWidth") == 400
 
 
-def test_the_night_is_dark_and_paper_is_white(open_page: Open, study: Study, tmp_path: Path) -> None:
-    page = open_page(write_report(study, tmp_path / "report.html"), color_scheme="dark")
+def test_the_night_is_dark_and_paper_is_white(open_page: Open, written: Path) -> None:
+    page = open_page(written, color_scheme="dark")
     ink = "getComputedStyle(document.documentElement).getPropertyValue('--paper').trim()"
     assert page.evaluate(ink) == "#12161b"
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

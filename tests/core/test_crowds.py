@@ -94,8 +94,11 @@ def test_policies_need_no_table_of_all_pairs(policy: Policy, k: int, c: int) -> 
     assert peak(lambda: policy.propose(belief, tally, nothing, where, draws, 2)) < 1.5e8
 
 
-@pytest.mark.parametrize(("k", "c"), [(2400, 1), (150, 16)])
-@pytest.mark.parametrize("policy", [IKG(), LEVI()])
+@pytest.mark.parametrize(("policy", "k", "c"), [
+    (IKG(), 2400, 1), (LEVI(), 150, 16),
+    pytest.param(IKG(), 150, 16, marks=pytest.mark.slow),
+    pytest.param(LEVI(), 2400, 1, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_policies_that_look_at_every_pair_do_so_some_at_a_time(policy: Policy, k: int, c: int) -> None:
     """All at once would be 46 MB."""
     where, tally, belief = study(k, c, 30)

@@ -13,22 +13,27 @@ from fuzz.values import Draw
 
 from argbest.errors import InputError
 
-CASES = {
-    "problem": 400,
-    "study": 300,
-    "parts": 200,
-    "at-once": 250,
-    "study-file": 300,
-    "table": 200,
-    "lines": 60,
-    "command": 90,
-    "dear-command": 30,
+CASES = {  # more than a thousand
+    "problem": 250,
+    "study": 200,
+    "parts": 150,
+    "at-once": 150,
+    "study-file": 200,
+    "table": 100,
+    "lines": 40,
+    "command": 60,
+    "dear-command": 20,
 }
 
 
+@pytest.mark.parametrize("more", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ROOMS)
-def test_a_bad_input_leads_to_an_answer_or_to_an_error_of_argbest(name: str, tmp_path: Path) -> None:
-    found = faults(ROOMS[name], 0, CASES[name], tmp_path)
+def test_a_bad_input_leads_to_an_answer_or_to_an_error_of_argbest(
+    name: str, more: bool, tmp_path: Path
+) -> None:
+    """Those after the first are played by the slow tests, twice as many."""
+    cases = CASES[name]
+    found = faults(ROOMS[name], cases if more else 0, 2 * cases if more else cases, tmp_path)
     assert not found, "\n\n".join(found[:5])
 
 

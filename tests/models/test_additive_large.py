@@ -200,8 +200,10 @@ def test_by_structure_too_every_search_converges_however_the_data_are_rounded(
     assert np.all(np.isfinite(belief.var))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
-@pytest.mark.parametrize("precision", [1e-8, 1e-3])
+@pytest.mark.parametrize(("kernel", "precision"), [
+    ("rbf", 1e-8), ("matern52", 1e-3),
+    pytest.param("rbf", 1e-3, marks=pytest.mark.slow), pytest.param("matern52", 1e-8, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_precise_data_on_smooth_tables_need_no_jitter(kernel: str, precision: float) -> None:
     """Beyond 1,500 cells, every one known almost exactly."""
     k, c = 50, 34

@@ -74,9 +74,15 @@ def test_the_page_holds_what_was_run_its_origin_and_every_correction(tmp_path: P
     assert str(tmp_path) not in text
 
 
-def test_table_1_scales_to_a_thousand_iterations(tmp_path: Path) -> None:
-    table1(Plan(tmp_path, macroreps=2, samples=10))
-    table = pd.read_csv(tmp_path / "table1.csv")
+@pytest.fixture(scope="module")
+def tabled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("table")
+    table1(Plan(folder, macroreps=2, samples=10))
+    return folder
+
+
+def test_table_1_scales_to_a_thousand_iterations(tabled: Path) -> None:
+    table = pd.read_csv(tabled / "table1.csv")
     assert table["iterations"].unique().tolist() == [10]
     assert len(table) == 8
     pd.testing.assert_series_equal(
@@ -87,9 +93,8 @@ def test_table_1_scales_to_a_thousand_iterations(tmp_path: Path) -> None:
     assert 0.01 < branin["in a batch"] < 100
 
 
-def test_the_seconds_of_table_1_are_all_of_this_session(tmp_path: Path) -> None:
-    table1(Plan(tmp_path, macroreps=1, samples=2))
-    assert not (tmp_path / "runs").exists()
+def test_the_seconds_of_table_1_are_all_of_this_session(tabled: Path) -> None:
+    assert not (tabled / "runs").exists()
 
 
 def test_an_unknown_error_is_a_dash() -> None:

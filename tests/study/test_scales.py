@@ -1,5 +1,7 @@
 """Units: the scale and the origin of the rewards change no decision, only the numbers shown."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,10 +17,15 @@ def scaled(scale: float, offset: float = 0.0) -> Problem:
     return problem(lambda a, c, s: offset + scale * simulate(a, c, s))
 
 
+@cache
+def of_unit_scale(budget: int, policy: str = defaults.POLICY, stop: ExpectedPCS | None = None) -> Study:
+    return Study(problem(), policy=policy, seed=3).run(budget, stop=stop)
+
+
 @SCALES
 @POLICY
 def test_the_scale_of_the_rewards_changes_no_decision(policy: str, scale: float) -> None:
-    unit = Study(problem(), policy=policy, seed=3).run(80)
+    unit = of_unit_scale(80, policy)
     other = Study(scaled(scale), policy=policy, seed=3).run(80)
     pd.testing.assert_frame_equal(other.trials(), unit.trials())
     one, two = other.selection(), unit.selection()
@@ -39,7 +46,7 @@ def test_decisions_from_the_prior_do_not_depend_on_the_scale(scale: float) -> No
 
 @pytest.mark.parametrize("offset", [1e3, -1e6, 2.0**20])
 def test_the_origin_of_the_rewards_changes_no_decision(offset: float) -> None:
-    unit, other = (Study(each, seed=3).run(80) for each in (problem(), scaled(1.0, offset)))
+    unit, other = of_unit_scale(80), Study(scaled(1.0, offset), seed=3).run(80)
     assert pairs(other) == pairs(unit)
     assert_close(other.selection()["mean"] - offset, unit.selection()["mean"], 1e-5)
     assert_close(other.selection()["p_best"], unit.selection()["p_best"], 1e-5)
@@ -61,10 +68,8 @@ def test_a_huge_origin_with_unit_noise_is_resolved(goal: str) -> None:
 
 @SCALES
 def test_stopping_by_probability_does_not_depend_on_the_scale(scale: float) -> None:
-    unit, other = (
-        Study(each, seed=3).run(300, stop=ExpectedPCS(0.97, delta=delta))
-        for each, delta in ((problem(), 0.1), (scaled(scale), 0.1 * scale))
-    )
+    unit = of_unit_scale(300, stop=ExpectedPCS(0.97, delta=0.1))
+    other = Study(scaled(scale), seed=3).run(300, stop=ExpectedPCS(0.97, delta=0.1 * scale))
     assert unit.n_observations == other.n_observations < 300
 
 
