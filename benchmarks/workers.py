@@ -63,7 +63,7 @@ class Sleepers(Executor):
     def put(self, _: object) -> None:
         """Hear that a future has ended: it is returned at once."""
 
-    def get(self, timeout: float) -> "Future[Any]":  # noqa: ARG002
+    def get(self, timeout: float) -> "Future[Any]":
         """Return the future that ends first, when it has ended."""
         end, _, future, outcomes = heapq.heappop(self.asleep)
         self.clock.skipped += max(0.0, end - self.clock.now())

@@ -181,7 +181,7 @@ class _Announcement(event.Listener):
     def __init__(self) -> None:
         self.said = False
 
-    def on_start(self, event: Any) -> None:  # noqa: ARG002
+    def on_start(self, event: Any) -> None:
         """Warn at the first function that is compiled."""
         if not self.said:
             self.said = True

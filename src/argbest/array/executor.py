@@ -73,7 +73,7 @@ class FolderExecutor(Executor):
         """How many tasks there are."""
         return len(self._alive)
 
-    def submit(self, fn: Any, /, *args: Any, **_: Any) -> "Future[Any]":  # noqa: ARG002
+    def submit(self, fn: Any, /, *args: Any, **_: Any) -> "Future[Any]":
         """Return the future of what a run submits: ``evaluate, simulate, jobs``."""
         jobs: Sequence[Job] = args[1]
         wanted = _Wanted({self._recipe.key(self._study, job): job for job in jobs})

@@ -82,7 +82,7 @@ class GP:
         priors.hyperprior(self.prior, 1)
         object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, NOISES))
 
-    def check(self, shape: tuple[int, int], setting: Setting) -> None:  # noqa: ARG002
+    def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Raise an InputError if the known noise is a table of another shape."""
         check_noise_shape(self.noise_sd, shape)
 

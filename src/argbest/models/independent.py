@@ -58,10 +58,7 @@ class Independent:
         """Return nothing: a table of any shape will do."""
 
     def fit(
-        self,
-        tally: Tally,
-        setting: Setting,
-        params: IndependentParams | None = None,  # noqa: ARG002
+        self, tally: Tally, setting: Setting, params: IndependentParams | None = None
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
         noise = sample_variance(tally, setting.excluded)
@@ -73,7 +70,7 @@ class Independent:
         tally: Tally,
         setting: Setting,
         params: IndependentParams,
-        known: CellBelief | AdditiveBelief | None = None,  # noqa: ARG002
+        known: CellBelief | AdditiveBelief | None = None,
     ) -> CellBelief | AdditiveBelief:
         """Return N(Ȳ, v/N) per pair; so cheap that ``known`` saves nothing."""
         empty = (tally.count == 0) & (setting.excluded if setting.excluded is not None else False)
@@ -128,7 +125,7 @@ class Independent:
         )
         return CellBelief(mean, var, noise)
 
-    def findings(self, setting: Setting, params: IndependentParams) -> Findings:  # noqa: ARG002
+    def findings(self, setting: Setting, params: IndependentParams) -> Findings:
         """Return the noise: there is nothing else to learn."""
         return Findings(
             "Every pair is judged by its own replications alone; no pair says anything about another.",

@@ -47,12 +47,7 @@ class Linear:
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Return nothing: whether the contexts determine a line, only the observations can tell."""
 
-    def fit(
-        self,
-        tally: Tally,
-        setting: Setting,
-        params: LinearParams | None = None,  # noqa: ARG002
-    ) -> LinearParams:
+    def fit(self, tally: Tally, setting: Setting, params: LinearParams | None = None) -> LinearParams:
         """Return the residual variances Σ(Y − zᵀβ)² / (N − p), always positive.
 
         An alternative without degrees of freedom gets the pooled variance of the study, one without any
@@ -80,11 +75,7 @@ class Linear:
         return LinearParams(np.where(own > np.maximum(_NONE * pooled, none + _LEAST), own, stand_in))
 
     def posterior(
-        self,
-        tally: Tally,
-        setting: Setting,
-        params: LinearParams,
-        known: BlockBelief | None = None,  # noqa: ARG002
+        self, tally: Tally, setting: Setting, params: LinearParams, known: BlockBelief | None = None
     ) -> BlockBelief:
         """Return N(zᵀβ, zᵀA diag(v/N) Aᵀz') over the contexts; so cheap that ``known`` saves nothing."""
         x = coordinates(setting.separation)
@@ -102,7 +93,7 @@ class Linear:
         mean, cov = prediction(x, completed(tally, setting.excluded)[0], noise, apart)
         return BlockBelief(mean, cov, np.broadcast_to(params.noise[..., None], mean.shape))
 
-    def findings(self, setting: Setting, params: LinearParams) -> Findings:  # noqa: ARG002
+    def findings(self, setting: Setting, params: LinearParams) -> Findings:
         """Return the residual noise; the lines themselves follow from the averages."""
         return Findings(
             "Each alternative follows a straight line over the contexts; nothing is shared between them.",

@@ -87,11 +87,7 @@ class OneByOne:
         return in_sequence(decide, seen, tally.count, under_way, n)
 
     def _seen(
-        self,
-        belief: Belief,
-        tally: Tally,  # noqa: ARG002
-        pending: IntArray,
-        setting: Setting,  # noqa: ARG002
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting
     ) -> tuple[Belief, IntArray]:
         """Return the belief that decisions rest on, and the trials under way that count in it."""
         return belief, pending

@@ -79,13 +79,7 @@ class Separate:
     open_pairs: BoolArray  # [alternative, context]
 
     def propose(
-        self,
-        belief: Belief,  # noqa: ARG002
-        tally: Tally,
-        pending: IntArray,
-        setting: Setting,
-        draws: Draws,
-        n: int = 1,
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting, draws: Draws, n: int = 1
     ) -> Decision:
         """Return the open pairs with the fewest replications, those under way included; ties at random."""
         candidates = setting.candidates(tally.shape)

@@ -20,11 +20,7 @@ class ByTally(OneByOne):
     """Policies that decide from sample means and variances, whatever the model believes."""
 
     def _seen(
-        self,
-        belief: Belief,  # noqa: ARG002
-        tally: Tally,
-        pending: IntArray,
-        setting: Setting,
+        self, belief: Belief, tally: Tally, pending: IntArray, setting: Setting
     ) -> tuple[Belief, IntArray]:
         return sampled(tally, pending, setting)
 
@@ -135,6 +131,6 @@ class COCBA(ByTally):
 class _First:
     """Draws under which the first of several equal candidates is picked."""
 
-    def uniform(self, lane: int | IntArray = 0) -> Array:  # noqa: ARG002
+    def uniform(self, lane: int | IntArray = 0) -> Array:
         """Return 0 for every leading index."""
         return np.zeros(())

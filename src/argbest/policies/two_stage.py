@@ -185,7 +185,7 @@ class TSPlus(_TwoStage):
         _require(tally, pairs, 2)
         return np.where(pairs, tally.m2 / np.maximum(tally.count - 1, 1), 0.0)
 
-    def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:  # noqa: ARG002
+    def law(self, n0: int, n_points: int, n_coefficients: int) -> Law:
         """Return the least of m χ² with n0 − 1 degrees of freedom."""
         return pointwise_law(n0, n_points)
 

@@ -88,7 +88,7 @@ class _AsRun:
     told: tuple[tuple[int, int], ...]
     numbers: tuple[tuple[int], ...] | None = None
 
-    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:  # noqa: ARG002
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[tuple[int, int]]:
         return list(self.told)
 
 

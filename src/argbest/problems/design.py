@@ -34,7 +34,7 @@ class EveryPair:
     def __post_init__(self) -> None:
         whole("replications", self.replications, at_least=0)
 
-    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return all pairs once, then all again, as often as asked."""
         affordable(_DESIGN, problem.n_alternatives * problem.n_contexts * self.replications, _MOST)
         once = [(k, c) for k in range(problem.n_alternatives) for c in range(problem.n_contexts)]
@@ -78,7 +78,7 @@ class ExtremeContexts:
     def __post_init__(self) -> None:
         whole("replications", self.replications, at_least=_LEAST)
 
-    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return all alternatives at all extreme contexts once, then again, as often as asked."""
         extremes = _extremes(problem)
         affordable(_DESIGN, problem.n_alternatives * len(extremes) * self.replications, _MOST)
@@ -97,7 +97,7 @@ class Pairs:
 
     named: tuple[tuple[object, object], ...]
 
-    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:  # noqa: ARG002
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return the listed pairs in their order."""
         return [(problem.alternatives.index(k), problem.contexts.index(c)) for k, c in self.named]
 

@@ -31,7 +31,7 @@ class SerialInventory:
     alternatives: Axis
     levels: IntArray  # [alternative, stage]
 
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:  # noqa: ARG002
+    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
         """Return the weekly cost seen in one replication."""
         return float(self.many(np.array(self.alternatives.index(alternative)), np.array(0), np.array(seed)))
 

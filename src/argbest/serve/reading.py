@@ -38,7 +38,7 @@ class Reading(SQLStorage):
         self.revision = revision + len(found)
         return found
 
-    def create(self, definition: Plain) -> None:  # noqa: ARG002
+    def create(self, definition: Plain) -> None:
         """Refuse."""
         self._refuse()
 
@@ -48,7 +48,7 @@ class Reading(SQLStorage):
         self._refuse()
         yield
 
-    def greet(self, worker: Worker) -> None:  # noqa: ARG002
+    def greet(self, worker: Worker) -> None:
         """Refuse."""
         self._refuse()
 

@@ -63,10 +63,10 @@ class _Whole(sa.TypeDecorator[int]):
     impl = sa.BigInteger
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> int | None:  # noqa: ARG002
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> int | None:
         return None if value is None else int(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         return _kept(value, int)
 
 
@@ -76,12 +76,12 @@ class _Number(sa.TypeDecorator[float]):
     impl = sa.Double
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> float | None:  # noqa: ARG002
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> float | None:
         if value is not None and not math.isfinite(value):
             raise InputError(f"a stored number must be finite, got {value!r}.")
         return None if value is None else float(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> float | None:  # noqa: ARG002
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> float | None:
         found: float | None = _kept(value, int | float)
         if found is not None and not math.isfinite(found):
             raise ValueError(f"{found} is not finite")
@@ -94,10 +94,10 @@ class _Words(sa.TypeDecorator[str]):
     impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:  # noqa: ARG002
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
         return None if value is None else storable(str(value))
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         return _kept(value, str)
 
 
@@ -107,10 +107,10 @@ class _JSON(sa.TypeDecorator[Any]):
     impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:  # noqa: ARG002
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
         return None if value is None else to_json(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
         return None if value is None else from_json(_kept(value, str))
 
 

@@ -54,7 +54,7 @@ class Threads(Executor):
         self._jobs.put((future, fn, args, kwargs))
         return future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the threads, each after what it does."""
         for _ in self._threads:
             self._jobs.put(None)
