@@ -52,9 +52,7 @@ class GPParams:
     searched: IntArray  # [..., alternative]: observations at the last full search
     status: IntArray  # [..., alternative]: how the search ended
     changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
-    correlation: Array | None = (
-        None  # [..., context]: of replications that share random numbers; None: stored by 0.1
-    )
+    correlation: Array | None = None  # [..., context]: of noise that is shared; None: stored by 0.1
 
 
 @dataclass(frozen=True, eq=False)

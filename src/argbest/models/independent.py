@@ -32,9 +32,7 @@ class IndependentParams:
     """What is learned: the sample variances, in the squared unit of the rewards."""
 
     noise: Array  # [..., alternative, context]: variance of one observation
-    correlation: Array | None = (
-        None  # [..., context]: of replications that share random numbers; None: stored by 0.1
-    )
+    correlation: Array | None = None  # [..., context]: of noise that is shared; None: stored by 0.1
 
 
 @dataclass(frozen=True)

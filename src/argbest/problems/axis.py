@@ -50,9 +50,7 @@ class Axis:
     labels: tuple[Label, ...]
     columns: Columns  # empty for plain labels
     named: bool  # the labels are the user's own, not text made from the row
-    categorical: frozenset[str] = (
-        frozenset()
-    )  # columns declared to be names or categories, whatever they hold
+    categorical: frozenset[str] = frozenset()  # columns declared to be names, whatever they hold
     word: str = ""  # what the simulator calls a plain label
 
     @classmethod

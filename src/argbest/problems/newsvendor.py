@@ -49,9 +49,7 @@ def newsvendor() -> Problem:
     alternatives = Axis.of("alternative", [{"order": q} for q in _ORDERS])
     contexts = Axis.of("context", [{"demand": mean} for mean in _DEMANDS])
     mean, order, n = np.array(_DEMANDS)[:, None], np.array(_ORDERS)[:, None], np.arange(_MOST)
-    chances = np.asarray(
-        betainc(_SHAPE, n + 1, _SHAPE / (_SHAPE + mean)), float
-    )  # P(D <= n), negative binomial
+    chances = np.asarray(betainc(_SHAPE, n + 1, _SHAPE / (_SHAPE + mean)), float)  # P(D <= n)
     left = np.maximum(order - n, 0)
     unsold, squared = (left > 0) @ chances.T, np.maximum(2 * left - 1, 0) @ chances.T
     problem = Problem(

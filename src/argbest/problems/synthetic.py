@@ -15,9 +15,7 @@ from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import table_problem, with_hardness
 
-Domain: TypeAlias = dict[
-    str, tuple[float, float]
-]  # the first coordinate is chosen, the others are the context
+Domain: TypeAlias = dict[str, tuple[float, float]]  # the first is chosen, the others are the context
 
 _NOISE_SD = 3.0  # the paper's (max - min) / (100 / 3), with values scaled to a range of 100
 _LEAD = 0.3  # noise standard deviations between the best two, at least, in separated problems

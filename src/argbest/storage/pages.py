@@ -48,9 +48,7 @@ class Page:
     last: int
     fingerprint: str  # of this page and all before it
     content: bytes
-    state: (
-        bytes | None
-    )  # what all events up to ``last`` add up to; None once a later page has taken its place
+    state: bytes | None  # what all events up to ``last`` add up to; None once a later page has one
 
 
 @runtime_checkable

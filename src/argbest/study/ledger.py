@@ -19,9 +19,7 @@ from argbest.study.separations import Separations
 from argbest.study.trial import numbered
 
 PENDING, GIVEN_BACK, TOLD, FAILED = "pending", "given back", "told", "failed"
-SET_ASIDE_AFTER = (
-    6  # failures in a row; a pair that fails once in five does so by chance in 1 of 15,000 cases
-)
+SET_ASIDE_AFTER = 6  # failures in a row; by chance 1 in 15,000 cases of a pair that fails once in five
 _TABLES = ("replications", "pending", "failures", "failed_in_all", "timed", "seconds")
 _TALLY = ("count", "mean", "m2")
 _PAIRS = ("queue", "_dropped")
