@@ -27,6 +27,7 @@ from argbest.problems.base import Problem
 from argbest.study.grounds import integrated_by_seed
 
 _Groups: TypeAlias = list[tuple[Any, Any]]  # runs that are treated alike: all of them or [i], their belief
+_Look: TypeAlias = tuple[IntArray, Array, dict[str, float]]  # selected, claimed, seconds
 PARTS = ("decide", "refit", "certify", "simulate")
 Tick = Callable[[int], None]
 
@@ -88,9 +89,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     setting, model, tally = start.setting, start.model, start.tally
     chosen = np.empty((2, experiment.samples, len(numbers)), np.int64)
     checkpoints = experiment.checkpoints.tolist()
-    selected: list[IntArray] = []
-    claims: list[Array] = []
-    times: list[dict[str, float]] = []
+    looks: list[_Look] = []
     params: Any = None
     groups: _Groups = []
     own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
@@ -98,7 +97,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     for i in range(experiment.samples + 1):
         n = start.n_initial + i
         due = params is None or schedule.due(model, experiment.refit_every, n, fitted)
-        if due or i == checkpoints[len(times)]:
+        if due or i == checkpoints[len(looks)]:
             tick(len(numbers) * (i - ticked))
             ticked = i
         if due:
@@ -106,12 +105,8 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
                 params, fitted = model.fit(tally, setting, params), n
                 groups = _conditioned(model, setting, tally, params, groups)
                 own_number = _parted(own_number, tally, _whole(groups, lambda _, belief: belief.noise))
-        if i == checkpoints[len(times)]:
-            with clock.part("certify"):
-                chosen_now = _whole(groups, lambda _, belief: best(belief))
-                selected.append(chosen_now)
-                claims.append(_claim(experiment, start, tally, params, groups, chosen_now))
-            times.append(clock.read())
+        if i == checkpoints[len(looks)]:
+            looks.append(_look(experiment, start, tally, params, groups, clock))
         if i == experiment.samples:
             break
         with clock.part("decide"):
@@ -125,8 +120,19 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
             for runs, belief in groups
         ]
         chosen[:, i] = decision
+    selected, claims, times = zip(*looks, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
     return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
+
+
+def _look(
+    experiment: Experiment, start: _Start, tally: Tally, params: Any, groups: _Groups, clock: _Clock
+) -> _Look:
+    """Return what is selected now, what is claimed of it, and the time until then."""
+    with clock.part("certify"):
+        selected = _whole(groups, lambda _, belief: best(belief))
+        claims = _claim(experiment, start, tally, params, groups, selected)
+    return selected, claims, clock.read()
 
 
 def _conditioned(model: Model[Any], setting: Setting, tally: Tally, params: Any, known: _Groups) -> _Groups:
