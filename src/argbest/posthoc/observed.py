@@ -21,6 +21,8 @@ _OFFER = 8  # bins
 _FEW = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
 _MANY = 500  # contexts; with more of them and hardly a pair run twice, no model has an answer in time
 
+_CHOICES = "Alternatives are what you can choose: name the columns that identify them, or round their values."
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -262,25 +264,19 @@ def _summaries(frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Arr
 
 def _refuse_unrepeated(names: tuple[Names, Names], where: tuple[Located, Located], n: IntArray) -> None:
     """Raise an InputError where hardly an alternative or a context comes twice."""
-    runs, pairs = (
-        int(n.sum()),
-        len(set(zip(where[0].position.tolist(), where[1].position.tolist(), strict=True))),
-    )
+    places = (found.position.tolist() for found in where)
+    runs, pairs = int(n.sum()), len(set(zip(*places, strict=True)))
     for each, found in zip(names, where, strict=True):
         size = len(found.axis)
         endless = each.kind == "context" and size > _MANY and runs < 2 * pairs
         if size > _FEW and (runs < 2 * size or endless):
             distinct = {short: len(set(values)) for short, values in found.axis.coordinates.items()}
             told = ", ".join(f"{short} has {number} values" for short, number in distinct.items())
-            advice = _about_alternatives() if each.kind == "alternative" else _about_contexts(found, distinct)
+            advice = _CHOICES if each.kind == "alternative" else _about_contexts(found, distinct)
             raise InputError(
                 f"{runs} runs have {size} different {each.kind}s ({told}), so hardly a pair was run twice. "
                 f"{advice}"
             )
-
-
-def _about_alternatives() -> str:
-    return "Alternatives are what you can choose: name the columns that identify them, or round their values."
 
 
 def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
