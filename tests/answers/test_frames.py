@@ -6,7 +6,9 @@ import pytest
 from study.conftest import answer, assert_close, noise, problem, started
 
 from argbest import Problem, Study
+from argbest.core.arrays import Array
 from argbest.core.belief import best
+from argbest.study.grounds import Grounds
 
 STAFF = [{"servers": 1, "fast": True}, {"servers": 2, "fast": False}, {"servers": 2, "fast": True}]
 DEMAND = pd.DataFrame({"rate": [0.5, 1.0, 2.0], "shift": ["day", "day", "night"]})
@@ -210,3 +212,19 @@ def test_trials_can_be_kept_in_a_set_or_as_keys() -> None:
     for trial, value in values.items():
         study.tell(trial, value)
     assert study.observations()["value"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_selection_makes_no_joint_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    usual = Grounds.normals
+
+    def noted(grounds: Grounds) -> Array:
+        made.append(1)
+        return usual(grounds)
+
+    monkeypatch.setattr(Grounds, "normals", noted)
+    study = staffing()
+    study.selection()
+    assert made == []
+    assert 0.0 <= study.certificate().p_all <= 1.0
+    assert made == [1]

@@ -106,7 +106,7 @@ class Certificate(Sentences):
 
     belief: Belief
     weights: Array  # [context]
-    normals: Array  # [draw, ..., alternative, context]: standard normal, for the joint probability alone
+    source: Array | Callable[[], Array]  # `normals`, or what makes them when they are asked for
     delta: float = 0.0
     answered: BoolArray | None = None  # [..., context]; None: every context has an answer
     mixture: Mixture | None = None
@@ -183,6 +183,11 @@ class Certificate(Sentences):
         if self.answered is not None:
             right = right | ~self.answered
         return np.asarray(np.mean(np.all(right, axis=-1), axis=0))
+
+    @property
+    def normals(self) -> Array:
+        """Standard normal, [draw, ..., alternative, context], for the joint probability alone."""
+        return self.source() if callable(self.source) else self.source
 
     @cached_property
     def drawn_losses(self) -> Array:

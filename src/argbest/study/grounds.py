@@ -60,9 +60,11 @@ class Grounds:
             )
         return self._certificates[delta, integrate]
 
-    @cached_property
     def normals(self) -> Array:
-        """The draws behind every certificate's joint probability, the same for all of them."""
+        """Return the draws behind every certificate's joint probability, always the same; they are not kept.
+
+        Of a million pairs they take 512 MB, and selections need none of them.
+        """
         draws = max(64, min(DRAWS, NUMBERS // self.tally.count.size))
         generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
         return generator.standard_normal((draws, *self.problem.shape))
