@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +56,10 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"top-two, a cycle: {np.median(spent):.1f} ms, {np.mean(spent):.1f} on average", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
-        first, again = (seconds(lambda: study.report(path)) for _ in range(2))
-        print(f"report: {first:.1f} s, again {again:.1f} s, {path.stat().st_size / 1e6:.1f} MB", flush=True)
+        for title, made in (("top-two", study), ("defaults", smooth(given.table)[0])):
+            first, again = (seconds(partial(made.report, path)) for _ in range(2))
+            size = path.stat().st_size / 1e6
+            print(f"report, {title}: {first:.1f} s, again {again:.1f} s, {size:.1f} MB", flush=True)
     large, _ = smooth(given.side)
     spent = [seconds(large.ask), seconds(large.selection)]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
