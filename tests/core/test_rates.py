@@ -17,7 +17,7 @@ def test_zeta_and_psi_by_hand() -> None:
     zeta = rates.zeta(belief, selected)
     expected = [[np.inf, 16 / 3], [4 / 4, np.inf], [9 / 3, 1 / 2]]
     np.testing.assert_allclose(zeta, expected)
-    psi1, psi2 = rates.psi(np.array([[2, 4], [6, 3], [8, 5]]), belief.var, selected)
+    psi1, psi2 = rates.psi(np.array([[2, 6, 8], [4, 3, 5]]), belief.var.T, selected)
     np.testing.assert_allclose(psi1, [2 / 1, 3 / 1])
     np.testing.assert_allclose(psi2, [6 / 3 + 8 / 2, 4 / 2 + 5 / 1])
 
@@ -25,7 +25,7 @@ def test_zeta_and_psi_by_hand() -> None:
 def test_a_difference_known_exactly_has_nothing_to_learn() -> None:
     belief = make([[1.0], [1.0], [0.0]], [[0.0], [0.0], [0.0]])
     assert np.all(np.isinf(rates.zeta(belief, best(belief))))
-    psi1, psi2 = rates.psi(np.array([[0], [3], [0]]), belief.var, best(belief))
+    psi1, psi2 = rates.psi(np.array([[0, 3, 0]]), belief.var.T, best(belief))
     assert psi1[0] == 0.0
     assert psi2[0] == np.inf
 
@@ -35,8 +35,8 @@ def test_counts_and_fractions_give_the_same_comparison() -> None:
     count, var = rng.integers(0, 20, (4, 5)), rng.random((4, 5)) + 0.1
     selected = rng.integers(0, 4, 5)
     for share in (count / count.sum(), count / count.sum(axis=0)):
-        psi1, psi2 = rates.psi(count, var, selected)
-        p1, p2 = rates.psi(share, var, selected)
+        psi1, psi2 = rates.psi(count.T, var.T, selected)
+        p1, p2 = rates.psi(share.T, var.T, selected)
         np.testing.assert_array_equal(psi1 < psi2, p1 < p2)
 
 

@@ -74,7 +74,7 @@ class Belief(Certainty, Protocol):
 
 def best(belief: Belief) -> IntArray:
     """Return the alternative with the largest mean per context, lowest index on ties, [..., context]."""
-    index: IntArray = np.argmax(belief.mean, axis=-2)
+    index: IntArray = belief.mean.argmax(axis=-2)
     return index
 
 

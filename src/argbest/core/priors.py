@@ -6,6 +6,7 @@ in logarithms; equal bounds hold a parameter fixed.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -73,11 +74,14 @@ def _none(d: int) -> Hyperprior:
 PRIORS = {"paper": _paper, "modern": _modern, "none": _none}
 
 
+@lru_cache(maxsize=64)
 def hyperprior(name: str, d: int) -> Hyperprior:
-    """Return the preset ``paper``, ``modern`` or ``none`` for d context coordinates."""
+    """Return the preset ``paper``, ``modern`` or ``none`` for d context coordinates, read only."""
     if name not in PRIORS:
         raise unknown_name("prior", name, PRIORS)
-    return PRIORS[name](d)
+    found = PRIORS[name](d)
+    found.rules.flags.writeable = found.starts.flags.writeable = False  # others get the same ones
+    return found
 
 
 def of_logarithms(prior: Hyperprior) -> Hyperprior:

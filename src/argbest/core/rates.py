@@ -4,7 +4,7 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, gaps, of_selected
-from argbest.core.decision import of_each_context
+from argbest.core.decision import leading, of_each_context
 
 
 def zeta(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
@@ -16,7 +16,7 @@ def zeta(belief: Belief, selected: IntArray, closed: BoolArray | None = None) ->
     gap = gaps(belief, selected)
     spread = open_var(belief, selected, closed)
     rate = np.full_like(gap, np.inf)
-    np.divide(gap**2, spread, out=rate, where=spread > 0)
+    np.divide(gap * gap, spread, out=rate, where=spread > 0)
     rate[of_each_context(selected)] = np.inf
     return rate
 
@@ -39,14 +39,16 @@ def open_var(belief: Belief, selected: IntArray, closed: BoolArray | None = None
 
 
 def psi(count: AnyArray, var: Array, selected: IntArray) -> tuple[Array, Array]:
-    """Return ψ1 = N_b/V_b and ψ2 = Σ_{k≠b} N_k/V_k, each [..., context].
+    """Return ψ1 = N_b/V_b and ψ2 = Σ_{k≠b} N_k/V_k of a context with b ``selected``, each [...].
 
-    Counts stand for the fractions p: only ψ1 < ψ2 inside one context is ever asked, so the divisor cancels.
-    Where replications differ in cost, hand in what was spent on each pair, c N, in place of its count.
+    ``count`` and ``var`` are [..., alternative]. Counts stand for the fractions p: only ψ1 < ψ2 inside one
+    context is ever asked, so the divisor cancels. Where replications differ in cost, hand in what was spent
+    on each pair, c N, in place of its count.
     """
     ratio = np.where(count > 0, np.inf, 0.0)
     np.divide(count, var, out=ratio, where=var > 0)
-    where = of_each_context(selected)
+    where = (*leading(selected.shape), selected)
     of_best = ratio[where]
     ratio[where] = 0.0
-    return of_best, ratio.sum(axis=-2)
+    # One after the other: rounding is then the same however many studies lie side by side.
+    return of_best, np.add.accumulate(ratio, axis=-1)[..., -1]

@@ -23,15 +23,15 @@ def standardisation(tally: Tally) -> Scaling:
     """
     check_spread(tally)
     axes = (-2, -1)
-    pooled_n, pooled_mean, pooled_std = (np.squeeze(v, axes)[..., None] for v in _moments(tally, axes))
-    n, mean, std = (np.squeeze(v, -1) for v in _moments(tally, (-1,)))
-    size = np.max(np.abs(tally.mean), axis=axes, initial=0.0)[..., None]
-    fallback = np.where((pooled_n > 1) & (pooled_std > EQUAL * size), pooled_std, 1.0)
-    own = np.max(np.abs(tally.mean), axis=-1, initial=0.0)
-    return Scaling(
-        shift=np.where(n > 0, mean, pooled_mean),
-        spread=np.where((n > 1) & (std > EQUAL * np.maximum(own, SMALLEST)), std, fallback),
-    )
+    n, mean, std = (v[..., 0] for v in _moments(tally, (-1,)))
+    size = np.abs(tally.mean).max(axis=-1, initial=0.0)
+    varied = (n > 1) & (std > EQUAL * np.maximum(size, SMALLEST))
+    if varied.all():
+        return Scaling(mean, std)
+    pooled_n, pooled_mean, pooled_std = (v[..., 0] for v in _moments(tally, axes))
+    largest = size.max(axis=-1, initial=0.0, keepdims=True)
+    fallback = np.where((pooled_n > 1) & (pooled_std > EQUAL * largest), pooled_std, 1.0)
+    return Scaling(np.where(n > 0, mean, pooled_mean), np.where(varied, std, fallback))
 
 
 def standardisation_of_study(tally: Tally) -> Scaling:

@@ -199,8 +199,11 @@ def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
 AT_ONCE = 6e7
 
 
-def portions(cost: AnyArray) -> Iterator[tuple[IntArray, ...]]:
+def portions(cost: AnyArray) -> Iterator[tuple[Any, ...]]:
     """Yield indices of the entries of ``cost``, in order, each portion at most AT_ONCE or one entry."""
+    if cost.size and cost.sum() <= AT_ONCE:  # by far the most common
+        yield (...,)
+        return
     places = np.argwhere(np.ones(cost.shape, bool))
     begin, spent = 0, 0.0
     for i, own in enumerate(cost.ravel().tolist()):

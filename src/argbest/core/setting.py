@@ -1,6 +1,7 @@
 """Setting: what models and policies may know of the problem, where alternatives lie among it."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -47,6 +48,11 @@ class Setting:
     cost: Array | None = None  # [alternative, context]: of a replication, above 0, in any unit; None: alike
     excluded: BoolArray | None = None  # [alternative, context]: set aside, never to be simulated; None: none
     alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates
+
+    @cached_property
+    def unrestricted(self) -> bool:
+        """Whether every pair may be simulated now."""
+        return self.excluded is None and bool(self.allowed.all())
 
     def candidates(self, shape: tuple[int, ...]) -> BoolArray:
         """Return which pairs may be simulated now, [..., alternative, context] as ``shape`` says."""

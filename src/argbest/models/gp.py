@@ -115,8 +115,7 @@ class GP:
         self, tally: Tally, setting: Setting, params: GPParams, known: Any = None
     ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
         """Return the exact posterior at the contexts; noise in common makes alternatives covary."""
-        data = _joint(tally, params)
-        if data.shares_noise:
+        if tally.common is not None and (data := _joint(tally, params)).shares_noise:
             prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
             return joined(prior, params.constant, data)
         known = known if isinstance(known, BlockBelief) else None

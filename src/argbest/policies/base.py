@@ -137,8 +137,8 @@ def pick(candidates: BoolArray, draws: Draws, lane: int) -> Decision:
     n_contexts = candidates.shape[-1]
     flat = candidates.reshape(*candidates.shape[:-2], -1)
     number = flat.sum(axis=-1)
-    index = np.argmax(flat, axis=-1)
-    if np.any(number > 1):  # the draw is a function of the step and lane, so leaving it out changes no other
+    index = flat.argmax(axis=-1)
+    if (number > 1).any():  # the draw is a function of the step and lane, so leaving it out changes no other
         rank = np.minimum((draws.uniform(lane) * number).astype(np.int64), number - 1)
         index = np.argmax(np.cumsum(flat, axis=-1) > rank[..., None], axis=-1)
     return Decision(index // n_contexts, index % n_contexts)

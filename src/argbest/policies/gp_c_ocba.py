@@ -1,7 +1,7 @@
 """GP-C-OCBA: sample where the large-deviations rate of a false selection is smallest."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,16 +36,24 @@ class GPCOCBA(OneByOne):
         selected = best(belief)
         of_best = of_each_context(selected)
         rate = rates.zeta(belief, selected, setting.excluded)
-        candidates = now.candidates
-        best_open = candidates[of_best]
-        rivals = candidates | best_open[..., None, :]  # a sample of either side tells them apart
+        rivals = np.ones(rate.shape, bool)
+        candidates = None if setting.unrestricted else now.candidates
+        if candidates is not None:
+            # A sample of either side tells them apart.
+            rivals = candidates | candidates[of_best][..., None, :]
+            rate[~rivals] = np.inf
         rivals[of_best] = False
-        lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=rivals, initial=np.inf)
+        lowest = rate.min(axis=(-2, -1), keepdims=True)
         challenger = now.pick(rivals & (rate == lowest))
         spent = setting.spent(now.count)
         if setting.excluded is not None:
             spent = np.where(setting.excluded, 0, spent)
-        psi1, psi2 = rates.psi(spent, belief.var, selected)
-        context = (*leading(challenger.context.shape), challenger.context)
-        prefer_best = ((psi1 < psi2) & best_open)[context] | ~at(candidates, challenger)
-        return Decision(np.where(prefer_best, selected[context], challenger.alternative), challenger.context)
+        lead, context = leading(challenger.context.shape), challenger.context
+        leader = selected[(*lead, context)]
+        there: tuple[Any, ...] = (*lead, slice(None), context)
+        psi1, psi2 = rates.psi(spent[there], belief.var[there], leader)
+        prefer_best = psi1 < psi2
+        if candidates is not None:
+            prefer_best &= at(candidates, Decision(leader, context))
+            prefer_best |= ~at(candidates, challenger)
+        return Decision(np.where(prefer_best, leader, challenger.alternative), context)

@@ -1,13 +1,13 @@
 """Storage in the memory of one process; its threads may share it."""
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 from argbest.errors import StudyExistsError
-from argbest.storage.base import Event, Plain, Refit, Worker
+from argbest.storage.base import Event, Log, Plain, Refit, Worker
 
 
 class MemoryStorage:
@@ -43,13 +43,9 @@ class MemoryStorage:
         """Return all events but the first ``revision``."""
         return self._events[revision:]
 
-    @contextmanager
-    def exclusive(self) -> Iterator["_Log"]:
-        """Yield the log; what is added becomes visible when the context ends without an exception."""
-        with self._lock:
-            log = _Log(self._events)
-            yield log
-            self._keep(log.added)
+    def exclusive(self) -> AbstractContextManager[Log]:
+        """Return the log; what is added becomes visible when the context ends without an exception."""
+        return _Log(self)
 
     def _keep(self, events: Sequence[Event]) -> None:
         first = len(self._events)
@@ -74,12 +70,23 @@ class MemoryStorage:
 
 
 class _Log:
-    def __init__(self, events: list[Event]) -> None:
-        self._events = events
-        self.added: list[Event] = []
+    def __init__(self, storage: MemoryStorage) -> None:
+        self._storage = storage
+        self._added: list[Event] = []
+
+    def __enter__(self) -> "_Log":
+        self._storage._lock.acquire()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._storage._keep(self._added)
+        finally:
+            self._storage._lock.release()
 
     def since(self, revision: int) -> Sequence[Event]:
-        return self._events[revision:] + self.added
+        return self._storage._events[revision:] + self._added
 
     def append(self, events: Sequence[Event]) -> None:
-        self.added.extend(events)
+        self._added.extend(events)

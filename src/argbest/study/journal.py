@@ -106,7 +106,8 @@ class Journal(Transcript):
             if decided.policy is not None:
                 self.policy, self._begun = decided.policy, True
 
-        self.begin()
+        if self.ledger.design is None:
+            self.begin()
         self._learn_ahead(n)
         events = self._write(decide, know)
         return [self.ledger.trials[event.trial] for event in events if isinstance(event, Asked | Passed)]
@@ -166,7 +167,8 @@ class Journal(Transcript):
 
     def open(self, trial: Trial | int) -> Trial:
         """Return the open trial meant, or say why there is none."""
-        return self.ledger.trials[self._open(trial)]
+        number = self._open(trial)
+        return trial if isinstance(trial, Trial) else self.ledger.trials[number]
 
     def _open(self, trial: Trial | int) -> int:
         """Return the number of the open trial meant, or say why there is none."""
@@ -176,7 +178,7 @@ class Journal(Transcript):
                 f"{trial} belongs to another study; tell it to the study whose `ask` returned it."
             )
         number = trial.id if isinstance(trial, Trial) else trial
-        known = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        known = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
         if known and number >= len(trials):
             self.catch_up()  # another process may have asked for it
         if not known or not 0 <= number < len(trials):
@@ -202,6 +204,7 @@ class Journal(Transcript):
                 self.ledger.live,
                 self.ledger.trials,
                 records,
+                n=self.ledger.n_observations,
                 refit_every=self.refit_every,
                 sign=self.problem.sign,
             )

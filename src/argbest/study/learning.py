@@ -4,7 +4,7 @@ import math
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +13,14 @@ import numpy as np
 
 from argbest.core import schedule
 from argbest.core.belief import Belief, take_in
+from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import SlowNotice
 from argbest.models.base import Model
 from argbest.storage.base import Told
-from argbest.study.trial import Trial, numbered
+from argbest.study.rows import Records, Trials
+from argbest.study.trial import numbered
 
 SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 _QUICK = 0.02  # of these: whoever learned so quickly last time is not watched
@@ -40,22 +42,22 @@ def learn(
     setting: Setting,
     known: Knowledge | None,
     tally: Tally,
-    trials: Sequence[Trial],
-    records: Sequence[Told],
+    trials: Trials,
+    records: Records,
     *,
+    n: int,
     refit_every: schedule.Schedule,
     sign: float,
 ) -> Knowledge:
-    """Return the knowledge that takes in all records.
+    """Return the knowledge that takes in all records, of ``n`` observations.
 
     Hyper-parameters and standardisation are refreshed when `schedule.due` says so; until then every record
     enters by exact conditioning, in the order of telling.
     """
-    n = int(tally.count.sum())
     if known is not None:
         belief = known.belief
         for entry in records[known.n_records :]:
-            belief = _taken_in(belief, trials[entry.trial], entry, sign)
+            belief = _taken_in(belief, trials, entry, sign)
         known = Knowledge(known.params, belief, known.n_fitted, len(records), known.seconds)
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
@@ -67,12 +69,12 @@ def learn(
     return Knowledge(params, belief, n, len(records), time.monotonic() - begun)
 
 
-def _taken_in(belief: Belief, trial: Trial, entry: Told, sign: float) -> Belief:
+def _taken_in(belief: Belief, trials: Trials, entry: Told, sign: float) -> Belief:
     """Return the belief after one more record: each value by its number where alternatives share noise."""
-    where = trial.decision
+    where = Decision(*map(np.asarray, trials.pair(entry.trial)))
     if entry.values is None or getattr(belief, "shocks", None) is None:
         return belief.update(where, np.asarray(sign * entry.mean), entry.n)
-    for number, value in numbered(trial.replication, entry.values):
+    for number, value in numbered(trials.columns["replication"][entry.trial], entry.values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
     return belief
 

@@ -51,6 +51,7 @@ class Ledger:
         self.given_back: list[int] = []  # trials to be asked for again
         self.records = Records()
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
+        self.n_observations = 0  # replications told so far
         self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
         self.separations = Separations(problem, self.in_order)
@@ -63,11 +64,6 @@ class Ledger:
         self.timed = np.zeros(problem.shape, np.int64)  # replications whose run time is known
         self.seconds = np.zeros(problem.shape)  # their run time in all
         self.spent = 0.0  # run time of everything, failures included
-
-    @property
-    def n_observations(self) -> int:
-        """Replications told so far."""
-        return int(self.live.count.sum())
 
     @property
     def tally(self) -> tallies.Tally:
@@ -158,6 +154,7 @@ class Ledger:
         if self._shown:
             self.live, self._shown = self.live.copy(), False
         tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
+        self.n_observations += event.n
         shares = self.parted is None or event.trial < self.n_shared
         if self.live.common is not None and event.values is not None and shares:
             signed = ((i, self.problem.sign * value) for i, value in numbered(number, event.values))
@@ -242,7 +239,7 @@ class Ledger:
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
         common = None if self.live.common is None else self._common()
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
-        self.live = tallies.Tally(count, mean, m2, common=common)
+        self.live, self.n_observations = tallies.Tally(count, mean, m2, common=common), int(count.sum())
         self._check(past)
 
     def _common(self) -> by_number.Replications:

@@ -3,6 +3,7 @@
 A `Trial` or what was told of it is made when somebody looks at it.
 """
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -63,8 +64,10 @@ class _Made(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        rows = range(len(self.columns))[index]
-        return [self._make(row) for row in rows] if isinstance(rows, range) else self._make(rows)
+        rows = range(len(self.columns))
+        if isinstance(index, slice):
+            return [self._make(row) for row in rows[index]]
+        return self._make(rows[index])
 
     def __iter__(self) -> Iterator[T]:
         return (self._make(row) for row in range(len(self.columns)))
@@ -135,7 +138,7 @@ class Records(_Made[Told]):
     def add(self, event: Told) -> None:
         """Take in one more."""
         size = -1 if event.values is None else len(event.values)
-        seconds = np.nan if event.seconds is None else event.seconds
+        seconds = math.nan if event.seconds is None else event.seconds
         summary = event.n, event.mean, event.m2
         self.columns.append(event.trial, *summary, size, len(self.values), seconds, event.time)
         self.values.extend(event.values or ())
@@ -150,6 +153,6 @@ class Records(_Made[Told]):
         columns = self.columns
         start, size = columns["start"][row], columns["size"][row]
         values = None if size < 0 else tuple(self.values[start : start + size])
-        seconds = None if np.isnan(columns["seconds"][row]) else columns["seconds"][row]
+        seconds = None if math.isnan(columns["seconds"][row]) else columns["seconds"][row]
         trial, n, mean, m2 = (columns[name][row] for name in ("trial", "n", "mean", "m2"))
         return Told(trial, n, mean, m2, values, seconds, columns["time"][row])

@@ -41,6 +41,7 @@ class Transcript:
         self.patience: Tries = at_once
         self.problem, self.policy, self.model = problem, policy, model
         self._stored, self._first_policy = stored, policy
+        self._whole = _InOnePiece(self)
         self._snapshots = Snapshots(storage, stored["id"], problem.n_alternatives * problem.n_contexts)
         self._read_anew()
 
@@ -77,7 +78,7 @@ class Transcript:
 
         def attempt() -> list[Event]:
             nonlocal sent, landed
-            with self._in_one_piece():
+            with self._whole:
                 with self.storage.exclusive() as log:
                     news = log.since(self._revision)
                     self._take_in(news)
@@ -95,21 +96,8 @@ class Transcript:
         return self.patience(attempt)
 
     def _catch_up(self) -> None:
-        with self._in_one_piece():
+        with self._whole:
             self._take_in(self.storage.since(self._revision))
-
-    @contextmanager
-    def _in_one_piece(self) -> Iterator[None]:
-        """Have everything read anew next time if this is interrupted: by Ctrl-C, between any two steps."""
-        if self._torn:
-            self._read_anew()
-        try:
-            yield
-        except Exception:
-            raise
-        except BaseException:
-            self._torn = True
-            raise
 
     def _read_anew(self) -> None:
         """Forget all that was taken in, and take it in again."""
@@ -200,6 +188,21 @@ class Transcript:
         belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
         self.knowledge = Knowledge(params, belief, event.n_observations, len(self.ledger.records))
         self._view = None
+
+
+class _InOnePiece:
+    """Has everything read anew next time if a block is interrupted: by Ctrl-C, between any two steps."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._of = transcript
+
+    def __enter__(self) -> None:
+        if self._of._torn:
+            self._of._read_anew()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, Exception):
+            self._of._torn = True
 
 
 def _among(sent: Sequence[Event], found: Sequence[Event]) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from argbest.checks import real, reals, shown
 from argbest.core.arrays import Array
-from argbest.core.decision import Decision
 from argbest.core.replications import PLACE, Replications
 from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
@@ -33,11 +32,6 @@ class Trial:
     seed: int = field(compare=False)
     pair: tuple[int, int] = field(repr=False, compare=False)  # positions of alternative and context
     study: str = field(repr=False)  # the study that asked
-
-    @property
-    def decision(self) -> Decision:
-        """The pair as indices."""
-        return Decision(np.asarray(self.pair[0]), np.asarray(self.pair[1]))
 
     def __str__(self) -> str:
         return f"trial {self.id} (alternative {self.alternative!r}, context {self.context!r})"
