@@ -55,14 +55,11 @@ def test_without_correlation_the_evidence_is_the_one_of_cell_means() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-7)
 
 
-def test_large_and_small_studies_are_searched_alike() -> None:
+def test_large_and_small_studies_are_searched_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     one, case, _ = cases(6, names=True)
     prior = one.prior()
     search = additive.search_from(prior.starts, 25)
     found = additive.fit_map(one.inputs(), case.tally, case.noise, prior, search, case.correlation)
-    before, additive._SMALL = additive._SMALL, 1
-    try:
-        slow = additive.fit_map(one.inputs(), case.tally, case.noise, prior, search, case.correlation)
-    finally:
-        additive._SMALL = before
+    monkeypatch.setattr(additive, "SMALL", 1)
+    slow = additive.fit_map(one.inputs(), case.tally, case.noise, prior, search, case.correlation)
     np.testing.assert_allclose(slow.value, found.value, rtol=1e-7)

@@ -13,8 +13,9 @@ from additive_cases import Case, Scales, case, kriged, log_density, params, rand
 
 from argbest.core import additive, priors
 from argbest.core.arrays import Array
+from argbest.core.priors import _ABSENT
 from argbest.core.setting import Coordinates
-from argbest.models.additive_gp import _ABSENT, PARTS, AdditiveGP
+from argbest.models.additive_gp import PARTS, AdditiveGP
 
 KERNEL = "matern52"
 

@@ -7,7 +7,7 @@ compiles or loads the cache.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,9 @@ from argbest.core.integration import Evaluate
 from argbest.core.landmarks import FEWER, MOST
 from argbest.core.priors import Hyperprior
 from argbest.core.representation import structure_shows_the_way, structured
-from argbest.core.search import MAX_STEPS, STEP_LIMIT, in_python, portions, search_for
+from argbest.core.search import MAX_STEPS, SMALL, STEP_LIMIT, in_python, search_for, studies_alike
 from argbest.core.setting import Coordinates
 from argbest.core.tally import Tally
-
-_SMALL = 200  # observed cells of a study that is searched at once: some tenths of a second
 
 
 class Inputs(NamedTuple):
@@ -87,14 +85,9 @@ def fit_map(
     number; studies with some are searched by dense algebra, however large.
     """
     lead, p = tally.shape[:-2], len(prior.rules)
-    found = Fit(
-        np.empty((*lead, p)),
-        np.empty(lead),
-        np.empty(lead),
-        np.empty(lead, np.int64),
-        np.empty((*lead, p, p)),
-    )
-    for studies in _alike(tally.count, correlation):
+    floats = np.empty((*lead, p)), np.empty(lead), np.empty(lead)
+    found = Fit(*floats, np.empty(lead, np.int64), np.empty((*lead, p, p)))
+    for studies in studies_alike(tally.count, correlation):
         own = Search(search.starts[studies], search.first_steps, search.hessian[studies])
         shared = None if correlation is None else correlation[studies]
         seen = _seen(tally[studies], noise[studies], shared)
@@ -110,28 +103,6 @@ def _seen(tally: Tally, noise: Array, correlation: Array | None) -> Seen:
     return Seen(tally, noise, common_noise.rows(tally, noise, correlation))
 
 
-def _alike(count: IntArray, correlation: Array | None) -> Iterator[tuple[Any, ...]]:
-    """Yield portions of the studies that all have noise in common, or none of which has."""
-    for studies in _portions(count):
-        shared = np.zeros(1, bool) if correlation is None else np.any(correlation[studies], axis=-1)
-        if shared.ndim and shared.any() and not shared.all():
-            yield from (tuple(axis[mark] for axis in studies) for mark in (shared, ~shared))
-        else:
-            yield studies
-
-
-def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:
-    """Yield indices of the studies: large ones alone, small ones so many that a search of all is short."""
-    cells = (count > 0).sum(axis=(-2, -1))
-    if not cells.ndim:
-        yield ()
-        return
-    yield from (tuple(study) for study in np.argwhere(cells > _SMALL))
-    small = np.nonzero(cells <= _SMALL)
-    for (some,) in portions(cells[small].astype(float) ** 3):
-        yield tuple(axis[some] for axis in small)
-
-
 Climb = Callable[[Array, int, Array], Fit]
 
 
@@ -139,7 +110,7 @@ def _fit(inputs: Inputs, seen: Seen, rules: Array, search: Search) -> Fit:
     """Return the best maximum found, by the algebra that suits the size of the studies."""
     tally, noise, common = seen
     count, names = tally.count, inputs.alternatives is None
-    if count.ndim > 2 or (count > 0).sum() <= _SMALL:
+    if count.ndim > 2 or (count > 0).sum() <= SMALL:
         climb: Climb = functools.partial(_climb_compiled, inputs, seen, rules)
         return _best(climb, climb, search)
     dense = functools.partial(_climb_in_python, _search_dense, inputs, seen, rules)
@@ -197,7 +168,7 @@ def evaluator(
 
     In a large study by structure, with landmarks for θ about ``near``, and as if no noise were common.
     """
-    if (tally.count > 0).sum() <= _SMALL:
+    if (tally.count > 0).sum() <= SMALL:
         seen = _seen(tally, noise, correlation)
         return lambda theta: _evidence(inputs, seen, prior, theta)[:2]
     kernel, rules = inputs.kernel, prior.rules

@@ -5,55 +5,35 @@ is a row w for every observed cell; every later observation adds one. No table o
 is ever made.
 """
 
-import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import weight_of
-from argbest.core.blocks import drawing_root, square_root
+from argbest.core.blocks import drawing_root, square_root, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.foundations import ByFormula, Foundation, apart
+from argbest.core.foundations import ByFormula, Foundation, Stack, apart
 from argbest.core.kernels import NUGGET
 from argbest.core.next_replication import NextSamples, Shocks, shocks
 from argbest.core.tally import Tally
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
-_MANY = 8  # rows of covariances asked for at once: whoever does so does it at every decision
-ROOM = 32  # rows made room for ahead of need
 
 
-class Stack:
-    """Rows that are only ever added to: who holds the first few sees them unchanged, whoever adds more."""
+@dataclass
+class Kept:
+    """What was worked out of a belief and serves all that follow from it by updates: only rows are added.
 
-    def __init__(self, rows: Array, used: int | None = None) -> None:
-        """Hold rows [..., row, alternative, context], of which the first ``used`` count, by default all."""
-        self._rows, self._lock = rows, threading.Lock()
-        self._used = rows.shape[-3] if used is None else used
+    Which rows are the first does not depend on who asks, or when.
+    """
 
-    def __reduce__(self) -> tuple[type["Stack"], tuple[Array]]:
-        return Stack, (self.first(self._used),)
-
-    def first(self, n: int) -> Array:
-        """Return the first n rows, [..., n, alternative, context]."""
-        return self._rows[..., :n, :, :]
-
-    def add(self, n: int, row: Array) -> "Stack":
-        """Return a stack of the first n rows and one more: this one, if it has no others and has room."""
-        with self._lock:
-            if n == self._used < self._rows.shape[-3]:
-                self._rows[..., n, :, :] = row
-                self._used += 1
-                return self
-        *lead, _, k, c = self._rows.shape
-        roomy = np.empty((*lead, n + ROOM + n // 4, k, c))
-        roomy[..., :n, :, :], roomy[..., n, :, :] = self.first(n), row
-        return Stack(roomy, n + 1)
+    n_rows: int  # the first rows: those of that belief
+    table: Array | None = None  # all covariances [cell, cell] of one small table given the first rows
+    apart: dict[tuple[int, int], Array] = field(default_factory=dict)  # of them, by context and reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +48,7 @@ class AdditiveBelief(CorrelatedAlternatives):
     n_rows: int
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
-    n_first: int | None = None  # rows of the belief that this one follows from by updates; None: it is that
-    first: Array | None = field(default=None, repr=False)  # all covariances given those, where worked out
+    kept: Kept | None = field(default=None, repr=False)  # of the belief that this one follows from
 
     @property
     def missed(self) -> float:
@@ -87,13 +66,12 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        where = alternative * self.mean.shape[-1] + context
-        table = self._first if alternative.size >= _MANY else None
+        where, table, begin = alternative * self.mean.shape[-1] + context, self._table, 0
         if table is not None:
             out: Array = table[where].reshape(*where.shape, *self.mean.shape)
-            begin = self._n_first
+            begin = self._first.n_rows
         else:
-            out, begin = self.foundation.rows(alternative, context), 0
+            out = self.foundation.rows(alternative, context)
         if self.n_rows > begin:
             rows = self.rows[..., begin:, :, :]
             flat = rows.reshape(*rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
@@ -103,23 +81,26 @@ class AdditiveBelief(CorrelatedAlternatives):
         return out
 
     @property
-    def _n_first(self) -> int:
-        return self.n_rows if self.n_first is None else self.n_first
+    def _first(self) -> Kept:
+        if self.kept is None:
+            self.__dict__["kept"] = Kept(self.n_rows)
+        return cast(Kept, self.kept)
 
-    @cached_property
-    def _first(self) -> Array | None:
-        """Covariances [cell, cell] of one small table given the first rows: only later ones are to be taken.
-
-        None where the table is not small. Which rows are the first does not depend on who asks, or when.
-        """
-        if self.first is not None or self.mean.ndim > 2 or self.mean.size > _WHOLE:
-            return self.first
-        k, c = (part.ravel() for part in np.indices(self.mean.shape))
-        return replace(self, n_rows=self._n_first).among(k, c)
+    @property
+    def _table(self) -> Array | None:
+        """Covariances of one small table given the first rows; None where the table is not small."""
+        first = self._first
+        if first.table is None and self.mean.ndim == 2 and self.mean.size <= _WHOLE:
+            k, c = (part.ravel() for part in np.indices(self.mean.shape))
+            first.table = replace(self, n_rows=first.n_rows).among(k, c)
+        return first.table
 
     def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
         there = np.broadcast_to(context[..., None], alternative.shape)
+        if self._table is not None:
+            rows = self.cov_rows(alternative, there)
+            return np.asarray(weight @ rows.reshape(len(rows), -1)).reshape(self.mean.shape)
         out = np.einsum("...m,...mkc->...kc", weight, self.foundation.rows(alternative, there))
         if self.n_rows:
             flat = self.rows.reshape(*self.rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
@@ -131,10 +112,10 @@ class AdditiveBelief(CorrelatedAlternatives):
     def within_contexts(self) -> Array:
         """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
         *lead, k, c = self.mean.shape
-        if self._first is not None:
+        if (table := self._table) is not None:
             place = np.arange(c)[:, None] + np.arange(k) * c  # [context, alternative]
-            rows = np.moveaxis(self.rows[self._n_first :], 2, 0)
-            there = self._first[place[:, :, None], place[:, None, :]]
+            rows = np.moveaxis(self.rows[self._first.n_rows :], 2, 0)
+            there = table[place[:, :, None], place[:, None, :]]
             return np.asarray(there - np.swapaxes(rows, -1, -2) @ rows)
         out = np.empty((*lead, c, k, k))
         for here in range(c):
@@ -155,13 +136,27 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
-        total = self.foundation.difference_var(reference)
+        total, begin = self.foundation.difference_var(reference), 0
+        if self.mean.ndim == 2:
+            total -= self._first_apart(reference.tolist())
+            begin = self._first.n_rows
         step = max(1, _ELEMENTS // self.mean.size)
-        for start in range(0, self.n_rows, step):
+        for start in range(begin, self.n_rows, step):
             total -= apart(self.rows[..., start : start + step, :, :], reference)
         total = np.maximum(total, 0.0)
         total[of_each_context(reference)] = 0.0
         return total
+
+    def _first_apart(self, reference: list[int]) -> Array:
+        """Return `apart` of the first rows of one study: each context's is worked out once per reference."""
+        first, known = self._first, self._first.apart
+        missing = [c for c, b in enumerate(reference) if (c, b) not in known]
+        rows = self.stack.first(first.n_rows)
+        step = max(1, _ELEMENTS // max(1, len(rows) * len(self.mean)))
+        for some in (missing[i : i + step] for i in range(0, len(missing), step)):
+            found = apart(rows[:, :, some], np.array([reference[c] for c in some]))
+            known.update(((c, reference[c]), found[:, i]) for i, c in enumerate(some))
+        return np.stack([known[c, b] for c, b in enumerate(reference)], axis=1)
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the rank-one update: one more row, v / √(V + σ²/n) with v the decided cell's covariances."""
@@ -193,7 +188,6 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the belief as if n more replications had come out as expected."""
-        _ = self._first  # so that this belief keeps it, and not only those that are thrown away
         if self.shocks is None:
             return self.update(decision, at(self.mean, decision), n)
         later = self
@@ -212,8 +206,7 @@ class AdditiveBelief(CorrelatedAlternatives):
             var=np.maximum(self.var - row**2, 0.0),
             stack=self.stack.add(self.n_rows, row),
             n_rows=self.n_rows + 1,
-            n_first=self._n_first,
-            first=self.__dict__.get("_first", self.first),
+            kept=self._first,
         )
 
     def draw(self, normals: Array) -> Array:

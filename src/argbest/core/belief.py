@@ -9,31 +9,12 @@ import numpy as np
 
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.blocks import Blocks, Changed, square_root
+from argbest.core.blocks import Blocks, Changed, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.next_replication import NextSamples
 
 
-class Certainty(Protocol):
-    """How sure one may be of selections: probabilities and losses, arrays [..., alternative, context]."""
-
-    def best_probability(self) -> Array:
-        """Return P(each alternative is best) per context."""
-
-    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return P(the selected alternative is within delta of the best) per context, [..., context]."""
-
-    def expected_loss(self, selected: IntArray) -> Array:
-        """Return E[best reward − selected reward] per context, [..., context]."""
-
-    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return the sharpest closed-form lower bound of `good_probability` that this admits."""
-
-    def draw(self, normals: Array) -> Array:
-        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
-
-
-class Belief(Certainty, Protocol):
+class Belief(certainty.Certainty, Protocol):
     """A joint normal distribution of all mean rewards; larger is better; one unit throughout.
 
     Implementations are frozen dataclasses with the field ``mean``; they differ in whether alternatives are
@@ -236,26 +217,10 @@ class BlockBelief(_IndependentAlternatives):
         touched, turn = np.unique(np.nonzero(pending)[0], return_counts=True)
         contexts = np.full((len(touched), turn.max()), -1)
         contexts[np.arange(turn.max()) < turn[:, None]] = np.nonzero(pending)[1]
-        owns = [self._own(k) for k in touched.tolist()]
-        diagonal = np.stack([np.diagonal(own) for own in owns])
-        steps: list[tuple[IntArray, Array, Array]] = []
-        for i in range(contexts.shape[1]):
-            some = np.flatnonzero(turn > i)
-            k, c = touched[some], contexts[some, i]
-            column = np.stack([owns[g][at_] for g, at_ in zip(some.tolist(), c.tolist(), strict=True)])
-            for before, scaled, earlier in steps:
-                rows = np.searchsorted(before, some)
-                column -= scaled[rows, c][:, None] * earlier[rows]
-            var = np.maximum(diagonal[some, c], 0.0)
-            weight = weight_of(pending[k, c].astype(float), var, self.noise[k, c])
-            steps.append((some, column * weight[:, None], column))
-            diagonal[some] -= steps[-1][1] * column
+        owns, k = [self._own(k) for k in touched.tolist()], touched[:, None]
+        less, diagonal = taken_from(owns, contexts, turn, pending[k, contexts], self.noise[k, contexts])
         var = self.var.copy()
         var[touched] = np.maximum(diagonal, 0.0)
-        less: list[list[tuple[Array, Array]]] = [[] for _ in owns]
-        for some, scaled, column in steps:
-            for place, g in enumerate(some.tolist()):
-                less[g].append((scaled[place], column[place]))
         changed = zip(touched.tolist(), zip(owns, less, strict=True), strict=True)
         return self._with(self.mean, var, dict(changed))
 
@@ -346,9 +311,3 @@ class CellBelief(_IndependentAlternatives):
     def draw(self, normals: Array) -> Array:
         """Return μ + √V z for every cell."""
         return self.mean + np.sqrt(self.var) * normals
-
-
-def weight_of(n: Array, var: Array, noise: Array) -> Array:
-    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
-    total = np.asarray(n * var + noise)
-    return np.divide(n, total, out=np.zeros_like(total), where=total > 0)

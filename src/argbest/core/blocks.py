@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, IntArray
 
 Changed = tuple[Array, Sequence[tuple[Array, Array]]]  # a block S less vwᵀ of every (v, w), in this order
 
@@ -73,3 +73,36 @@ def square_root(cov: Array) -> Array:
     values, vectors = np.linalg.eigh(cov)
     root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return root
+
+
+def taken_from(
+    owns: Sequence[Array], contexts: IntArray, turn: IntArray, n: IntArray, noise: Array
+) -> tuple[list[list[tuple[Array, Array]]], Array]:
+    """Return what replications take from blocks: per block pairs (v, w), and the diagonals [block, context].
+
+    Block g has n[g, i] replications with noise[g, i] in the contexts[g, i], i < turn[g]. Only rows of those
+    are worked out: the first of all blocks together, then the second of those that have more, and so on.
+    """
+    diagonal = np.stack([np.diagonal(own) for own in owns])
+    steps: list[tuple[IntArray, Array, Array]] = []
+    for i in range(contexts.shape[1]):
+        some = np.flatnonzero(turn > i)
+        c = contexts[some, i]
+        column = np.stack([owns[g][at] for g, at in zip(some.tolist(), c.tolist(), strict=True)])
+        for before, scaled, earlier in steps:
+            rows = np.searchsorted(before, some)
+            column -= scaled[rows, c][:, None] * earlier[rows]
+        weight = weight_of(n[some, i].astype(float), np.maximum(diagonal[some, c], 0.0), noise[some, i])
+        steps.append((some, column * weight[:, None], column))
+        diagonal[some] -= steps[-1][1] * column
+    less: list[list[tuple[Array, Array]]] = [[] for _ in owns]
+    for some, scaled, column in steps:
+        for place, g in enumerate(some.tolist()):
+            less[g].append((scaled[place], column[place]))
+    return less, diagonal
+
+
+def weight_of(n: Array, var: Array, noise: Array) -> Array:
+    """Return 1 / (var + noise/n); 0 for n = 0, and for a cell known exactly: neither teaches anything."""
+    total = np.asarray(n * var + noise)
+    return np.divide(n, total, out=np.zeros_like(total), where=total > 0)

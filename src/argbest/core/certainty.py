@@ -8,6 +8,7 @@ Every context has a mesh of its own: an answer does not depend on what else is i
 """
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -30,6 +31,25 @@ _NODES, _WEIGHTS = (0.5 * part for part in np.polynomial.legendre.leggauss(12))
 _NODES += 0.5
 
 _Mesh = tuple[IntArray, Array, Array]  # row, left end and width of every panel, sorted by row
+
+
+class Certainty(Protocol):
+    """How sure one may be of selections: probabilities and losses, arrays [..., alternative, context]."""
+
+    def best_probability(self) -> Array:
+        """Return P(each alternative is best) per context."""
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the selected alternative is within delta of the best) per context, [..., context]."""
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[best reward − selected reward] per context, [..., context]."""
+
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return the sharpest closed-form lower bound of `good_probability` that this admits."""
+
+    def draw(self, normals: Array) -> Array:
+        """Return joint draws of all rewards [s, ..., alternative, context] from normals of that shape."""
 
 
 def best_probability(mean: Array, std: Array) -> Array:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, Certainty, best, of_selected
+from argbest.core.belief import Belief, best, of_selected
+from argbest.core.certainty import Certainty
 from argbest.core.correlated import CorrelatedAlternatives
 from argbest.core.states import LEVEL, states
 from argbest.texts import Sentences, chance

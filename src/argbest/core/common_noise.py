@@ -62,9 +62,8 @@ def blocks(tally: Tally, noise: Array, correlation: Array) -> list[Block]:
 
     ``noise`` is s² [alternative, context], ``correlation`` ρ [context].
     """
-    return [
-        _block(here, tally, c, float(correlation[c])) for c, here in _contexts(tally, noise, tally.count > 0)
-    ]
+    found = _contexts(tally, noise, tally.count > 0)
+    return [_block(here, tally, c, float(correlation[c])) for c, here in found]
 
 
 def _block(here: _Context, tally: Tally, c: int, rho: float) -> Block:
@@ -107,12 +106,8 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
     lead, observed = tally.shape[:-2], tally.count > 0
     m = int(observed.sum(axis=(-2, -1)).max(initial=0))
     width = int(observed.sum(axis=-2).max(initial=0))
-    found = Rows(
-        tally.mean.copy(),
-        np.zeros((*lead, 2)),
-        np.full((*lead, m, width), -1),
-        np.zeros((*lead, m, width)),
-    )
+    shape = (*lead, m, width)
+    found = Rows(tally.mean.copy(), np.zeros((*lead, 2)), np.full(shape, -1), np.zeros(shape))
     for study in np.ndindex(lead):
         rank = np.cumsum(observed[study].ravel()).reshape(observed[study].shape) - 1
         for block in blocks(tally[study], noise[study], correlation[study]):

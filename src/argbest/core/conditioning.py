@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from argbest.core.additive_belief import ROOM, AdditiveBelief, Data, Stack
+from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.arrays import Array
 from argbest.core.dense_belief import halving
-from argbest.core.foundations import ByAlternative
+from argbest.core.foundations import ROOM, ByAlternative, Stack
 from argbest.core.kernels import NUGGET
 from argbest.core.tally import Tally
 

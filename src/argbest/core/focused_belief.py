@@ -4,75 +4,24 @@ Of the others the mean is exact, and the variance is what some of the observed c
 bound. Both are as of the last conditioning. No row of covariances is ever made for all cells.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
-from scipy.linalg.lapack import dpstrf
 from scipy.special import log_ndtr, ndtr
 
-from argbest.core.additive_belief import ROOM, AdditiveBelief, Stack
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import of_selected
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, largest_lead, ratio_of
 from argbest.core.decision import Decision
-from argbest.core.foundations import ByFormula
-from argbest.core.kernels import NUGGET
+from argbest.core.foundations import ROOM, ByFormula, Stack
 from argbest.core.representation import followed
+from argbest.core.seen_cells import Seen, Solved, mean_of, solve, variance_of
 
 _MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB
-_BLOCK = 2**21  # numbers in one temporary array, 16 MB
-_WORK, _LEAST = 5e9, 32  # operations for the variances of the rest, and cells that these take in any case
 _NEAR = 6.0  # standard deviations: who is farther behind does not count
-
-
-class Seen(NamedTuple):
-    """What was observed in one study: the cells, their means less the shift, and the variances of these."""
-
-    alternative: IntArray  # [cell]
-    context: IntArray
-    value: Array
-    noise: Array
-    shift: float
-
-    def add(self, k: int, c: int, value: float, noise: float) -> "Seen":
-        """Return all that was observed, and one more value."""
-        where = np.append(self.alternative, k), np.append(self.context, c)
-        return Seen(
-            *where, np.append(self.value, value - self.shift), np.append(self.noise, noise), self.shift
-        )
-
-    def some(self, order: IntArray) -> "Seen":
-        """Return what was observed at some of the cells."""
-        where = self.alternative[order], self.context[order]
-        return Seen(*where, self.value[order], self.noise[order], self.shift)
-
-
-def seen_of(count: IntArray, mean: Array, noise: Array, shift: float) -> Seen:
-    """Return what one study has observed from its tables [alternative, context]."""
-    k, c = np.nonzero(count)
-    return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift)
-
-
-class _Solved(NamedTuple):
-    """The data under one prior; L is the Cholesky factor of I + D½ K_oo D½ (`argbest.core.dense_belief`)."""
-
-    root: Array
-    bracket: Array
-    factor: Array
-    ones: Array  # e = L⁻¹ D½ 1
-    values: Array  # u = L⁻¹ D½ Y
-    constant: float
-
-    def half(self, rows: Array) -> Array:
-        """Return L⁻¹ D½ R of rows R [cell, ...]."""
-        flat = self.root[:, None] * rows.reshape(len(rows), -1)
-        solved: Array = solve_triangular(self.factor, flat, lower=True, check_finite=False, overwrite_b=True)
-        return solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,8 +211,8 @@ def _first(selected: IntArray) -> tuple[int, ...]:
 
 def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | None = None) -> FocusedBelief:
     """Return the belief of one study; ``also`` are alternatives to follow in any case."""
-    solved = _solved(prior, seen)
-    mean, var = _mean(prior, seen, solved, noise.shape), _variance(prior, seen, solved, noise.shape)
+    solved = solve(prior, seen)
+    mean, var = mean_of(prior, seen, solved, noise.shape), variance_of(prior, seen, solved, noise.shape)
     front = _foremost(mean, var, _affordable(len(seen.value), noise.shape), also)
     inner = _exact(prior, seen, solved, noise, front)
     return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen)
@@ -276,7 +225,7 @@ def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: Focus
     """
     lead, front = prior.own.shape, known.foremost
     each = [
-        _exact(prior.study(study), data, _solved(prior.study(study), data), noise[study], front)
+        _exact(prior.study(study), data, solve(prior.study(study), data), noise[study], front)
         for study, data in zip(np.ndindex(lead), seen, strict=True)
     ]
     mean, var, own = (np.stack([getattr(one, name) for one in each]) for name in ("mean", "var", "noise"))
@@ -288,70 +237,9 @@ def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: Focus
     return FocusedBelief(inner, known.summary, prior, None)
 
 
-def at_observed(prior: AdditivePrior, seen: Seen) -> tuple[Array, Array]:
-    """Return mean and variance of one study at the observed cells, [cell]."""
-    solved = _solved(prior, seen)
-    half = solved.half(_among(prior, seen))
-    level = (1.0 - half.T @ solved.ones) / np.sqrt(solved.ones @ solved.ones)
-    mean = seen.shift + solved.constant + half.T @ (solved.values - solved.constant * solved.ones)
-    return mean, np.maximum(prior.variance - np.sum(half**2, axis=0) + level**2, 0.0)
-
-
 def _affordable(n_observed: int, shape: tuple[int, ...]) -> int:
     """Return how many alternatives can be followed in memory."""
     return max(1, min(followed(shape), _MEMORY // ((n_observed + ROOM) * shape[-1])))
-
-
-def _among(prior: AdditivePrior, seen: Seen) -> Array:
-    """Return the prior covariances of the observed cells, [cell, cell]."""
-    return prior.between((seen.alternative, seen.context), (seen.alternative, seen.context))
-
-
-def _solved(prior: AdditivePrior, seen: Seen) -> _Solved:
-    root = 1.0 / np.sqrt(np.maximum(seen.noise, NUGGET * len(seen.noise) * float(prior.variance)))
-    bracket = root[:, None] * _among(prior, seen) * root
-    bracket.flat[:: len(root) + 1] += 1.0
-    factor = cholesky(bracket, lower=True, check_finite=False)
-    both: Array = solve_triangular(factor, np.column_stack([root, root * seen.value]), lower=True)
-    ones, values = both[:, 0], both[:, 1]
-    return _Solved(root, bracket, factor, ones, values, float(ones @ values / (ones @ ones)))
-
-
-def _mean(prior: AdditivePrior, seen: Seen, solved: _Solved, shape: tuple[int, ...]) -> Array:
-    """Return m + K_*o S⁻¹ (Y − m): sums over observed cells, by products of tables of either side."""
-    right = solved.values - solved.constant * solved.ones
-    weight = solved.root * solve_triangular(solved.factor, right, lower=True, trans="T")
-    trend, near = prior.trend[seen.context], prior.nearness[seen.context]
-    mean = np.tile(seen.shift + solved.constant + weight @ trend, (shape[-2], 1))
-    shared = weight[:, None] * (prior.offset + prior.joint * near)
-    for some in _blocks(shape[-2], len(weight)):
-        mean[some] += prior.relation(seen.alternative, shape[-2], some).T @ shared
-    np.add.at(mean, seen.alternative, prior.own * weight[:, None] * near)
-    return mean
-
-
-def _variance(prior: AdditivePrior, seen: Seen, solved: _Solved, shape: tuple[int, ...]) -> Array:
-    """Return what some observed cells leave of the prior variance, at least what all would.
-
-    They are those by which the others are told best: the first pivots of the Cholesky factor.
-    """
-    n_cells = shape[-2] * shape[-1]
-    n = min(len(seen.value), max(_LEAST, int(np.sqrt(_WORK / n_cells))))
-    order = dpstrf(solved.bracket, lower=1)[1][:n] - 1
-    some = seen.some(order)
-    fewer, var = _solved(prior, some), np.empty(shape)
-    for block in _blocks(shape[-2], n * shape[-1]):
-        half = fewer.half(prior.rows_to(some.alternative, some.context, block))
-        level = (1.0 - fewer.ones @ half) / np.sqrt(fewer.ones @ fewer.ones)
-        left = prior.variance - np.einsum("oc,oc->c", half, half) + level**2
-        var[block] = left.reshape(len(block), shape[-1])
-    return np.maximum(var, 0.0)
-
-
-def _blocks(n: int, size: int) -> Iterator[IntArray]:
-    """Yield the alternatives in portions of which each takes ``size`` numbers."""
-    step = max(1, _BLOCK // size)
-    return (np.arange(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def _foremost(mean: Array, var: Array, n: int, also: IntArray | None) -> IntArray:
@@ -366,9 +254,7 @@ def _foremost(mean: Array, var: Array, n: int, also: IntArray | None) -> IntArra
     return np.sort(np.argsort(behind, kind="stable")[:n])
 
 
-def _exact(
-    prior: AdditivePrior, seen: Seen, solved: _Solved, noise: Array, front: IntArray
-) -> AdditiveBelief:
+def _exact(prior: AdditivePrior, seen: Seen, solved: Solved, noise: Array, front: IntArray) -> AdditiveBelief:
     """Return the belief about some alternatives, given all data."""
     table = len(front), noise.shape[-1]
     half = solved.half(prior.rows_to(seen.alternative, seen.context, front)).reshape(-1, *table)

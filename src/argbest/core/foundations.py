@@ -1,5 +1,6 @@
 """What covariances of an additive belief rest on, before later observations: by formula, or by structure."""
 
+import threading
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import leading
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+ROOM = 32  # rows made room for ahead of need
 
 
 class Foundation(Protocol):
@@ -124,9 +126,41 @@ class SideBySide:
 
 def apart(rows: Array, reference: IntArray) -> Array:
     """Return Σ_r (w_r(b, c) − w_r(k, c))² of rows [..., row, alternative, context]."""
-    of_best = np.take_along_axis(rows, reference[..., None, None, :], axis=-2)
-    total: Array = np.sum((of_best - rows) ** 2, axis=-3)
+    if rows.ndim == 3:  # of one study: plain indexing is far quicker
+        of_best = rows[:, None, reference, np.arange(rows.shape[2])]
+    else:
+        of_best = np.take_along_axis(rows, reference[..., None, None, :], axis=-2)
+    difference = of_best - rows
+    total: Array = np.sum(np.square(difference, out=difference), axis=-3)
     return total
+
+
+class Stack:
+    """Rows that are only ever added to: who holds the first few sees them unchanged, whoever adds more."""
+
+    def __init__(self, rows: Array, used: int | None = None) -> None:
+        """Hold rows [..., row, alternative, context], of which the first ``used`` count, by default all."""
+        self._rows, self._lock = rows, threading.Lock()
+        self._used = rows.shape[-3] if used is None else used
+
+    def __reduce__(self) -> tuple[type["Stack"], tuple[Array]]:
+        return Stack, (self.first(self._used),)
+
+    def first(self, n: int) -> Array:
+        """Return the first n rows, [..., n, alternative, context]."""
+        return self._rows[..., :n, :, :]
+
+    def add(self, n: int, row: Array) -> "Stack":
+        """Return a stack of the first n rows and one more: this one, if it has no others and has room."""
+        with self._lock:
+            if n == self._used < self._rows.shape[-3]:
+                self._rows[..., n, :, :] = row
+                self._used += 1
+                return self
+        *lead, _, k, c = self._rows.shape
+        roomy = np.empty((*lead, n + ROOM + n // 4, k, c))
+        roomy[..., :n, :, :], roomy[..., n, :, :] = self.first(n), row
+        return Stack(roomy, n + 1)
 
 
 @dataclass(frozen=True)

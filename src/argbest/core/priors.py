@@ -5,6 +5,7 @@ in the parameter itself, not in its logarithm. Each row of ``rules`` is (family,
 in logarithms; equal bounds hold a parameter fixed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -103,3 +104,30 @@ def with_known_noise(prior: Hyperprior) -> Hyperprior:
     rules[-1] = fixed(1.0)
     starts[:, -1] = 0.0
     return Hyperprior(rules, starts)
+
+
+# Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
+_LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
+_SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
+_NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
+_ABSENT = 1e-300  # the scale of a part that is left out
+
+# Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; noise. In turn: a bit of
+# everything, mostly trend, mostly joint, mostly own.
+_STARTS = (
+    (0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.1, 0.3),
+    (1.0, 1.0, 0.5, 1.0, 0.05, 0.1, 0.01, 0.01),
+    (0.7, 0.7, 0.7, 0.05, 0.05, 1.0, 0.01, 0.01),
+    (0.5, 0.3, 0.3, 0.05, 0.3, 0.01, 1.0, 0.01),
+)
+
+
+def additive(lengths: Sequence[bool], parts: Sequence[bool], sizes: tuple[int, int, int]) -> Hyperprior:
+    """Return the prior of the additive GP: what is not among the ``lengths`` and ``parts`` is held fixed.
+
+    ``sizes`` is how many lengths belong to the trend, the alternatives and the contexts.
+    """
+    rules = [_LENGTH if free else fixed(1.0) for free in lengths]
+    rules += [_SCALE if free else fixed(_ABSENT) for free in parts] + [_NOISE]
+    points = [[*np.repeat(start[:3], sizes), *start[3:]] for start in _STARTS]
+    return Hyperprior(np.array(rules), np.log(points))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, IntArray
+from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.cholesky import compiled, factorise
 
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
@@ -197,6 +197,7 @@ def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
 # Operations of one evaluation, all entries together: with some hundred evaluations a second or two. While a
 # compiled search is under way no signal is heard.
 AT_ONCE = 6e7
+SMALL = 200  # observed cells of a study that is searched at once: some tenths of a second
 
 
 def portions(cost: AnyArray) -> Iterator[tuple[Any, ...]]:
@@ -213,3 +214,25 @@ def portions(cost: AnyArray) -> Iterator[tuple[Any, ...]]:
         spent += own
     if len(places):
         yield tuple(places[begin:].T)
+
+
+def studies_alike(count: IntArray, correlation: Array | None) -> Iterator[tuple[Any, ...]]:
+    """Yield portions of the studies that all have noise in common, or none of which has."""
+    for studies in _portions(count):
+        shared = np.zeros(1, bool) if correlation is None else np.any(correlation[studies], axis=-1)
+        if shared.ndim and shared.any() and not shared.all():
+            yield from (tuple(axis[mark] for axis in studies) for mark in (shared, ~shared))
+        else:
+            yield studies
+
+
+def _portions(count: IntArray) -> Iterator[tuple[Any, ...]]:
+    """Yield indices of the studies: large ones alone, small ones so many that a search of all is short."""
+    cells = (count > 0).sum(axis=(-2, -1))
+    if not cells.ndim:
+        yield ()
+        return
+    yield from (tuple(study) for study in np.argwhere(cells > SMALL))
+    small = np.nonzero(cells <= SMALL)
+    for (some,) in portions(cells[small].astype(float) ** 3):
+        yield tuple(axis[some] for axis in small)

@@ -1,6 +1,5 @@
 """The additive Gaussian process: one model for alternatives with or without coordinates."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,15 +11,16 @@ from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
-from argbest.core.priors import GAMMA, Hyperprior, fixed, rule
+from argbest.core.priors import Hyperprior, additive, fixed
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import InputError, unknown_name
+from argbest.errors import InputError
 from argbest.models.base import Plausible
 from argbest.models.options import (
     check_kernel,
     check_noise_shape,
     checked_noise,
+    checked_parts,
     noise_table,
     plausible_tables,
 )
@@ -43,23 +43,8 @@ FIRST_STEPS = 25  # of every start; only the best goes on
 # Numbers in the tables of all points that a certificate averages over, and the fewest of these points:
 # beyond the first it takes long, beyond the second it takes much memory.
 _NUMBERS, _FEWEST_POINTS = (2**18, 2**22), (8, 4)
-_ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
-
-# Densities of the logarithms, on outcomes standardised over the study: parts may vanish.
-_LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
-_SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
-_NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
-_ABSENT = 1e-300  # the scale of a part that is left out
 _VANISHED = 1e-3  # the scale below which a part's distances mean nothing
-
-# Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; noise. In turn: a bit of
-# everything, mostly trend, mostly joint, mostly own.
-_STARTS = (
-    (0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.1, 0.3),
-    (1.0, 1.0, 0.5, 1.0, 0.05, 0.1, 0.01, 0.01),
-    (0.7, 0.7, 0.7, 0.05, 0.05, 1.0, 0.01, 0.01),
-    (0.5, 0.3, 0.3, 0.05, 0.3, 0.01, 1.0, 0.01),
-)
+_ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
 
 
 @dataclass(frozen=True)
@@ -112,7 +97,7 @@ class AdditiveGP:
     noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _checked_parts(self.parts))
+        object.__setattr__(self, "parts", checked_parts(self.parts, PARTS))
         check_kernel(self.kernel)
         noise = "pooled" if self.noise == "pair" and self.noise_sd is not None else self.noise
         object.__setattr__(self, "noise_sd", checked_noise(noise, self.noise_sd, NOISES))
@@ -284,22 +269,8 @@ class AdditiveGP:
         parts = self.active(shape, setting)
         near = "joint" in parts or "own" in parts
         related = setting.alternatives is not None and ("offset" in parts or "joint" in parts)
-        rules = [_LENGTH if "trend" in parts else fixed(1.0)] * d
-        rules += [_LENGTH if related else fixed(1.0)] * a + [_LENGTH if near else fixed(1.0)] * d
-        rules += [_SCALE if part in parts else fixed(_ABSENT) for part in PARTS] + [_NOISE]
-        points = [[*[tl] * d, *[al] * a, *[cl] * d, *rest] for tl, al, cl, *rest in _STARTS]
-        return Hyperprior(np.array(rules), np.log(points))
-
-
-def _checked_parts(given: object) -> tuple[str, ...]:
-    """Return the parts in their usual order."""
-    named = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
-    if not named:
-        raise InputError(f"got parts={given!r}; expected one or more of {', '.join(PARTS)}.")
-    for part in named:
-        if part not in PARTS:
-            raise unknown_name("part", str(part), PARTS)
-    return tuple(part for part in PARTS if part in named)
+        lengths = [*["trend" in parts] * d, *[related] * a, *[near] * d]
+        return additive(lengths, [part in parts for part in PARTS], (d, a, d))
 
 
 def _data(tally: Tally, params: AdditiveGPParams) -> Data:

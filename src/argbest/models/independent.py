@@ -7,12 +7,12 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from argbest.core import common_noise
-from argbest.core.additive_belief import AdditiveBelief, Stack
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import CellBelief
 from argbest.core.common_noise import blocks
 from argbest.core.findings import Findings
-from argbest.core.foundations import ByContext
+from argbest.core.foundations import ByContext, Stack
 from argbest.core.integration import latin, n_points
 from argbest.core.next_replication import shocks
 from argbest.core.noise import sample_variance

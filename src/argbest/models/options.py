@@ -1,6 +1,6 @@
 """Options that models have in common, checked."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +51,17 @@ def checked_noise(noise: str, noise_sd: object, noises: Collection[str]) -> Arra
         )
     sd.flags.writeable = False
     return sd
+
+
+def checked_parts(given: object, parts: Collection[str]) -> tuple[str, ...]:
+    """Return the parts given, in their usual order."""
+    named = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not named:
+        raise InputError(f"got parts={given!r}; expected one or more of {', '.join(parts)}.")
+    for part in named:
+        if part not in parts:
+            raise unknown_name("part", str(part), parts)
+    return tuple(part for part in parts if part in named)
 
 
 def check_noise_shape(noise_sd: object, shape: tuple[int, int]) -> None:

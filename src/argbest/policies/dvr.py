@@ -211,15 +211,16 @@ def _correlated(
     rival, context = np.divmod(order, n_contexts)
     every = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
-    of_best = belief.cov_rows(selected, every)
+    unit, of_best = np.ldexp(1.0, -size)[..., None, :, :], belief.cov_rows(selected, every)
     total = np.zeros((*lead, n_alternatives, n_contexts))
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
-        apart = np.take_along_axis(of_best, context[..., some, None, None], axis=-3)
-        apart -= belief.cov_rows(rival[..., some], context[..., some])
+        there = context[..., some]
+        apart = np.take_along_axis(of_best, there[..., None, None], axis=-3) if lead else of_best[there]
+        apart -= belief.cov_rows(rival[..., some], there)
         if samples is not None:
             apart = samples.covariances(apart)
-        counted = np.ldexp(apart, -size[..., None, :, :])
-        total += np.einsum("...m,...mkc->...kc", weight[..., some], counted**2)
+        apart *= unit
+        total += np.einsum("...m,...mkc->...kc", weight[..., some], np.square(apart, out=apart))
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
 

@@ -1,0 +1,122 @@
+"""What was observed in one study, and what follows from it at any cell of a table of any size."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.arrays import Array, IntArray
+from argbest.core.kernels import NUGGET
+
+_BLOCK = 2**21  # numbers in one temporary array, 16 MB
+_WORK, _LEAST = 5e9, 32  # operations for the variances of the rest, and cells that these take in any case
+
+
+class Seen(NamedTuple):
+    """What was observed in one study: the cells, their means less the shift, and the variances of these."""
+
+    alternative: IntArray  # [cell]
+    context: IntArray
+    value: Array
+    noise: Array
+    shift: float
+
+    def add(self, k: int, c: int, value: float, noise: float) -> "Seen":
+        """Return all that was observed, and one more value."""
+        where = np.append(self.alternative, k), np.append(self.context, c)
+        return Seen(
+            *where, np.append(self.value, value - self.shift), np.append(self.noise, noise), self.shift
+        )
+
+    def some(self, order: IntArray) -> "Seen":
+        """Return what was observed at some of the cells."""
+        where = self.alternative[order], self.context[order]
+        return Seen(*where, self.value[order], self.noise[order], self.shift)
+
+
+def seen_of(count: IntArray, mean: Array, noise: Array, shift: float) -> Seen:
+    """Return what one study has observed from its tables [alternative, context]."""
+    k, c = np.nonzero(count)
+    return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift)
+
+
+class Solved(NamedTuple):
+    """The data under one prior; L is the Cholesky factor of I + D½ K_oo D½ (`argbest.core.dense_belief`)."""
+
+    root: Array
+    bracket: Array
+    factor: Array
+    ones: Array  # e = L⁻¹ D½ 1
+    values: Array  # u = L⁻¹ D½ Y
+    constant: float
+
+    def half(self, rows: Array) -> Array:
+        """Return L⁻¹ D½ R of rows R [cell, ...]."""
+        flat = self.root[:, None] * rows.reshape(len(rows), -1)
+        solved: Array = solve_triangular(self.factor, flat, lower=True, check_finite=False, overwrite_b=True)
+        return solved
+
+
+def _among(prior: AdditivePrior, seen: Seen) -> Array:
+    """Return the prior covariances of the observed cells, [cell, cell]."""
+    return prior.between((seen.alternative, seen.context), (seen.alternative, seen.context))
+
+
+def solve(prior: AdditivePrior, seen: Seen) -> Solved:
+    """Return the data under a prior."""
+    root = 1.0 / np.sqrt(np.maximum(seen.noise, NUGGET * len(seen.noise) * float(prior.variance)))
+    bracket = root[:, None] * _among(prior, seen) * root
+    bracket.flat[:: len(root) + 1] += 1.0
+    factor = cholesky(bracket, lower=True, check_finite=False)
+    both: Array = solve_triangular(factor, np.column_stack([root, root * seen.value]), lower=True)
+    ones, values = both[:, 0], both[:, 1]
+    return Solved(root, bracket, factor, ones, values, float(ones @ values / (ones @ ones)))
+
+
+def mean_of(prior: AdditivePrior, seen: Seen, solved: Solved, shape: tuple[int, ...]) -> Array:
+    """Return m + K_*o S⁻¹ (Y − m): sums over observed cells, by products of tables of either side."""
+    right = solved.values - solved.constant * solved.ones
+    weight = solved.root * solve_triangular(solved.factor, right, lower=True, trans="T")
+    trend, near = prior.trend[seen.context], prior.nearness[seen.context]
+    mean = np.tile(seen.shift + solved.constant + weight @ trend, (shape[-2], 1))
+    shared = weight[:, None] * (prior.offset + prior.joint * near)
+    for some in _blocks(shape[-2], len(weight)):
+        mean[some] += prior.relation(seen.alternative, shape[-2], some).T @ shared
+    np.add.at(mean, seen.alternative, prior.own * weight[:, None] * near)
+    return mean
+
+
+def variance_of(prior: AdditivePrior, seen: Seen, solved: Solved, shape: tuple[int, ...]) -> Array:
+    """Return what some observed cells leave of the prior variance, at least what all would.
+
+    They are those by which the others are told best: the first pivots of the Cholesky factor.
+    """
+    n_cells = shape[-2] * shape[-1]
+    n = min(len(seen.value), max(_LEAST, int(np.sqrt(_WORK / n_cells))))
+    order = dpstrf(solved.bracket, lower=1)[1][:n] - 1
+    some = seen.some(order)
+    fewer, var = solve(prior, some), np.empty(shape)
+    for block in _blocks(shape[-2], n * shape[-1]):
+        half = fewer.half(prior.rows_to(some.alternative, some.context, block))
+        level = (1.0 - fewer.ones @ half) / np.sqrt(fewer.ones @ fewer.ones)
+        left = prior.variance - np.einsum("oc,oc->c", half, half) + level**2
+        var[block] = left.reshape(len(block), shape[-1])
+    return np.maximum(var, 0.0)
+
+
+def _blocks(n: int, size: int) -> Iterator[IntArray]:
+    """Yield the alternatives in portions of which each takes ``size`` numbers."""
+    step = max(1, _BLOCK // size)
+    return (np.arange(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def at_observed(prior: AdditivePrior, seen: Seen) -> tuple[Array, Array]:
+    """Return mean and variance of one study at the observed cells, [cell]."""
+    solved = solve(prior, seen)
+    half = solved.half(_among(prior, seen))
+    level = (1.0 - half.T @ solved.ones) / np.sqrt(solved.ones @ solved.ones)
+    mean = seen.shift + solved.constant + half.T @ (solved.values - solved.constant * solved.ones)
+    return mean, np.maximum(prior.variance - np.sum(half**2, axis=0) + level**2, 0.0)
