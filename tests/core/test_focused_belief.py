@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from additive_cases import crowd as study
 
-from argbest.core import focused_belief
+from argbest.core import focused_belief, seen_cells
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.additive_conditioning import conditioned, missed
 from argbest.core.arrays import Array
@@ -40,9 +40,7 @@ def close(one: Array, other: Array) -> None:
 
 def test_means_are_exact_and_variances_are_not_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     _, focused, whole = both()
-    monkeypatch.setattr(
-        focused_belief, "_WORK", 40.0**2 * 3000
-    )  # a part of the observed cells tells of the rest
+    monkeypatch.setattr(seen_cells, "_WORK", 40.0**2 * 3000)  # a part of the observed cells tells of the rest
     assert focused.seen is not None
     rough = focused_belief.focused(focused.prior, focused.seen, focused.noise)
     for belief in (focused, rough):

@@ -7,7 +7,7 @@ less s_k g Σ_{j∈A} y_j/s_j, with noise variance s_k² (1−ρ)(1 + g).
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,17 +71,17 @@ class Shocks:
         present, value = np.zeros((*lead, n_alternatives + 1), bool), np.zeros((*lead, n_alternatives + 1))
         present[there], value[there] = True, self.shown.value
         present, value = present[..., :-1], value[..., :-1]
-        context = decision.context[..., None]
-        sd = np.sqrt(np.take_along_axis(self.noise, context[..., None], axis=-1)[..., 0])
+        studies: tuple[Any, ...] = leading(lead)
+        sd = np.sqrt(self.noise[(*studies, slice(None), decision.context)])
         own = np.sqrt(at(self.noise, decision))
-        rho = np.take_along_axis(self.correlation, context, axis=-1)[..., 0]
+        rho = self.correlation[(*studies, decision.context)]
         share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
         weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
-        weight[(*leading(lead), decision.alternative)] = 1.0
+        weight[(*studies, decision.alternative)] = 1.0
         most = int((weight != 0).sum(axis=-1).max())
         order = np.argsort(weight == 0.0, axis=-1, kind="stable")[..., :most]
         shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
-        kept = np.take_along_axis(weight, order, axis=-1)
+        kept = weight[(*leading(order.shape)[:-1], order)]
         return Contrast(order, kept, own**2 * (1.0 - rho) * (1.0 + share), shown)
 
     @cached_property
@@ -94,8 +94,8 @@ class Shocks:
         numbers = int(self.following.max(initial=0)) + 1
         if int(np.prod(lead)) * c * k * max(k, numbers) > _MOST:
             return None
-        ahead = np.swapaxes(self.following, -1, -2)[..., None]  # [..., c, k, 1]
-        known = np.take_along_axis(self._presence(numbers), ahead, axis=-2)  # [..., c, k, j]
+        ahead = np.swapaxes(self.following, -1, -2)  # [..., c, k]
+        known = self._presence(numbers)[(*leading(ahead.shape)[:-1], ahead)]  # [..., c, k, j]
         rho, sd = self.correlation[..., None], np.sqrt(np.swapaxes(self.noise, -1, -2))
         share = rho / (1.0 - rho + known.sum(axis=-1) * rho)
         weight = np.where(known, -(sd * share)[..., None] / sd[..., None, :], 0.0)

@@ -11,7 +11,7 @@ from argbest.core import knowledge_gradient as kg
 from argbest.core import rates
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, gaps, next_samples
-from argbest.core.decision import Decision, of_each_context
+from argbest.core.decision import Decision, leading, of_each_context
 from argbest.core.next_replication import NextSamples
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
@@ -207,7 +207,7 @@ def _correlated(
     weight = np.where(flat > top - _NEGLIGIBLE, np.exp(flat - top), 0.0)
     crowd = min(_MOST, int((weight > 0).sum(axis=-1).max()))
     order = np.argsort(-weight, axis=-1, kind="stable")[..., :crowd]
-    weight = np.take_along_axis(weight, order, axis=-1)
+    weight = weight[(*leading(order.shape)[:-1], order)]
     rival, context = np.divmod(order, n_contexts)
     every = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
