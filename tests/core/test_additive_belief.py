@@ -110,6 +110,19 @@ def test_updates_equal_dense_rank_one_updates(n: int) -> None:
     assert_same(ours, theirs, 1e-8)
 
 
+def test_variances_of_differences_are_exact_whatever_was_asked_before() -> None:
+    first, theirs = random_belief(8)
+    rng, (k, c) = np.random.default_rng(8), first.mean.shape
+    chosen = rng.integers(0, k, (7, c))
+    before, ours = first.difference_var(chosen[0]), first
+    for reference in chosen[1:]:
+        where, value = pair(int(rng.integers(k)), int(rng.integers(c))), rng.normal()
+        ours, theirs = ours.update(where, np.asarray(value)), theirs.update(where, np.asarray(value))
+        found = ours.difference_var(reference)
+        np.testing.assert_allclose(found, theirs.difference_var(reference), rtol=1e-7, atol=1e-10)
+    np.testing.assert_array_equal(first.difference_var(chosen[0]), before)
+
+
 def test_many_rows_of_covariances_are_those_asked_for_one_by_one() -> None:
     """Many come from a table of the first belief, single ones from the formula."""
     rng = np.random.default_rng(33)
