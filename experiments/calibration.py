@@ -14,7 +14,7 @@ The rule, written before the first run:
   standard errors allowed, and the mean claim is within 0.03 of the share. A single problem with one truth may
   miss by the chance of that truth: each is shown.
 
-What it found is in `stored/calibration.csv`: 200 macro-replications of 11 problems, 33 of the two Covid problems.
+What it found is in `stored/calibration.csv`: 200 macro-replications of 11 problems, 33 of the two Covid ones.
 Every bin holds. One mean misses: over all problems after 100 samples 0.886 was claimed and 0.918 right.
 `python -m experiments.calibration --out DIR` runs it again.
 """
