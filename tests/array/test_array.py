@@ -131,6 +131,13 @@ def test_a_study_on_a_server_or_without_a_budget_is_not_submitted(tmp_path: Path
     )
 
 
+def test_a_task_is_told_that_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused = call("task", str(tmp_path / "file"), "--patience", "0.1")
+    assert refused.exit_code == 1
+    assert "is no folder that tasks can share: Not a directory" in refused.stderr
+
+
 def test_a_simulator_that_no_task_can_import_ends_the_run(tmp_path: Path) -> None:
     home = tmp_path / "study.db"
     a_study(home, Function("nowhere_to_be_found:simulate", str(tmp_path))).close()

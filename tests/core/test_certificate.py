@@ -5,6 +5,7 @@ from oracles import dense, random_belief
 
 from argbest.core.belief import BlockBelief, best
 from argbest.core.certificate import Certificate, Mixture
+from argbest.core.correlated import ratio_of
 
 WEIGHTS = np.array([0.1, 0.2, 0.3, 0.4])
 
@@ -90,3 +91,8 @@ def test_an_average_over_few_hyper_parameters_says_so(n: int, said: bool) -> Non
     one = BlockBelief(belief.mean[0], belief.cov[0], belief.noise[0])
     text = str(Certificate(one, np.full(2, 0.5), np.zeros((8, 3, 2)), mixture=mixture))
     assert ("; averaged over 4 sets of hyper-parameters only" in text) == said
+
+
+def test_a_lead_beyond_every_number_is_infinitely_many_deviations() -> None:
+    gap = np.array([1e308, -1e308, 0.0])
+    assert ratio_of(gap, np.full(3, 1e-3)).tolist() == [np.inf, -np.inf, 0.0]

@@ -43,6 +43,7 @@ SIMPLE = {  # what is too dear to be tried with any number
     "every": ("0", "0.1", "nan", "x"),
     "initial": ("0", "1", "2", "-1", "x"),
     "timeout": ("0", "-1"),
+    "patience": ("0", "-1", "nan", "x", "0.1"),
     "out": ("out.csv", "out.json", "out.html", "", "missing/folder/x.csv", "in.toml/x", ".", "/dev/full"),
 }
 
@@ -56,6 +57,8 @@ def any_command(draw: Draw, folder: Path, said: list[str]) -> None:
         words.remove("--watch")
     if name == "init":
         words = [word for word in words if word != "--force"]
+    if name == "task" and "--patience" not in words:
+        words += ["--patience", "0.1"]  # it would wait ten minutes for a coordinator
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uvicorn.Server, "run", lambda *_, **__: None)  # it would serve until Ctrl-C
         patch.syspath_prepend(folder)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from argbest import files
-from argbest.errors import ArgbestError
+from argbest.errors import ArgbestError, StorageError
 from argbest.simulators.calling import Job, Outcome
 from argbest.storage.base import Worker
 
@@ -49,8 +49,14 @@ class Folder:
 
     def make(self) -> None:
         """Make the folder and what it holds."""
-        for part in ("jobs", "results", "tasks"):
-            (self.path / part).mkdir(parents=True, exist_ok=True)
+        try:
+            for part in ("jobs", "results", "tasks"):
+                (self.path / part).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f"{str(self.path)!r} is no folder that tasks can share: {error.strerror}. Name the one that "
+                "`argbest submit` made."
+            ) from None
 
     def greet(self, worker: Worker) -> None:
         """Write a task's sign of life; one that cannot be written is followed by another."""

@@ -167,7 +167,8 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
 def ratio_of(gap: Array, tau: Array) -> Array:
     """Return gap/τ, infinite where τ = 0."""
-    return np.asarray(np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0))
+    with np.errstate(over="ignore"):  # a ratio that large is infinite
+        return np.asarray(np.divide(gap, tau, out=np.where(gap >= 0, np.inf, -np.inf), where=tau > 0))
 
 
 def _pairwise_loss(gap: Array, tau: Array) -> Array:
