@@ -116,6 +116,18 @@ def test_good_selections_are_shown_when_asked_for() -> None:
     assert "PGS(1.5)" in result.stdout
 
 
+def test_claims_can_be_left_out_of_table_json_and_folder(tmp_path: Path) -> None:
+    asked = ("branin", "--policy", "c-ocba", *SMALL, "--no-certify")
+    result = call(*asked, "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "claim" not in result.stdout.replace(str(tmp_path), "")
+    assert {path.name for path in tmp_path.iterdir()}.isdisjoint({"calibration.csv", "calibration.png"})
+    assert pd.read_csv(tmp_path / "summary.csv")["certificate"].isna().all()
+    shown = json.loads(call(*asked, "--json").stdout)
+    assert shown["calibration"] == []
+    assert set(shown["policies"]["c-ocba"]["certificate"]) == {None}
+
+
 def test_a_folder_gets_runs_summary_and_curves_and_is_taken_up_again(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "folder"
     command = ("branin", "--policy", "c-ocba", *SMALL, "--out", str(out))

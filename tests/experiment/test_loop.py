@@ -306,3 +306,23 @@ def test_whether_claims_are_integrated_tells_stored_experiments_apart() -> None:
     )
     assert integrated == plain | {"integrate": True}
     assert "integrate" not in plain
+
+
+def test_without_certificates_all_else_is_the_same_and_nothing_is_claimed() -> None:
+    contender = Contender("gp-c-ocba", "gp")
+    found, bare = (
+        trace(
+            Experiment(small_problems.table(), contender, samples=3, macroreps=2, initial=2, certify=flag),
+            contender,
+            np.arange(2),
+            lambda _: None,
+        )
+        for flag in (True, False)
+    )
+    assert np.isfinite(found.claim).all()
+    assert np.isnan(bare.claim).all()
+    np.testing.assert_array_equal(bare.selected, found.selected)
+    np.testing.assert_array_equal(bare.tally.mean, found.tally.mean)
+    told, silent = (Experiment("branin", "equal", samples=1, certify=flag).plain() for flag in (True, False))
+    assert silent == told | {"certify": False}
+    assert "certify" not in told

@@ -1,6 +1,7 @@
 """`argbest compare`: policies against each other over many macro-replications."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,11 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     help="Average the claims over hyper-parameters and noise, as studies do. Takes many times as long.",
 )
 @click.option(
+    "--certify/--no-certify",
+    default=True,
+    help="Work out what the certificate claims at every look. It can take longer than the decisions.",
+)
+@click.option(
     "--common-random-numbers/--independent",
     default=True,
     help="Give all alternatives of a context the same random numbers, replication by replication.",
@@ -151,9 +157,13 @@ def _show(
     }
     if not delta:
         del columns["PGS(0)"]
+    claimed = bool(last["certificate"].notna().any())
+    if not claimed:
+        del columns["claim"]
     say(f"{results.problem}: {results.macroreps} macro-replications, scored after {samples} replications")
     table(columns, zip(*columns.values(), strict=True), justify="right")
-    say("± one standard error over macro-replications; claim: the certificate's mean PCS_E.")
+    explained = "; claim: the certificate's mean PCS_E" if claimed else ""
+    say(f"± one standard error over macro-replications{explained}.")
     _show_reached(summary, samples=samples, pcs=pcs, loss=loss)
     _show_claims(results)
 
@@ -254,15 +264,17 @@ def _write(
     from argbest.table_files import write_csv
 
     claims, goals = _claims(results), {"pcs": pcs, "loss": loss}
-    written = [write_csv(out / "summary.csv", summary), write_csv(out / "calibration.csv", claims)]
+    written = [write_csv(out / "summary.csv", summary)]
     page = out / "index.html"
     written.append(
         write_comparison(summary, page, title=results.problem, how=how, goals=goals, claims=claims)
     )
-    pictures = {
-        "curves.png": lambda: comparison.plot(summary, title=results.problem),
-        "calibration.png": lambda: plot_calibration(results).figure,
+    pictures: dict[str, Callable[[], Any]] = {
+        "curves.png": lambda: comparison.plot(summary, title=results.problem)
     }
+    if len(claims):
+        written.insert(1, write_csv(out / "calibration.csv", claims))
+        pictures["calibration.png"] = lambda: plot_calibration(results).figure
     for name, draw in pictures.items():
         if (figure := drawn(draw)) is not None:
             written.append(style.save(figure, out / name))

@@ -177,7 +177,9 @@ def _decided(start: _Start, tally: Tally, step: int, runs: Any, belief: Belief) 
 def _claim(
     experiment: Experiment, start: _Start, tally: Tally, params: Any, groups: _Groups, selected: IntArray
 ) -> Array:
-    """Return P(the selection is right) as the certificate of every run would say, [run, context]."""
+    """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
+    if not experiment.certify:
+        return np.full(selected.shape, np.nan)
     claims: Array = _whole(groups, lambda runs, belief: belief.good_probability(selected[runs]))
     if experiment.integrate and hasattr(start.model, "plausible"):
         for r, root in enumerate(start.roots.tolist()):

@@ -93,8 +93,9 @@ class Experiment:
     is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
     study chooses for twice as many replications as ``samples``. ``weights`` are the problem's, or uniform. A
     selection within ``delta`` of the best counts as good. With ``integrate`` claims are those of
-    `Study.certificate`, which take many times as long; without they take the hyper-parameters for known. With
-    ``common_random_numbers`` the n-th replication of every alternative in a context has the same seed.
+    `Study.certificate`, which take many times as long; without they take the hyper-parameters for known; with
+    ``certify=False`` there are none. With ``common_random_numbers`` the n-th replication of every alternative
+    in a context has the same seed.
     """
 
     problem: str | Problem | Family
@@ -108,6 +109,7 @@ class Experiment:
     weights: str = "problem"
     delta: float = 0.0
     integrate: bool = False
+    certify: bool = True
     common_random_numbers: bool = True
 
     def __init__(
@@ -124,6 +126,7 @@ class Experiment:
         weights: str = "problem",
         delta: float = 0.0,
         integrate: bool = False,
+        certify: bool = True,
         common_random_numbers: bool = True,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
@@ -140,6 +143,7 @@ class Experiment:
             weights=weights,
             delta=indifference_zone(delta),
             integrate=flag("integrate", integrate),
+            certify=flag("certify", certify),
             common_random_numbers=flag("common_random_numbers", common_random_numbers),
         )
 
@@ -197,9 +201,9 @@ class Experiment:
                 name: getattr(self, name)
                 for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
             },
-            **(
-                {"integrate": True} if self.integrate else {}
-            ),  # results stored before there was a choice stay
+            # What was stored before there was a choice stays.
+            **({"integrate": True} if self.integrate else {}),
+            **({} if self.certify else {"certify": False}),
         }
 
     def _weighted(self, problem: Problem) -> Problem:
