@@ -247,7 +247,7 @@ def test_the_header_says_with_what_the_numbers_were_made(tmp_path: Path) -> None
 
 def test_chunks_depend_on_the_problem_alone_and_bound_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert chunk_size((10, 10)) == 50
+    assert chunk_size((10, 10)) == 100
     assert chunk_size((20, 40)) == 16
     assert chunk_size((1000, 1000)) == 1
     for k in (1, 7, 40, 300):

@@ -27,7 +27,7 @@ from argbest.experiment.storage import Folder
 from argbest.simulators.process import postponed
 from argbest.study.progress import Progress, reporter
 
-_MOST = 50  # macro-replications in a part: enough to be quick, few enough to share among processors
+_MOST = 100  # macro-replications in a part: enough to be quick, few enough to share among processors
 _NUMBERS = 2**19  # in the covariances of a part: beyond, more runs side by side gain nothing
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _POLL = 0.2  # seconds between two looks at the progress of other processes
