@@ -6,8 +6,6 @@ number of runs alone, up to the last digit of the machine's elementary functions
 
 import argparse
 import math
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +15,7 @@ import pandas as pd
 
 from argbest import files
 from argbest.checks import whole
+from argbest.cli.terminal import list_written, note
 from argbest.core.arrays import Array
 from argbest.problems.base import Problem
 from argbest.problems.covid import editions
@@ -24,6 +23,7 @@ from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns, infections
 from argbest.problems.covid.tables import Cell, Moments, cells, truth
 from argbest.streams import cell_seed
+from argbest.study.progress import reporter
 
 EDITIONS = ("covid", "covid-regional", "covid-paper")
 ROOT = 2026  # of all seeds here
@@ -66,18 +66,15 @@ def moments_table(runs: OutbreakRuns, n: int, *, quiet: bool = True) -> pd.DataF
     table: dict[Cell, Moments] = {}
     todo, most = dict.fromkeys(every, n), _TIMES * n
     while todo:
-        started = time.monotonic()
-        for done, (cell, number) in enumerate(todo.items(), 1):
-            seeds = cell_seed(ROOT, every.index(cell), np.arange(number), n_cells=len(every))
-            table[cell] = moments(runs.outbreak, cell, seeds)
-            if not quiet:
-                left = (time.monotonic() - started) / done * (len(todo) - done)
-                print(
-                    f"\r{done} of {len(todo)} cells, {left:.0f} s left ", end="", file=sys.stderr, flush=True
-                )
+        with reporter(not quiet, len(todo)) as report:
+            for done, (cell, number) in enumerate(todo.items(), 1):
+                seeds = cell_seed(ROOT, every.index(cell), np.arange(number), n_cells=len(every))
+                table[cell] = moments(runs.outbreak, cell, seeds)
+                report(done, len(todo))
         todo = _short(runs, table, most)
     if not quiet:
-        print("\n".join(["", *_unsettled(runs, table, most)]), file=sys.stderr)
+        for each in _unsettled(runs, table, most):
+            note(each)
     return pd.DataFrame([{**cell._asdict(), **table[cell]._asdict(), "se": table[cell].se} for cell in every])
 
 
@@ -173,7 +170,7 @@ def main(arguments: list[str] | None = None) -> None:
         table = moments_table(runs, options.runs, quiet=False)
     text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     target = options.out / f"{options.edition}.csv"
-    print(files.write(target, f"# {kind}.\n# Made by: {command}\n{text}"))
+    list_written([files.write(target, f"# {kind}.\n# Made by: {command}\n{text}")])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 from additive_cases import Case, case
 
 from argbest.core import additive
+from argbest.core import search as search_module
 from argbest.core.arrays import Array
 from argbest.core.priors import Hyperprior
 from argbest.core.search import CONVERGED, STEP_LIMIT, in_python, search_for
@@ -17,7 +18,8 @@ def test_in_python_it_takes_the_compiled_search_s_steps(monkeypatch: pytest.Monk
         search = additive.search_from(prior.starts, first_steps)
         at_once = additive.fit_map(one.inputs(), one.tally, one.noise, prior, search)
         with monkeypatch.context() as patched:
-            patched.setattr(additive, "_SMALL", 0)
+            for module in (additive, search_module):
+                patched.setattr(module, "SMALL", 0)
             patched.setattr(additive, "structure_shows_the_way", lambda *_, **__: False)
             step_by_step = additive.fit_map(one.inputs(), one.tally, one.noise, prior, search)
         assert at_once.status == step_by_step.status == CONVERGED

@@ -9,7 +9,7 @@ from additive_cases import squares
 from models.test_rounding import BOWLS, PRECISIONS, WAVES, rounded_otherwise
 from models.test_rounding import setting as smooth_setting
 
-from argbest.core import additive, additive_conditioning
+from argbest.core import additive, additive_conditioning, search
 from argbest.core.additive_belief import Data
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
@@ -135,7 +135,8 @@ def test_studies_side_by_side_are_believed_as_each_alone(
     single = [observed(12, 10, 4), observed(12, 10, 5, skipped=0.5), observed(12, 10, 6, skipped=0.1)]
     for module in (additive, additive_conditioning):
         monkeypatch.setattr(module, "structured", lambda count, **_: int((count > 0).sum()) > 80)
-    monkeypatch.setattr(additive, "_SMALL", 80)
+    for module in (additive, search):
+        monkeypatch.setattr(module, "SMALL", 80)
     tally = stack(*single)
     learned = MODEL.fit(tally, where)
     together = MODEL.posterior(tally, where, learned)
@@ -189,7 +190,8 @@ def test_by_structure_too_every_search_converges_however_the_data_are_rounded(
 ) -> None:
     for module in (additive, additive_conditioning):
         monkeypatch.setattr(module, "structured", lambda *_, **__: True)
-    monkeypatch.setattr(additive, "_SMALL", 0)
+    for module in (additive, search):
+        monkeypatch.setattr(module, "SMALL", 0)
     model = AdditiveGP(parts=parts, kernel="rbf", noise_sd=noise_sd)
     shape = {"waves": WAVES, "bowls": BOWLS}[truth]
     tally = rounded_otherwise(shape, count, 3)
