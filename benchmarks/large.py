@@ -2,7 +2,8 @@
 
 For each problem and seed: how far the selected alternative is from the best, in percent of the range of the
 true means (the worst context, where there are several), replications and CPU seconds. Sequential halving and
-OCBA get 30 replications per alternative; argbest gets ``--budget`` in all.
+OCBA get 30 replications per alternative; argbest gets ``--budget`` in all. With ``--names K`` the cost of K
+names without coordinates instead: CPU per replication of the initial design, and per decision.
 """
 
 import argparse
@@ -86,13 +87,41 @@ def loss(problem: Problem, chosen: list[int]) -> float:
     return float(np.max(100 * (truth.max(axis=0) - picked) / np.ptp(truth, axis=0)))
 
 
+def cost_of_names(n: int, model: str) -> tuple[float, float]:
+    """Return the CPU seconds of a replication of the initial design, and of a decision after the first."""
+    simulate: Any = argbest.vectorised(_noise)
+    problem = Problem([f"plan {k}" for k in range(n)], ["any"], simulate)
+    study = argbest.Study(problem, model=model, initial=2)
+    started = time.process_time()
+    study.run(2 * n, batch=1000)
+    swept = (time.process_time() - started) / (2 * n)
+    study.run(2 * n + 1)  # learns
+    started = time.process_time()
+    study.run(2 * n + 31)
+    return swept, (time.process_time() - started) / 30
+
+
+def _noise(_plans: list[str], _contexts: list[str], seeds: list[int]) -> np.ndarray:
+    """Return rewards that cost next to nothing to simulate."""
+    return np.asarray(seeds, float) / 2.0**63
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", nargs="*", default=list(PROBLEMS), choices=list(PROBLEMS))
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=1_500)
     parser.add_argument("--without-rivals", action="store_true", help="argbest alone")
+    parser.add_argument("--names", type=int, help="time so many names without coordinates, nothing else")
     given = parser.parse_args(arguments)
+    if given.names:
+        for model in ("independent", "additive-gp"):
+            sweep, decision = cost_of_names(given.names, model)
+            print(
+                f"{given.names:,} names, {model}: {sweep * 1e6:.0f} µs per replication of the initial "
+                f"design, {decision * 1e3:.0f} ms per decision"
+            )
+        return
     for name in given.problems:
         problem = PROBLEMS[name]()
         k, c = problem.shape

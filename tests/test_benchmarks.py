@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ def test_rivals_that_ignore_coordinates_find_good_alternatives_of_few() -> None:
     problem = serial_inventory((range(8, 12), range(9, 13), range(11, 14)))
     for rule in (module.sequential_halving, module.ocba):
         assert module.loss(problem, [rule(problem, 0, np.random.default_rng(1))]) < 25.0
+
+
+def test_the_cost_of_names_is_told_for_both_models(capsys: pytest.CaptureFixture[str]) -> None:
+    load("large").main(["--names", "20"])
+    for row, model in zip(capsys.readouterr().out.splitlines(), ("independent", "additive-gp"), strict=True):
+        assert re.fullmatch(rf"20 names, {model}: \d+ µs per replication .*, \d+ ms per decision", row)
 
 
 @pytest.mark.slow
