@@ -1,6 +1,7 @@
 """Clients that never finish: they hold nothing for long, fill no log, and keep nobody else waiting."""
 
 import http.client
+import logging
 import os
 import signal
 import socket
@@ -108,6 +109,18 @@ def test_an_ordinary_client_keeps_its_connection_while_it_asks(brief: LiveView) 
             assert client.getresponse().read().startswith(b"{")
             time.sleep(1.0)
         assert client.sock is opened
+
+
+def test_a_client_that_lingers_at_the_end_is_no_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(tmp_path / "study.db", budget=40).run(24)
+    with serving(tmp_path / "study.db"):
+        log = logging.getLogger("uvicorn.error")
+        log.error("Cancel %s running task(s), timeout graceful shutdown exceeded", 0)  # as uvicorn says it
+        log.error("Exception in ASGI application")
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("Exception in ASGI application")
 
 
 def test_rubbish_fills_no_log_and_ctrl_c_still_ends_it(tmp_path: Path) -> None:

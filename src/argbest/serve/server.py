@@ -1,5 +1,6 @@
 """The server of a live view: on this machine alone unless told otherwise, until Ctrl-C."""
 
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -116,17 +117,22 @@ def _server(watch: Watch, allowed: Callable[[str], bool]) -> "uvicorn.Server":
     from argbest.serve.application import application
     from argbest.serve.connections import BriefProtocol
 
-    return uvicorn.Server(
-        uvicorn.Config(
-            application(watch, allowed),
-            loop="asyncio",
-            http=BriefProtocol,
-            ws="none",
-            lifespan="off",
-            log_level="error",  # a warning for every request that is none would be a flood
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_LAST_ANSWERS,
-        )
+    config = uvicorn.Config(
+        application(watch, allowed),
+        loop="asyncio",
+        http=BriefProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="error",  # a warning for every request that is none would be a flood
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_LAST_ANSWERS,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_error)
+    return uvicorn.Server(config)
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    """Return whether a line of the server's log is worth showing: clients that linger at the end are not."""
+    return not record.getMessage().endswith("timeout graceful shutdown exceeded")
