@@ -104,9 +104,8 @@ def check_command(program: str, typed: str, where: str) -> None:
         return
     assert words[0] in PROGRAMS[program], f"{where}: {typed}"
     command = PROGRAMS[program][words[0]]
-    known = {name for each in command.params if isinstance(each, click.Option) for name in each.opts} | {
-        "--help"
-    }
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    known = {name for each in options for name in (*each.opts, *each.secondary_opts)} | {"--help"}
     for word in words[1:]:
         if re.match(r"--?[a-z]", word):
             assert word.partition("=")[0] in known, f"{where}: {typed}"
