@@ -52,6 +52,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.modules["argbest"] = types.ModuleType("argbest")
 sys.modules["argbest"].__path__ = {list(argbest.__path__)!r}
 """
+ANNOUNCING = """
+from argbest.simulators import guard
+usual = guard.watch
+def watch(group):
+    usual(group)
+    open("announced", "w").close()
+guard.watch = watch
+"""
 
 
 def family(folder: Path, then: str, **options: float) -> Program:
@@ -107,9 +115,9 @@ def test_a_failing_program_takes_its_children_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_whatever_ends_argbest_ends_the_program_and_its_children(name: str, tmp_path: Path) -> None:
     program = family(tmp_path, "time.sleep(600)")
-    code = f"{LIGHT}\nfrom argbest.simulators.program import Program\n{program!r}('a', 'c', 1)"
-    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) as running:
-        assert eventually(lambda: has_started(tmp_path))
+    code = f"{LIGHT}{ANNOUNCING}\nfrom argbest.simulators.program import Program\n{program!r}('a', 'c', 1)"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=tmp_path) as running:
+        assert eventually(lambda: has_started(tmp_path) and (tmp_path / "announced").exists())
         assert alive(tmp_path) == list(NAMES)
         running.send_signal(signal.Signals[name])
         _, stderr = running.communicate(timeout=PATIENCE)
@@ -182,6 +190,36 @@ def test_a_thread_that_is_abandoned_starts_no_other_program(
     assert [type(each) for each in raised] == [process.Abandoned]
     [number] = announced(tmp_path)
     assert eventually(lambda: not is_running(number))
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interruption_while_the_guard_is_told_waits_until_it_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    guard.ready()
+    usual, finished = subprocess.Popen.poll, []
+
+    def poll(asked: "subprocess.Popen[bytes]") -> int | None:
+        os.kill(os.getpid(), signal.SIGINT)
+        found = usual(asked)
+        finished.append(found)
+        return found
+
+    monkeypatch.setattr(subprocess.Popen, "poll", poll)
+    with pytest.raises(KeyboardInterrupt):
+        guard.ready()
+    assert finished == [None]
+
+
+def test_the_end_does_not_wait_for_a_lock_that_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_FAREWELL", 0.2)
+    guard.ready()
+    told = guard._GUARD._process
+    assert told is not None
+    told._waitpid_lock.acquire()  # type: ignore[attr-defined]  # as an interruption in `poll` would leave it
+    guard._GUARD.close()
+    told._waitpid_lock.release()  # type: ignore[attr-defined]
+    assert told.wait(PATIENCE) == 0
 
 
 def test_a_guard_that_was_killed_is_replaced() -> None:

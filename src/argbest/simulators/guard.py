@@ -7,9 +7,13 @@ process groups are announced; when the pipe closes, for whatever reason, it kill
 import atexit
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+
+_FAREWELL = 10.0  # seconds for the guard to end
 
 _SOURCE = """
 import os, signal, sys
@@ -25,6 +29,22 @@ for number in groups:
 """
 
 
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Let an interruption wait until the block is over, so that nothing in it is left half done."""
+    if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
+        yield
+        return
+    waiting: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
+        if waiting and callable(usual):
+            usual(waiting[0], None)
+
+
 class _Guard:
     """The guard of this process, started when it is first needed."""
 
@@ -33,8 +53,12 @@ class _Guard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def tell(self, number: int) -> None:
-        """Announce a group, or by its negative that it is gone; without a guard nothing happens."""
-        with self._lock, contextlib.suppress(OSError):
+        """Announce a group, or by its negative that it is gone; without a guard nothing happens.
+
+        An interruption waits: in the midst of `poll` it would leave a lock behind, and `close` would wait for
+        that for ever.
+        """
+        with postponed(), self._lock, contextlib.suppress(OSError):
             if self._process is None or self._process.poll() is not None:
                 self.close()
                 self._process = subprocess.Popen(  # noqa: S603 our own source
@@ -55,7 +79,8 @@ class _Guard:
         if process is not None and process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
-            process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_FAREWELL)
 
     def forget(self) -> None:
         """Leave the guard to the process that this one is a fork of."""

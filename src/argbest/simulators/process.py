@@ -7,13 +7,14 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from argbest import texts
 from argbest.simulators import guard
+from argbest.simulators.guard import postponed
 
 _CHUNK = 2**16
 _STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
@@ -57,9 +58,9 @@ def run(
     try:
         with postponed():  # an interruption in the midst of starting would leave a program nobody knows of
             process = _started(arguments, folder, environment)
+            guard.watch(process.pid)  # at once: until then a kill of ours would leave it behind
             _RUNNING[me] = process
             out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, texts.LONGEST)
-        guard.watch(process.pid)
         _refuse_if_abandoned(me)  # whoever abandons this thread from now on finds the program
         in_time = _wait(process, timeout)
     finally:
@@ -148,19 +149,3 @@ class _Tail:
                 self._kept += chunk
                 if len(self._kept) > 2 * self._most:
                     del self._kept[: -self._most]
-
-
-@contextlib.contextmanager
-def postponed() -> Iterator[None]:
-    """Let an interruption wait until the block is over, so that nothing in it is left half done."""
-    if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
-        yield
-        return
-    waiting: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
-        if waiting and callable(usual):
-            usual(waiting[0], None)
