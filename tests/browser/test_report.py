@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from report.page_studies import DAYS, HOSTILE, hostile, line, mixed, summary, told
+from watching import eventually
 
 from argbest import Problem, Study
 from argbest.report.page import write_comparison, write_report
@@ -52,6 +53,11 @@ def number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def until(page: Any, predicate: str) -> None:
+    """Wait until the page says so. (Playwright's own waiting may evaluate text, which our pages forbid.)"""
+    assert eventually(lambda: bool(page.evaluate(predicate)))
 
 
 def slide(page: Any, value: float) -> None:
@@ -163,7 +169,7 @@ def test_the_slider_changes_the_recommendation_as_the_study_predicts(page: Any, 
 def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, study: Study) -> None:
     box = page.locator("#box-0")
     box.fill("7.123456789")
-    page.wait_for_function("() => argbest.current.context[0] === 7.123456789")
+    until(page, "argbest.current.context[0] === 7.123456789")
     frame = study.predict([{"x": 7.123456789}])
     assert page.evaluate("argbest.current.gap") == pytest.approx(frame["gap"][0], abs=1e-6)
     box.fill("999")
@@ -174,7 +180,7 @@ def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, 
 
 def test_a_simulated_context_may_be_chosen_from_a_list(page: Any) -> None:
     page.get_by_label("A simulated context").select_option(label="7")
-    page.wait_for_function("() => argbest.current.context[0] === 7")
+    until(page, "argbest.current.context[0] === 7")
     assert page.locator("#box-0").input_value() == "7"
 
 
@@ -283,7 +289,7 @@ def test_a_combination_that_nobody_simulated_falls_back_on_the_nearest(
     slide(page, 2.4)  # at site a: site b is 1 away, rate 1 only 0.7
     assert page.locator(".verdict").inner_text().startswith("At the nearest listed context, rate 1, site a,")
     page.locator("#explore .controls").first.get_by_label("site", exact=True).select_option(label="b")
-    page.wait_for_function("() => argbest.current.context[1] === 'b'")
+    until(page, "argbest.current.context[1] === 'b'")
     assert page.locator("#predicted").inner_text() == "large"
     assert page.heard == []
 
@@ -293,10 +299,10 @@ def test_a_click_or_an_arrow_key_on_the_map_sets_the_context_of_the_predictor(
 ) -> None:
     for key, x in (("ArrowRight", 0), ("ArrowRight", 2), ("End", 10), ("ArrowLeft", 7)):
         page.locator(".map").press(key)
-        page.wait_for_function(f"() => argbest.current.context[0] === {x}")
+        until(page, f"argbest.current.context[0] === {x}")
         assert page.locator("#choices .readout").inner_text().startswith(f"x {x}: a ")
     page.locator(".hit[data-c='2']").click()
-    page.wait_for_function("() => argbest.current.context[0] === 3")
+    until(page, "argbest.current.context[0] === 3")
     rows = [{"rate": r, "shift": s} for r in (1.0, 2.0, 4.0) for s in ("day", "night")]
     truth = np.array([[2.0, 0.0] * 3, [0.0, 2.0] * 3])
     grid = told(Problem(["small", "large"], rows), truth, model="gp", policy="equal")
