@@ -185,6 +185,21 @@ def test_no_replication_teaches_nothing_and_anticipating_keeps_the_mean_exactly(
     np.testing.assert_array_equal(ahead.var, belief.update(pair(2, 1), np.array(123.0), 4).var)
 
 
+def test_trials_under_way_count_as_if_told_one_by_one() -> None:
+    belief, theirs = random_belief(7)
+    pending = np.random.default_rng(7).poisson(0.8, belief.mean.shape)
+    found, expected = beliefs.expecting(belief, pending), theirs
+    for k, c in np.argwhere(pending):
+        expected = expected.update(pair(k, c), expected.mean[k, c], pending[k, c])
+    np.testing.assert_array_equal(found.mean, belief.mean)
+    np.testing.assert_allclose(whole(found), expected.cov, rtol=1e-7, atol=1e-9)  # type: ignore[arg-type]
+    known = replace(belief, noise=np.zeros_like(belief.noise)).update(pair(1, 1), np.array(0.0))
+    known = replace(known, var=np.where(np.indices(known.var.shape).sum(axis=0) == 2, 0.0, known.var))
+    again = np.zeros_like(pending)
+    again[1, 1] = 3  # of a cell known exactly
+    np.testing.assert_allclose(beliefs.expecting(known, again).var, known.var)
+
+
 def test_draws_have_the_belief_s_mean_and_covariance() -> None:
     """`draw` is affine in the normals: unit vectors give the root of the covariance itself."""
     belief, theirs = random_belief(8)

@@ -186,6 +186,34 @@ def test_trials_under_way_count_as_if_told_one_by_one() -> None:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
+@pytest.mark.parametrize("kind", ["full", "singular", "without noise"])
+def test_draws_under_pending_trials_have_the_covariance_given_these(kind: str) -> None:
+    """Draws are linear in the normal numbers: those of unit vectors are a root of the covariance."""
+    rng = np.random.default_rng(8)
+    belief, pending = blocks(rng, 4, 5), rng.poisson(0.7, (4, 5))
+    if kind == "singular":
+        part = rng.normal(size=(4, 5, 2))
+        belief = BlockBelief(belief.mean, part @ np.swapaxes(part, 1, 2), belief.noise)
+    if kind == "without noise":
+        belief = BlockBelief(belief.mean, belief.cov, np.zeros((4, 5)))
+        pending = np.minimum(pending, 1)
+    more = Decision(np.array(int(pending.sum(axis=1).argmax())), np.array(0))
+    units = np.broadcast_to(np.eye(5)[:, None, :], (5, 4, 5))
+    many = BlockBelief(belief.mean[None], belief.cov[None], belief.noise[None])
+    later = beliefs.anticipate(beliefs.expecting(belief, pending), more, 2)
+    beside = beliefs.expecting(many, pending[None])
+    beside = beliefs.anticipate(beside, Decision(*(part[None] for part in more)), np.array([2]))
+    assert belief.draw(units).shape == units.shape  # leaves roots behind, of the blocks before
+    root = later.draw(units) - belief.mean
+    np.testing.assert_allclose(beside.draw(units[:, None])[:, 0] - belief.mean, root, atol=1e-12)
+    pending[more] += 2
+    for k in range(4):
+        at = np.flatnonzero(pending[k])
+        seen = belief.cov[k][np.ix_(at, at)] + np.diag(belief.noise[k, at] / pending[k, at])
+        expected = belief.cov[k] - belief.cov[k][:, at] @ np.linalg.solve(seen, belief.cov[k][at])
+        np.testing.assert_allclose(root[:, k].T @ root[:, k], expected, atol=1e-9)
+
+
 def test_beliefs_are_values() -> None:
     rng = np.random.default_rng(7)
     belief = blocks(rng, 4, 5)
@@ -196,6 +224,7 @@ def test_beliefs_are_values() -> None:
             held[-1].update(where, np.array(rng.normal())),
             held[-1].expecting(np.eye(4, 5, dtype=np.int64)),
         ]
+        assert np.all(np.isfinite(held[-1].draw(np.ones((1, 4, 5)))))  # roots are kept, and shared
     tables = [[getattr(one, name) for name in ("mean", "var", "cov", "noise")] for one in held]
     before = [[table.copy() for table in each] for each in tables]
     branch = held[3]

@@ -136,6 +136,25 @@ def test_what_goes_as_expected_moves_no_mean() -> None:
     assert np.all(later.var <= belief.var + 1e-12)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_trials_under_way_take_what_they_will_once_they_are_told(seed: int) -> None:
+    """Several per cell, and of equal number in several alternatives; all at once, against the definition."""
+    study = Study(seed)
+    belief = study.belief()
+    assert belief.shocks is not None
+    pending = np.random.default_rng(seed).poisson(0.6, belief.mean.shape)
+    found, one_by_one = belief.expecting(pending), belief
+    for k, c in np.argwhere(pending):
+        one_by_one = one_by_one.anticipated(Decision(np.array(k), np.array(c)), pending[k, c])
+        for i in range(pending[k, c]):
+            study = study.with_one_more(k, c, int(belief.shocks.following[k, c]) + i, 0.0)
+    _, cov = study.by_definition()
+    assert_same(found, (belief.mean.ravel(), cov))
+    for each, other in zip(found.shocks.shown.parts, one_by_one.shocks.shown.parts, strict=True):  # type: ignore[union-attr]
+        np.testing.assert_allclose(each, other, atol=1e-9)
+    np.testing.assert_array_equal(found.shocks.following, one_by_one.shocks.following)  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_value_of_a_sample_is_the_variance_that_its_replication_takes_from_differences(seed: int) -> None:
     study = Study(seed)

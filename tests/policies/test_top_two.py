@@ -146,6 +146,35 @@ def test_many_studies_at_once_equal_single_ones(shape: tuple[int, int]) -> None:
         assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
 
 
+def test_chances_under_pending_trials_are_those_of_the_belief_given_them() -> None:
+    """Against the rule in loops on NumPy's own draws from the covariance given the pending trials."""
+    rng, runs = np.random.default_rng(6), 3000
+    belief = oracles.random_belief(rng, (), (3, 2))
+    belief = BlockBelief(0.1 * belief.mean, 4.0 * belief.cov, belief.noise)  # draws nearly always disagree
+    pending, weights = np.array([[3, 1], [0, 2], [1, 0]]), np.array([0.3, 0.7])
+    given = []
+    for k in range(3):
+        seen = np.diag(np.divide(pending[k], belief.noise[k]))
+        given.append(np.linalg.inv(np.linalg.inv(belief.cov[k]) + seen))
+    chances = np.zeros((3, 2))
+    for _ in range(runs):
+        first, *others = np.argmax(
+            [rng.multivariate_normal(m, cov, 1 + REDRAWS) for m, cov in zip(belief.mean, given, strict=True)],
+            axis=0,
+        )
+        disputes = [(second, np.flatnonzero(second != first)) for second in others]
+        second, open_ = next(each for each in disputes if len(each[1]))  # the closest pair is not needed
+        c = rng.choice(open_, p=weights[open_] / weights[open_].sum())
+        chances[(first if rng.random() < 0.5 else second)[c], c] += 1 / runs
+    wide = BlockBelief(
+        *(np.broadcast_to(a, (runs, *a.shape)) for a in (belief.mean, belief.cov, belief.noise))
+    )
+    many = np.broadcast_to(pending, (runs, 3, 2))
+    found = decide(wide, setting(2, weights), runs=np.arange(runs), pending=many)
+    drawn = np.bincount(found.alternative[:, 0] * 2 + found.context[:, 0], minlength=6).reshape(3, 2) / runs
+    assert np.all(np.abs(drawn - chances) < 5 * np.sqrt(2 * 0.25 / runs))  # false alarm below 4e-6
+
+
 @dataclass
 class Recorder:
     """Random numbers that remember which lanes were asked for."""

@@ -7,7 +7,7 @@ is ever made.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import ByFormula, Foundation, Stack, apart
 from argbest.core.kernels import NUGGET
-from argbest.core.next_replication import NextSamples, Shocks, shocks
+from argbest.core.next_replication import NextSamples, Shocks, coming, shocks
 from argbest.core.tally import Tally
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
@@ -196,18 +196,22 @@ class AdditiveBelief(CorrelatedAlternatives):
             later = later.update_common(decision, number, None, np.asarray(n) > i)
         return later
 
+    def expecting(self, pending: IntArray) -> "AdditiveBelief":
+        """Return the belief of one study as if the trials under way had come out as expected, all at once."""
+        seen = coming(pending, self)
+        return self._with_rows(seen.rows(self), shocks=seen.shocks)
+
     def _learned(self, column: Array, weight: Array, surprise: Array) -> "AdditiveBelief":
         """Return the update by an observation that covaries with the cells as ``column`` says."""
         surprise = surprise * weight
-        row = column * np.sqrt(weight)[..., None, None]
-        return replace(
-            self,
-            mean=self.mean + column * surprise[..., None, None],
-            var=np.maximum(self.var - row**2, 0.0),
-            stack=self.stack.add(self.n_rows, row),
-            n_rows=self.n_rows + 1,
-            kept=self._first,
-        )
+        row = (column * np.sqrt(weight)[..., None, None])[..., None, :, :]
+        return self._with_rows(row, mean=self.mean + column * surprise[..., None, None])
+
+    def _with_rows(self, rows: Array, **changes: Any) -> "AdditiveBelief":
+        """Return the belief with more rows [..., row, alternative, context], and what else changes."""
+        var = np.maximum(self.var - np.sum(rows**2, axis=-3), 0.0)
+        stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
+        return replace(self, var=var, stack=stack, n_rows=n_rows, kept=self._first, **changes)
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z over the cells, study by study; cells out of the question stay at their means."""

@@ -1,6 +1,6 @@
 """Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
 
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -9,7 +9,7 @@ import numpy as np
 
 from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.blocks import Blocks, Changed, square_root, taken_from, weight_of
+from argbest.core.blocks import Blocks, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.next_replication import NextSamples
 
@@ -79,9 +79,11 @@ def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Bel
 
 def expecting(belief: Belief, pending: IntArray) -> Belief:
     """Return the belief as if the trials under way [..., alternative, context] had come out as expected."""
-    lead = pending.shape[:-2]
-    if not lead and isinstance(belief, BlockBelief):
-        return belief.expecting(pending) if pending.any() else belief
+    lead, at_once = pending.shape[:-2], getattr(belief, "expecting", None)
+    if at_once is not None and (not lead or isinstance(belief, BlockBelief)):
+        with suppress(np.linalg.LinAlgError):  # some cell is known exactly
+            later: Belief = at_once(pending)
+            return later
     for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
         belief = anticipate(belief, Decision(np.full(lead, k), np.full(lead, c)), pending[..., k, c])
     return belief
@@ -157,7 +159,7 @@ class BlockBelief(_IndependentAlternatives):
         def __getattr__(self, name: str) -> Array:
             if name != "cov" or "_blocks" not in self.__dict__:
                 raise AttributeError(f"a BlockBelief has no {name!r}.")
-            self.__dict__["cov"] = self._blocks.together()
+            self.__dict__["cov"] = self._blocks.together().reshape(*self.mean.shape, -1)
             return self.__dict__["cov"]
 
     @cached_property
@@ -182,14 +184,14 @@ class BlockBelief(_IndependentAlternatives):
         if self.mean.ndim > 2:
             return self.absorb(decision, value, n, self.mean.copy(), self.cov.copy())
         k, c = int(decision.alternative), int(decision.context)
-        own = self._own(k)
+        own = self._divided.of(k)
         column, mean, var = own[c], self.mean.copy(), self.var.copy()
         number, total = float(n), float(n) * float(var[k, c]) + float(self.noise[k, c])
         weight = number / total if total > 0 else 0.0  # as `weight_of`, in numbers of Python
         mean[k] += column * ((float(value) - float(mean[k, c])) * weight)
         own = own - (column * weight)[:, None] * column  # in this order no overflow
         var[k] = np.maximum(own.diagonal(), 0.0)
-        return self._with(mean, var, {k: (own, ())})
+        return self._with(mean, var, self._divided.with_({k: (own, ())}))
 
     def absorb(
         self,
@@ -208,32 +210,44 @@ class BlockBelief(_IndependentAlternatives):
         cov[index] -= (column * weight)[..., :, None] * column[..., None, :]
         return BlockBelief(mean, cov, self.noise)
 
+    def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "BlockBelief":
+        """Return the belief as if n more replications had come out as expected."""
+        pending = np.zeros(self.mean.shape, np.int64)
+        pending[cell(decision, pending.shape)] = n
+        return self.expecting(pending)
+
     def expecting(self, pending: IntArray) -> "BlockBelief":
-        """Return the belief as if the trials under way in one study had come out as expected.
+        """Return the belief as if the trials under way [..., alternative, context] had come out as expected.
 
         As `update` cell by cell, but only the rows of those cells are worked out: the first cells of all
         alternatives together, then the second ones of those that have more, and so on.
         """
-        touched, turn = np.unique(np.nonzero(pending)[0], return_counts=True)
+        under_way = pending.reshape(-1, pending.shape[-1])
+        noise, var = (each.reshape(under_way.shape) for each in (self.noise, self.var.copy()))
+        touched, turn = np.unique(np.nonzero(under_way)[0], return_counts=True)
+        if not len(touched):
+            return self
         contexts = np.full((len(touched), turn.max()), -1)
-        contexts[np.arange(turn.max()) < turn[:, None]] = np.nonzero(pending)[1]
-        owns, k = [self._own(k) for k in touched.tolist()], touched[:, None]
-        less, diagonal = taken_from(owns, contexts, turn, pending[k, contexts], self.noise[k, contexts])
-        var = self.var.copy()
+        contexts[np.arange(turn.max()) < turn[:, None]] = np.nonzero(under_way)[1]
+        owns, k = [self._divided.of(k) for k in touched.tolist()], touched[:, None]
+        n = under_way[k, contexts]
+        taken, diagonal = taken_from(owns, var[touched], contexts, turn, n, noise[k, contexts])
         var[touched] = np.maximum(diagonal, 0.0)
-        changed = zip(touched.tolist(), zip(owns, less, strict=True), strict=True)
-        return self._with(self.mean, var, dict(changed))
+        blocks = self._divided.less(dict(zip(touched.tolist(), taken, strict=True)))
+        return self._with(self.mean, var.reshape(self.mean.shape), blocks)
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z for every alternative."""
-        root = square_root(self.cov) if self.mean.ndim > 2 else self._divided.square_roots()
-        deviation: Array = np.moveaxis(np.moveaxis(normals, 0, -2) @ root, -2, 0)  # the root is symmetric
-        return self.mean + deviation
+        if self.mean.ndim > 2 and "_blocks" not in self.__dict__:  # of many studies all at once
+            root = square_root(self.cov)
+            return self.mean + np.moveaxis(np.moveaxis(normals, 0, -2) @ root, -2, 0)
+        flat = normals.reshape(len(normals), -1, normals.shape[-1])
+        return self.mean + self._divided.deviations(flat).reshape(normals.shape)
 
     def blocks(self, rows: IntArray) -> Array:
         """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
-        if self.mean.ndim == 2 and "cov" not in self.__dict__:
-            return np.stack([self._own(k) for k in rows.tolist()])
+        if "cov" not in self.__dict__:
+            return np.stack([self._divided.of(k) for k in rows.tolist()])
         return np.asarray(self.cov.reshape(-1, *self.cov.shape[-2:])[rows])
 
     def replaced(self, alternatives: IntArray, fresh: "BlockBelief") -> "BlockBelief":
@@ -241,30 +255,23 @@ class BlockBelief(_IndependentAlternatives):
         mean, var, noise = self.mean.copy(), self.var.copy(), self.noise.copy()
         mean[alternatives], var[alternatives], noise[alternatives] = fresh.mean, fresh.var, fresh.noise
         own = ((block, ()) for block in fresh.cov)
-        return self._with(mean, var, dict(zip(alternatives.tolist(), own, strict=True)), noise)
+        blocks = self._divided.with_(dict(zip(alternatives.tolist(), own, strict=True)))
+        return self._with(mean, var, blocks, noise)
 
-    def _with(
-        self, mean: Array, var: Array, changed: Mapping[int, Changed], noise: Array | None = None
-    ) -> "BlockBelief":
-        """Return the belief of one study with some of its blocks changed."""
+    def _with(self, mean: Array, var: Array, blocks: Blocks, noise: Array | None = None) -> "BlockBelief":
+        """Return the belief with these blocks, ``var`` being their diagonals."""
         later = object.__new__(BlockBelief)
         noise = self.noise if noise is None else noise
-        later.__dict__.update(mean=mean, noise=noise, var=var, _blocks=self._divided.with_(changed))
+        later.__dict__.update(mean=mean, noise=noise, var=var, _blocks=blocks)
         return later
 
     @property
     def _divided(self) -> Blocks:
-        """The covariances of one study, block by block."""
+        """The covariances block by block, those of all studies in a row."""
         if "_blocks" not in self.__dict__:
-            self.__dict__["_blocks"] = Blocks(self.cov)
+            self.__dict__["_blocks"] = Blocks(self.cov.reshape(-1, *self.cov.shape[-2:]))
         blocks: Blocks = self.__dict__["_blocks"]
         return blocks
-
-    def _own(self, k: int) -> Array:
-        """Return the block of an alternative of one study."""
-        blocks: Blocks | None = self.__dict__.get("_blocks")
-        own: Array = self.cov[k] if blocks is None else blocks.of(k)
-        return own
 
     def _block(self, decision: Decision) -> tuple[IntArray, ...]:
         """Return the index of the decided alternative, one per leading index."""
@@ -274,7 +281,7 @@ class BlockBelief(_IndependentAlternatives):
         """Return the covariance of the decided alternative's cells with the decided one, [..., context]."""
         # The blocks are symmetric: a row does for a column, and needs no slice between the indices.
         if self.mean.ndim == 2 and np.ndim(decision.alternative) == 0:
-            return self._own(int(decision.alternative))[decision.context]
+            return self._divided.of(int(decision.alternative))[decision.context]
         row: Array = self.cov[(*self._block(decision), decision.context)]
         return row
 

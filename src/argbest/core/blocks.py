@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
 
-Changed = tuple[Array, Sequence[tuple[Array, Array]]]  # a block S less vwᵀ of every (v, w), in this order
+
+class Taken(NamedTuple):
+    """What replications of a context take from a block: weight · column columnᵀ."""
+
+    context: int
+    weight: float
+    column: Array  # [context]: of the block before
+
+
+Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
 
 _LARGE = 64  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
@@ -19,20 +29,27 @@ class Blocks:
 
     table: Array  # [alternative, context, context]
     changed: Mapping[int, Changed] = field(default_factory=dict)
-    roots: dict[int, Array] = field(default_factory=dict)  # of those that somebody asked for
+    roots: dict[int, Array] = field(default_factory=dict)  # of blocks, before anything is taken, if asked for
 
     def of(self, k: int) -> Array:
         """Return one block."""
-        own: Array
-        own, less = self.changed.get(k, (self.table[k], ()))
-        for scaled, column in less:
-            own = own - scaled[:, None] * column
+        own, taken = self._before(k)
+        for _, weight, column in taken:
+            own = own - (column * weight)[:, None] * column
         return own
 
     def with_(self, changed: Mapping[int, Changed]) -> "Blocks":
         """Return the blocks with some more changed."""
         roots = {k: root for k, root in self.roots.items() if k not in changed}
         return Blocks(self.table, {**self.changed, **changed}, roots)
+
+    def less(self, taken: Mapping[int, Sequence[Taken]]) -> "Blocks":
+        """Return the blocks less what is taken from some; both share the roots that either works out."""
+        later = dict(self.changed)
+        for k, more in taken.items():
+            own, before = self._before(k)
+            later[k] = own, [*before, *more]
+        return Blocks(self.table, later, self.roots)
 
     def together(self) -> Array:
         """Return all of them, [alternative, context, context]."""
@@ -41,13 +58,49 @@ class Blocks:
             table[k] = self.of(k)
         return table
 
-    def square_roots(self) -> Array:
-        """Return the symmetric roots of all, [alternative, context, context]; each is worked out once."""
+    def deviations(self, normals: Array) -> Array:
+        """Return draws of mean 0 with these covariances from standard normal ones, [draw, block, context]."""
         missing = [k for k in range(len(self.table)) if k not in self.roots]
         if missing:
-            found = square_root(np.stack([self.of(k) for k in missing]))
+            found = square_root(np.stack([self._before(k)[0] for k in missing]))
             self.roots.update(zip(missing, found, strict=True))
-        return np.stack([self.roots[k] for k in range(len(self.table))])
+        out = self._narrowed(normals)
+        for k in range(len(self.table)):  # a table of all roots would be a large copy; they are symmetric
+            out[:, k] = out[:, k] @ self.roots[k]
+        return out
+
+    def _before(self, k: int) -> Changed:
+        """Return one block before anything is taken from it, and what is."""
+        return self.changed[k] if k in self.changed else (self.table[k], ())
+
+    def _narrowed(self, normals: Array) -> Array:
+        """Return z such that R z has these covariances, R being the roots before anything was taken.
+
+        With u = Rᵀe_c, R Rᵀ − w (R u)(R u)ᵀ = R (I − w uuᵀ) Rᵀ, and I − w uuᵀ is the square of I − β uuᵀ,
+        β = w / (1 + √(1 − w uᵀu)). So z becomes (I − β₁u₁u₁ᵀ) ⋯ (I − βₘuₘuₘᵀ) z, in O(C) for each.
+        """
+        z, rows = normals.copy(), {k: taken for k, (_, taken) in self.changed.items() if taken}
+        order = sorted(rows, key=lambda k: -len(rows[k]))  # those with an i-th one come first
+        steps: list[tuple[Array, Array]] = []
+        for i in range(len(rows[order[0]]) if order else 0):
+            some = [(k, rows[k][i]) for k in order if len(rows[k]) > i]
+            u = np.stack([self.roots[k][each.context] for k, each in some])
+            for beta, earlier in steps:
+                u -= _along(beta, earlier, u)
+            weight = np.array([each.weight for _, each in some])
+            rest = np.maximum(1.0 - weight * np.einsum("gc,gc->g", u, u), 0.0)
+            steps.append((weight / (1.0 + np.sqrt(rest)), u))
+        narrowed = z[:, order]
+        for beta, u in reversed(steps):
+            narrowed[:, : len(u)] -= _along(beta, u, narrowed[:, : len(u)])
+        z[:, order] = narrowed
+        return z
+
+
+def _along(beta: Array, u: Array, z: Array) -> Array:
+    """Return β u uᵀz of as many blocks as z has, [..., block, context]."""
+    beta, u = beta[: z.shape[-2]], u[: z.shape[-2]]
+    return np.asarray((beta * np.einsum("gc,...gc->...g", u, z))[..., None] * u)
 
 
 def drawing_root(cov: Array) -> Array:
@@ -76,15 +129,17 @@ def square_root(cov: Array) -> Array:
 
 
 def taken_from(
-    owns: Sequence[Array], contexts: IntArray, turn: IntArray, n: IntArray, noise: Array
-) -> tuple[list[list[tuple[Array, Array]]], Array]:
-    """Return what replications take from blocks: per block pairs (v, w), and the diagonals [block, context].
+    owns: Sequence[Array], var: Array, contexts: IntArray, turn: IntArray, n: IntArray, noise: Array
+) -> tuple[list[list[Taken]], Array]:
+    """Return what replications take from each block, and the diagonals then, [block, context].
 
-    Block g has n[g, i] replications with noise[g, i] in the contexts[g, i], i < turn[g]. Only rows of those
-    are worked out: the first of all blocks together, then the second of those that have more, and so on.
+    Block g, of diagonal var[g], has n[g, i] replications with noise[g, i] in the contexts[g, i], i < turn[g].
+    Only rows of those are worked out: the first of all blocks together, then the second of those that have
+    more, and so on.
     """
-    diagonal = np.stack([np.diagonal(own) for own in owns])
+    diagonal = var.copy()
     steps: list[tuple[IntArray, Array, Array]] = []
+    taken: list[list[Taken]] = [[] for _ in owns]
     for i in range(contexts.shape[1]):
         some = np.flatnonzero(turn > i)
         c = contexts[some, i]
@@ -95,11 +150,9 @@ def taken_from(
         weight = weight_of(n[some, i].astype(float), np.maximum(diagonal[some, c], 0.0), noise[some, i])
         steps.append((some, column * weight[:, None], column))
         diagonal[some] -= steps[-1][1] * column
-    less: list[list[tuple[Array, Array]]] = [[] for _ in owns]
-    for some, scaled, column in steps:
-        for place, g in enumerate(some.tolist()):
-            less[g].append((scaled[place], column[place]))
-    return less, diagonal
+        for g, *each in zip(some.tolist(), c.tolist(), weight.tolist(), column, strict=True):
+            taken[g].append(Taken(*each))
+    return taken, diagonal
 
 
 def weight_of(n: Array, var: Array, noise: Array) -> Array:

@@ -150,17 +150,18 @@ class Stack:
         """Return the first n rows, [..., n, alternative, context]."""
         return self._rows[..., :n, :, :]
 
-    def add(self, n: int, row: Array) -> "Stack":
-        """Return a stack of the first n rows and one more: this one, if it has no others and has room."""
+    def add(self, n: int, rows: Array) -> "Stack":
+        """Return a stack of the first n rows and more: this one, if it has no others and has room."""
+        used = n + rows.shape[-3]
         with self._lock:
-            if n == self._used < self._rows.shape[-3]:
-                self._rows[..., n, :, :] = row
-                self._used += 1
+            if n == self._used and used <= self._rows.shape[-3]:
+                self._rows[..., n:used, :, :] = rows
+                self._used = used
                 return self
         *lead, _, k, c = self._rows.shape
-        roomy = np.empty((*lead, n + ROOM + n // 4, k, c))
-        roomy[..., :n, :, :], roomy[..., n, :, :] = self.first(n), row
-        return Stack(roomy, n + 1)
+        roomy = np.empty((*lead, used + ROOM + n // 4, k, c))
+        roomy[..., :n, :, :], roomy[..., n:used, :, :] = self.first(n), rows
+        return Stack(roomy, used)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.decision import Decision, at, cell, leading
 from argbest.core.replications import PLACE, Replications, after, following
 
-_MOST = 1 << 22  # numbers in the table of all next contrasts: of larger problems they are not worked out
+_MOST = 1 << 22  # numbers in a table; that of all next contrasts is not worked out where it would be larger
 
 
 class Contrast(NamedTuple):
@@ -37,6 +38,39 @@ class NextSamples(NamedTuple):
         """Return those with every sample, from those with every cell, [..., m, alternative, context]."""
         by_context = np.moveaxis(rows, -1, -3) @ np.swapaxes(self.weight, -1, -2)
         return np.moveaxis(by_context, -3, -1)
+
+
+class Coming(NamedTuple):
+    """What m trials under way in one study will observe: weight @ f of the cells, with noise."""
+
+    cells: IntArray  # [u]
+    weight: Array  # [m, u]
+    noise: Array  # [m, m]: covariance
+    shocks: "Shocks | None"  # once they have come out as expected
+
+    def rows(self, belief: Any) -> Array:
+        """Return L⁻¹ Cov(·, f), [m, alternative, context], LLᵀ being the variance of what they observe.
+
+        An error of NumPy if they have none that can be factorised.
+        """
+        shape = belief.mean.shape
+        cov, step = np.zeros((len(self.weight), shape[0] * shape[1])), max(1, _MOST // belief.mean.size)
+        for some in (slice(i, i + step) for i in range(0, len(self.cells), step)):
+            there = belief.cov_rows(*np.divmod(self.cells[some], shape[1]))
+            cov += self.weight[:, some] @ there.reshape(len(there), -1)
+        root = np.linalg.cholesky(cov[:, self.cells] @ self.weight.T + self.noise)
+        solved: Array = solve_triangular(root, cov, lower=True, check_finite=False)
+        return solved.reshape(-1, *shape)
+
+
+def coming(pending: IntArray, belief: Any) -> Coming:
+    """Return what the trials under way [alternative, context] will observe."""
+    shared: Shocks | None = belief.shocks
+    if shared is not None:
+        return shared.coming(pending, belief.mean)
+    there = np.nonzero(pending)
+    noise = np.diag(belief.noise[there] / pending[there])
+    return Coming(np.flatnonzero(pending), np.eye(len(noise)), noise, None)
 
 
 @dataclass(frozen=True)
@@ -83,6 +117,39 @@ class Shocks:
         shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
         kept = weight[(*leading(order.shape)[:-1], order)]
         return Contrast(order, kept, own**2 * (1.0 - rho) * (1.0 + share), shown)
+
+    def coming(self, pending: IntArray, mean: Array) -> Coming:
+        """Return the contrasts of trials under way in one study with what is shown, all at once.
+
+        Given that, replications of equal number share noise: s_i s_j (1−ρ) g.
+        """
+        n = pending[pending > 0]
+        k, c = (np.repeat(part, n) for part in np.nonzero(pending))
+        number = self.following[k, c] + np.arange(len(k)) - np.repeat(np.cumsum(n) - n, n)
+        row, place = np.nonzero(self.shown.of(c, number))
+        value = np.full((len(k), len(mean)), np.nan)
+        value[row, self.shown.alternative[place]] = self.shown.value[place]
+        present = ~np.isnan(value)
+        sd, own, rho = np.sqrt(self.noise[:, c]).T, np.sqrt(self.noise[k, c]), self.correlation[c]
+        share = rho / (1.0 - rho + present.sum(axis=1) * rho)
+        weight = np.where(present, -(own * share)[:, None] / sd, 0.0)
+        weight[np.arange(len(k)), k] = 1.0
+        alike = (c[:, None] == c) & (number[:, None] == number)
+        noise = np.where(alike, own[:, None] * own * ((1.0 - rho) * share)[:, None], 0.0)
+        noise[np.diag_indices(len(k))] = own**2 * (1.0 - rho) * (1.0 + share)
+        shown = own * share * np.nansum(value / sd, axis=1)
+        expected = np.sum(weight * mean[:, c].T, axis=1) + shown
+        every = zip(self.shown.parts, (k, c, number, expected), strict=True)
+        later = replace(
+            self,
+            shown=Replications(*(np.concatenate(both) for both in every)),
+            following=self.following + pending,
+        )
+        row, alternative = np.nonzero(weight)
+        cells, column = np.unique(alternative * mean.shape[1] + c[row], return_inverse=True)
+        whole = np.zeros((len(k), len(cells)))
+        whole[row, column] = weight[row, alternative]
+        return Coming(cells, whole, noise, later)
 
     @cached_property
     def next_contrasts(self) -> tuple[Array, Array] | None:
