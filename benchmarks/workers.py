@@ -22,7 +22,7 @@ from typing import Any, cast
 from unittest import mock
 
 from argbest import Problem, Study
-from argbest.study import executors
+from argbest.study import executors, learning
 
 
 @dataclass
@@ -103,6 +103,7 @@ def share(study: Study, clock: Clock, workers: int, seconds: float, *, first: in
     with (
         mock.patch.object(executors, "Jobs", jobs),
         mock.patch.object(executors, "time", SimpleNamespace(monotonic=clock.now)),
+        mock.patch.object(learning, "time", SimpleNamespace(monotonic=clock.now)),
     ):
         means: dict[str, Any] = {"executor": sleepers, "workers": workers}
         study.run(first + then, on_result=lambda *_: marks.append(clock.now()), **means)

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from argbest import Problem, Study, registry
 from argbest.problems.serial_inventory import serial_inventory
-from argbest.study import executors
+from argbest.study import executors, journal, runner
 
 
 def load(name: str) -> Any:
@@ -81,11 +82,22 @@ def test_the_covid_benchmark_prints_a_row_per_way_and_pair(capsys: pytest.Captur
     assert len(rows) == 9
 
 
-def busy(monkeypatch: pytest.MonkeyPatch, workers: int, seconds: float, per_decision: float) -> float:
+def busy(
+    monkeypatch: pytest.MonkeyPatch, workers: int, seconds: float, per_decision: float, learning: float = 0.0
+) -> float:
     """Return how busy workers are if a decision takes so long, and a tenth of it per trial under way."""
     module, counted = load("workers"), [0.0]
-    study = Study(Problem(range(4), range(4), module.Sleeper(0.0)), policy="equal", model="independent")
-    ask = study._journal.ask
+    problem = Problem(range(4), range(4), module.Sleeper(0.0))
+    study = Study(problem, policy="equal", model="independent", refit_every=64)
+    ask, learn = study._journal.ask, journal.learn
+
+    def slow_learn(model: Any, setting: Any, known: Any, *data: Any, **options: Any) -> Any:
+        found = learn(model, setting, known, *data, **options)
+        again = known is None or found.n_fitted != known.n_fitted
+        counted[0] += learning if again else 0.0
+        return replace(found, seconds=learning)
+
+    monkeypatch.setattr(journal, "learn", slow_learn)
 
     def slow_ask(n: int, **options: Any) -> Any:
         counted[0] += per_decision * (n + 0.1 * len(study.pending()))
@@ -104,17 +116,24 @@ def test_workers_are_busy_while_decisions_take_two_thirds_of_the_time(
 ) -> None:
     per_decision = seconds / workers / 2
     assert busy(monkeypatch, workers, seconds, per_decision) > 0.95
-    monkeypatch.setattr(executors.Jobs, "_ahead", lambda _: 0)
+    monkeypatch.setattr(executors.Jobs, "_ahead", lambda *_: 0)
     assert busy(monkeypatch, workers, seconds, per_decision) < 0.85
+
+
+def test_workers_are_busy_while_the_study_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning takes as long as a simulation does, a fifth of all time; decisions take none."""
+    assert busy(monkeypatch, 16, 0.05, per_decision=0.0, learning=0.05) > 0.95
+    monkeypatch.setattr(runner._Run, "_stock_up", lambda _: None)
+    assert busy(monkeypatch, 16, 0.05, per_decision=0.0, learning=0.05) < 0.9
 
 
 def test_nothing_is_asked_for_ahead_where_simulations_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     ahead: set[int] = set()
     usual = executors.Jobs._ahead
 
-    def noted(jobs: executors.Jobs) -> int:
-        ahead.add(usual(jobs))
-        return usual(jobs)
+    def noted(jobs: executors.Jobs, learning: float) -> int:
+        ahead.add(usual(jobs, learning))
+        return usual(jobs, learning)
 
     monkeypatch.setattr(executors.Jobs, "_ahead", noted)
     assert busy(monkeypatch, 8, 10.0, per_decision=0.001) > 0.99

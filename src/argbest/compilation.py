@@ -60,6 +60,12 @@ def ready_since() -> float:
     return time.monotonic() if _preparing.n else _preparing.ended
 
 
+def seconds_since(begun: float) -> float:
+    """Return for how long code was compiled or loaded since that `time.monotonic`."""
+    spans = [*_preparing.spans, (_preparing.begun, time.monotonic())] if _preparing.n else _preparing.spans
+    return sum(max(0.0, end - max(start, begun)) for start, end in spans)
+
+
 def _build_kept(build: Callable[..., Any], kept: Path) -> Callable[..., Any]:
     """Return the ufunc, compiled anew, and keep it in the folder ``kept`` if that is possible."""
     scratch = None
@@ -154,22 +160,27 @@ def _cache_folder(folder: Path) -> Iterator[None]:
 
 @dataclass
 class _Preparation:
-    """How much code is being compiled or loaded, by all threads, and when the last was ready."""
+    """How much code is being compiled or loaded, by all threads, and when that was."""
 
     n: int = 0
+    begun: float = math.inf
     ended: float = -math.inf
+    spans: list[tuple[float, float]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
         """Count the block."""
         with self.lock:
-            self.n += 1
+            self.n, self.begun = self.n + 1, min(self.begun, time.monotonic())
         try:
             yield
         finally:
             with self.lock:
                 self.n, self.ended = self.n - 1, time.monotonic()
+                if not self.n:
+                    self.spans.append((self.begun, self.ended))
+                    self.begun = math.inf
 
 
 _preparing = _Preparation()

@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from study.conftest import assert_same_frames, problem, simulate
 from watching import PATIENCE, eventually, is_running
 
-from argbest import GP, InputError, Program, SimulationError, StorageError, Study, registry
+from argbest import GP, InputError, Program, SimulationError, StorageError, Study, compilation, registry
 from argbest.answers.overview import overview
 from argbest.errors import SlowNotice
 from argbest.storage.base import Worker
@@ -162,3 +163,22 @@ def test_a_long_run_whose_workers_wait_for_decisions_is_advised_to_batch(
     Study(problem(), **options, storage=tmp_path / "t.db").run(60)  # short
     monkeypatch.setattr(runner, "_WORTH_ADVICE", 0.0)
     Study(problem(), **options, storage=tmp_path / "u.db").run(60, batch=4)  # follows it already
+
+
+def test_compilation_is_no_reason_to_advise_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred seconds sixty went into decisions, but fifty-five of these into compiling code."""
+    now = time.monotonic()
+    parts: dict[str, Any] = dict.fromkeys(("study", "limits", "patience", "report", "track"))
+    parts |= {"resources": SimpleNamespace(batch=1), "total": 0, "asked": 10}
+    parts |= {"jobs": SimpleNamespace(slots=2), "presence": SimpleNamespace(busy=80.0)}
+    run = runner._Run(**parts, begun=now - 100.0, asking=60.0)
+    monkeypatch.setattr(runner, "_WORTH_ADVICE", 30.0)
+    monkeypatch.setattr(compilation, "_preparing", compilation._Preparation())
+    assert "each took 6e+03 ms, 60% of the time" in run.advice()
+    compilation._preparing.spans += [(now - 150.0, now - 90.0), (now - 85.0, now - 40.0)]
+    assert compilation.seconds_since(now - 100.0) == pytest.approx(55.0)
+    assert run.advice() == ""
+    with compilation._preparing.one_more():
+        compilation._preparing.begun -= 7.0
+        assert compilation.seconds_since(now) == pytest.approx(7.0, abs=5.0)
+    assert compilation.seconds_since(now - 100.0) == pytest.approx(62.0, abs=5.0)

@@ -25,8 +25,6 @@ _Call: TypeAlias = tuple["Future[Any]", Any, tuple[Any, ...], dict[str, Any]]
 
 _POLL = 0.2  # seconds between looks at what other processes do
 _NEGLIGIBLE = 0.02  # of a job: to wait so long for the next one is no loss
-_TOGETHER = 3  # times as many jobs as on average may end at once: those that began at once
-_FORGET = 0.98  # of the longest absence, per look
 
 
 class Here(Executor):
@@ -111,31 +109,49 @@ class Jobs:
     finished: "SimpleQueue[Job]" = field(default_factory=SimpleQueue)
     n_taken: int = 0  # trials that have ended
     seconds: float = 0.0  # that these took
-    away: float = 0.0  # seconds between two looks at what has ended, at most of late
+    at_once: tuple[int, int] = 0, 0  # jobs that had ended at a look, at most: since it learned, and before
     back: float = field(default_factory=time.monotonic)  # when somebody last looked
+    learning: float = 0.0  # seconds since then that the study learned
 
-    def wanted(self) -> int:
-        """Return how many more jobs to give to the executor."""
+    def wanted(self, learning: float = 0.0) -> int:
+        """Return how many more jobs to give to the executor; it may be left alone for so many seconds."""
         self.lost = [job for job in self.lost if not job.done()]
         if len(self.lost) >= self.slots:
             raise SimulationError(
                 f"all {self.slots} slots of the executor are stuck in simulations that ran out of time; what "
                 "was told is kept. Restart its workers, then run again."
             )
-        return self.open_slots + self._ahead() - len(self.under_way) - len(self.lost)
+        return self.open_slots + self._ahead(learning) - len(self.under_way) - len(self.lost)
 
     @property
     def open_slots(self) -> int:
         """How many may simulate now: an executor whose workers come and go says who is present."""
         return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
 
-    def _ahead(self) -> int:
-        """Return how many jobs to hold ready: as many as end while nobody looks, where that is no trifle."""
+    def _ahead(self, learning: float) -> int:
+        """Return how many jobs to hold ready, for slots not to wait: as many as end between two looks.
+
+        Those are the most that did so of late, or that will in the seconds of ``learning``. They are at most
+        as many as there are slots, or a tenth of all so far: beyond that it would have learned again.
+        """
         own_clock = self.resources.timeout is not None and self.resources.executor is not None
         if self.open_slots == 1 or own_clock or not self.seconds:  # with a clock of ours, waiting would count
             return 0
-        share = self.away * self.n_taken / self.seconds / self.resources.batch
-        return math.ceil(self.open_slots * min(1.0, _TOGETHER * share)) if share > _NEGLIGIBLE else 0
+        meanwhile = self._ending(learning) if self.matters(learning) else 0.0
+        return math.ceil(min(max(*self.at_once, meanwhile), max(self.open_slots, self.n_taken / 10)))
+
+    def learned(self, seconds: float) -> None:
+        """Hear that the study has learned: what ends meanwhile is no measure for other times."""
+        self.at_once, self.learning = (0, self.at_once[0]), seconds
+
+    def _ending(self, seconds: float) -> float:
+        """Return how many jobs end in so many seconds, on average; 0 where none has ended yet."""
+        job = self.resources.batch * self.seconds / max(self.n_taken, 1)
+        return self.open_slots * seconds / job if job else 0.0
+
+    def matters(self, absence: float) -> bool:
+        """Return whether workers lose much if nobody looks for so many seconds; infinitely many: unknown."""
+        return _NEGLIGIBLE * self.open_slots < self._ending(absence) < math.inf
 
     def submit(self, trials: list[Trial]) -> None:
         """Give trials to the executor as one job."""
@@ -146,7 +162,7 @@ class Jobs:
 
     def ended(self, fill: Callable[[], None] | None = None) -> list[Job]:
         """Return the jobs that have ended, or one that is out of time; meanwhile ``fill`` what gets free."""
-        self.away = max(time.monotonic() - self.back, _FORGET * self.away)
+        away, besides = time.monotonic() - self.back - self.learning, self._ending(self.learning)
         found: list[Job] = []
         while not found:
             try:
@@ -155,10 +171,12 @@ class Jobs:
                 found += self._late()
                 if not found and fill is not None and hasattr(self.executor, "present"):
                     fill()
-        self.back = time.monotonic()
+        self.back, self.learning = time.monotonic(), 0.0
         with suppress(Empty):
             while True:
                 found.append(self.finished.get_nowait())
+        if self.matters(away):
+            self.at_once = max(self.at_once[0], math.ceil(len(found) - besides)), self.at_once[1]
         return [job for job in dict.fromkeys(found) if job in self.under_way]  # others ended out of time
 
     def _late(self) -> list[Job]:

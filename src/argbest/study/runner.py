@@ -1,14 +1,13 @@
 """Running a study: ask, simulate, tell, until the budget is spent or a stop rule is met.
 
 One loop for all: serial runs have one slot and simulate in this thread. As results arrive as many new pairs
-are asked for, so workers do not wait for each other. Where deciding takes long beside simulating, some pairs
-are asked for ahead: they count as under way, and wait in the executor until a worker is free.
+are asked for, so workers do not wait for each other. Where deciding or learning takes long beside simulating,
+some pairs are asked for ahead: they count as under way, and wait in the executor until a worker is free.
 """
 
 import math
 import time
 import warnings
-from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -96,16 +95,23 @@ class _Run:
     begun: float = field(default_factory=time.monotonic)
     asked: int = 0
     asking: float = 0.0  # seconds
+    stocked_up: bool = False  # since the study last learned
 
     def advice(self) -> str:
         """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
         elapsed = time.monotonic() - self.begun
+        if self.resources.batch > 1 or elapsed < _WORTH_ADVICE:
+            return ""
+        from argbest import compilation  # imports Numba, which short runs may not need
+
+        once = compilation.seconds_since(self.begun)  # per installation, or at least per process
+        elapsed, asking = elapsed - once, self.asking - once
         busy = self.presence.busy > _KEPT_BUSY * self.jobs.slots * elapsed
-        if self.resources.batch > 1 or elapsed < _WORTH_ADVICE or self.asking < elapsed / 2 or busy:
+        if elapsed < _WORTH_ADVICE or asking < elapsed / 2 or busy:
             return ""
         return (
-            f"the workers waited for decisions: each took {1000 * self.asking / max(self.asked, 1):.3g} ms, "
-            f"{self.asking / elapsed:.0%} of the time. Let a worker take several replications at a time: "
+            f"the workers waited for decisions: each took {1000 * asking / max(self.asked, 1):.3g} ms, "
+            f"{asking / elapsed:.0%} of the time. Let a worker take several replications at a time: "
             f"batch = {_BATCH} under [run] of the study file, batch={_BATCH} in Python."
         )
 
@@ -132,7 +138,7 @@ class _Run:
         while not self._enough():
             self._fill()
             if self.jobs.under_way:
-                self._collect(self._fill)
+                self._collect(ahead=True)
             elif self._nobody_else():
                 break
             else:
@@ -191,20 +197,27 @@ class _Run:
         self.checked = n
         return limits.stop(study)
 
-    def _fill(self) -> None:
-        """Keep every slot busy."""
-        wanted, batch, since = self.jobs.wanted(), self.resources.batch, time.monotonic()
+    def _fill(self, learning: float = 0.0) -> None:
+        """Keep every slot busy, also while the study learns for so many seconds."""
+        wanted, batch, since = self.jobs.wanted(learning), self.resources.batch, time.monotonic()
+        wanted, self.stocked_up = (
+            max(wanted, int(self.stocked_up)),
+            False,
+        )  # who asks for one has it learn now
         if wanted < 1:
             return
-        trials = self.study._journal.ask(
+        journal, known = self.study._journal, self.study._journal.knowledge
+        trials = journal.ask(
             wanted * batch, worker=self.presence.name, room=self.limits.room, policy=self._stage
         )
+        if journal.knowledge is not None and (known is None or known.n_fitted != journal.knowledge.n_fitted):
+            self.jobs.learned(journal.knowledge.seconds)
         self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
         for first in range(0, len(trials), batch):
             try:
                 self.jobs.submit(trials[first : first + batch])
             except BaseException:
-                self.study._journal.give_back([trial.id for trial in trials[first:]])
+                journal.give_back([trial.id for trial in trials[first:]])
                 raise
 
     def _stage(self, ledger: Ledger) -> Policy | None:
@@ -216,16 +229,27 @@ class _Run:
         asked = ledger.n_observations + len(ledger.held)
         return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
 
-    def _collect(self, fill: Callable[[], None] | None = None) -> None:
-        """Tell the values of the jobs that have ended, or what went wrong."""
+    def _collect(self, *, ahead: bool = False) -> None:
+        """Tell the values of the jobs that have ended, or what went wrong; ``ahead``: more are to come."""
         allowed = self.study.problem.reward_range
-        for job in self.jobs.ended(fill):
+        for job in self.jobs.ended(self._fill if ahead else None):
             found = self.jobs.results(job)
             self.in_hand += ((trial, executors.possible(each, allowed)) for trial, each in found)
             del self.jobs.under_way[job]
+        if ahead:
+            self._stock_up()
         while self.in_hand:
             self._settle()
         self.report(self.limits.done(self.study._journal.ledger), self.total)
+
+    def _stock_up(self) -> None:
+        """Ask ahead if what is in hand makes the study learn again, for as long as that took last time."""
+        study, known = self.study, self.study._journal.knowledge
+        n = study.n_observations + len(self.in_hand)
+        due = known is not None and schedule.due(study.model, study.refit_every, n, known.n_fitted)
+        if known is not None and due and self.jobs.matters(known.seconds):
+            self._fill(known.seconds)
+            self.stocked_up = True
 
     def _settle(self) -> None:
         """Tell the values in hand up to the first failure, in one transaction; or that failure."""
