@@ -131,7 +131,7 @@ def test_nothing_is_asked_for_ahead_where_simulations_take_long(monkeypatch: pyt
     ahead: set[int] = set()
     usual = executors.Jobs._ahead
 
-    def noted(jobs: executors.Jobs, learning: float) -> int:
+    def noted(jobs: executors.Jobs, learning: bool) -> int:
         ahead.add(usual(jobs, learning))
         return usual(jobs, learning)
 

@@ -112,9 +112,10 @@ class Jobs:
     at_once: tuple[int, int] = 0, 0  # jobs that had ended at a look, at most: since it learned, and before
     back: float = field(default_factory=time.monotonic)  # when somebody last looked
     learning: float = 0.0  # seconds since then that the study learned
+    patience: float = 0.0  # seconds that it took to learn, at most; the first time, which compiles, aside
 
-    def wanted(self, learning: float = 0.0) -> int:
-        """Return how many more jobs to give to the executor; it may be left alone for so many seconds."""
+    def wanted(self, learning: bool = False) -> int:
+        """Return how many more jobs to give to the executor, which is left alone while the study learns."""
         self.lost = [job for job in self.lost if not job.done()]
         if len(self.lost) >= self.slots:
             raise SimulationError(
@@ -128,30 +129,36 @@ class Jobs:
         """How many may simulate now: an executor whose workers come and go says who is present."""
         return min(self.slots, max(1, getattr(self.executor, "present", self.slots)))
 
-    def _ahead(self, learning: float) -> int:
+    @property
+    def at_a_time(self) -> int:
+        """How many to decide on at a time, for nobody to wait: as many as are free, or as are ready."""
+        return max(1, abs(self.open_slots - len(self.under_way) - len(self.lost)))
+
+    def _ahead(self, learning: bool) -> int:
         """Return how many jobs to hold ready, for slots not to wait: as many as end between two looks.
 
-        Those are the most that did so of late, or that will in the seconds of ``learning``. They are at most
-        as many as there are slots, or a tenth of all so far: beyond that it would have learned again.
+        Those are the most that did so of late, or that will while the study learns. They are at most as many
+        as there are slots, or a tenth of all so far: beyond that it would have learned again.
         """
         own_clock = self.resources.timeout is not None and self.resources.executor is not None
         if self.open_slots == 1 or own_clock or not self.seconds:  # with a clock of ours, waiting would count
             return 0
-        meanwhile = self._ending(learning) if self.matters(learning) else 0.0
+        meanwhile = self._ending(self.patience) if learning and self._matters(self.patience) else 0.0
         return math.ceil(min(max(*self.at_once, meanwhile), max(self.open_slots, self.n_taken / 10)))
 
-    def learned(self, seconds: float) -> None:
+    def learned(self, seconds: float, *, first: bool) -> None:
         """Hear that the study has learned: what ends meanwhile is no measure for other times."""
         self.at_once, self.learning = (0, self.at_once[0]), seconds
+        self.patience = 0.0 if first else max(self.patience, seconds)
 
     def _ending(self, seconds: float) -> float:
         """Return how many jobs end in so many seconds, on average; 0 where none has ended yet."""
         job = self.resources.batch * self.seconds / max(self.n_taken, 1)
         return self.open_slots * seconds / job if job else 0.0
 
-    def matters(self, absence: float) -> bool:
-        """Return whether workers lose much if nobody looks for so many seconds; infinitely many: unknown."""
-        return _NEGLIGIBLE * self.open_slots < self._ending(absence) < math.inf
+    def _matters(self, absence: float) -> bool:
+        """Return whether workers lose much if nobody looks for so many seconds."""
+        return self._ending(absence) > _NEGLIGIBLE * self.open_slots
 
     def submit(self, trials: list[Trial]) -> None:
         """Give trials to the executor as one job."""
@@ -175,7 +182,7 @@ class Jobs:
         with suppress(Empty):
             while True:
                 found.append(self.finished.get_nowait())
-        if self.matters(away):
+        if self._matters(away):
             self.at_once = max(self.at_once[0], math.ceil(len(found) - besides)), self.at_once[1]
         return [job for job in dict.fromkeys(found) if job in self.under_way]  # others ended out of time
 

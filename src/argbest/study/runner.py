@@ -95,7 +95,7 @@ class _Run:
     begun: float = field(default_factory=time.monotonic)
     asked: int = 0
     asking: float = 0.0  # seconds
-    stocked_up: bool = False  # since the study last learned
+    to_learn: bool = False  # the study, before more jobs end
 
     def advice(self) -> str:
         """Return what to do if simulations waited for decisions most of the time, "" if they did not."""
@@ -197,28 +197,29 @@ class _Run:
         self.checked = n
         return limits.stop(study)
 
-    def _fill(self, learning: float = 0.0) -> None:
-        """Keep every slot busy, also while the study learns for so many seconds."""
-        wanted, batch, since = self.jobs.wanted(learning), self.resources.batch, time.monotonic()
-        wanted, self.stocked_up = (
-            max(wanted, int(self.stocked_up)),
-            False,
-        )  # who asks for one has it learn now
-        if wanted < 1:
-            return
+    def _fill(self, *, learning: bool = False) -> None:
+        """Keep every slot busy, also while the study learns."""
+        wanted, self.to_learn = max(self.jobs.wanted(learning), int(self.to_learn)), False
+        while wanted > 0:
+            some = min(wanted, self.jobs.at_a_time)
+            wanted = wanted - some if self._ask(some) == some else 0
+
+    def _ask(self, n: int) -> int:
+        """Return how many more jobs were given to the executor, up to n."""
         journal, known = self.study._journal, self.study._journal.knowledge
-        trials = journal.ask(
-            wanted * batch, worker=self.presence.name, room=self.limits.room, policy=self._stage
-        )
-        if journal.knowledge is not None and (known is None or known.n_fitted != journal.knowledge.n_fitted):
-            self.jobs.learned(journal.knowledge.seconds)
+        batch, since = self.resources.batch, time.monotonic()
+        trials = journal.ask(n * batch, worker=self.presence.name, room=self.limits.room, policy=self._stage)
+        if (now := journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
+            self.jobs.learned(now.seconds, first=known is None)
         self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
-        for first in range(0, len(trials), batch):
+        jobs = [trials[first : first + batch] for first in range(0, len(trials), batch)]
+        for i, job in enumerate(jobs):
             try:
-                self.jobs.submit(trials[first : first + batch])
+                self.jobs.submit(job)
             except BaseException:
-                journal.give_back([trial.id for trial in trials[first:]])
+                journal.give_back([trial.id for each in jobs[i:] for trial in each])
                 raise
+        return len(jobs)
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
@@ -243,13 +244,12 @@ class _Run:
         self.report(self.limits.done(self.study._journal.ledger), self.total)
 
     def _stock_up(self) -> None:
-        """Ask ahead if what is in hand makes the study learn again, for as long as that took last time."""
+        """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
         study, known = self.study, self.study._journal.knowledge
         n = study.n_observations + len(self.in_hand)
-        due = known is not None and schedule.due(study.model, study.refit_every, n, known.n_fitted)
-        if known is not None and due and self.jobs.matters(known.seconds):
-            self._fill(known.seconds)
-            self.stocked_up = True
+        if known and schedule.due(study.model, study.refit_every, n, known.n_fitted) and self.jobs.patience:
+            self._fill(learning=True)
+            self.to_learn = True
 
     def _settle(self) -> None:
         """Tell the values in hand up to the first failure, in one transaction; or that failure."""
