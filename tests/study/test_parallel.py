@@ -188,7 +188,7 @@ def test_what_was_asked_for_ahead_is_given_back_once_the_stop_rule_is_met(
         time.sleep(0.02)
         return simulate(alternative, context, seed)
 
-    monkeypatch.setattr(executors.Jobs, "_ahead", lambda _: 16)
+    monkeypatch.setattr(executors.Jobs, "_ahead", lambda *_: 16)
     study = Study(problem(short), initial=2, policy="equal", model="independent", refit_every=1)
     with threads(4) as executor:
         study.run(500, executor=executor, stop=lambda study: study.n_observations >= 40)

@@ -245,9 +245,11 @@ class _Run:
 
     def _stock_up(self) -> None:
         """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
-        study, known = self.study, self.study._journal.knowledge
-        n = study.n_observations + len(self.in_hand)
-        if known and schedule.due(study.model, study.refit_every, n, known.n_fitted) and self.jobs.patience:
+        study, n = self.study, self.study.n_observations + len(self.in_hand)
+        due = (known := study._journal.knowledge) and schedule.due(
+            study.model, study.refit_every, n, known.n_fitted
+        )
+        if due and self.jobs.wanted(learning=True) > self.jobs.wanted():
             self._fill(learning=True)
             self.to_learn = True
 
