@@ -13,6 +13,7 @@ import pytest
 from argbest import Problem, Study, registry
 from argbest.problems.serial_inventory import serial_inventory
 from argbest.study import executors, journal, runner
+from argbest.study.learning import learn
 
 
 def load(name: str) -> Any:
@@ -89,7 +90,7 @@ def busy(
     module, counted = load("workers"), [0.0]
     problem = Problem(range(4), range(4), module.Sleeper(0.0))
     study = Study(problem, policy="equal", model="independent", refit_every=64)
-    ask, learn = study._journal.ask, journal.learn
+    ask = study._journal.ask
 
     def slow_learn(model: Any, setting: Any, known: Any, *data: Any, **options: Any) -> Any:
         found = learn(model, setting, known, *data, **options)

@@ -102,10 +102,9 @@ class _Run:
         elapsed = time.monotonic() - self.begun
         if self.resources.batch > 1 or elapsed < _WORTH_ADVICE:
             return ""
-        from argbest import compilation  # imports Numba, which short runs may not need
+        from argbest.compilation import seconds_since  # imports Numba, which short runs may not need
 
-        once = compilation.seconds_since(self.begun)  # per installation, or at least per process
-        elapsed, asking = elapsed - once, self.asking - once
+        elapsed, asking = elapsed - seconds_since(self.begun), self.asking - seconds_since(self.begun)
         busy = self.presence.busy > _KEPT_BUSY * self.jobs.slots * elapsed
         if elapsed < _WORTH_ADVICE or asking < elapsed / 2 or busy:
             return ""
@@ -245,11 +244,11 @@ class _Run:
 
     def _stock_up(self) -> None:
         """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
-        study, n = self.study, self.study.n_observations + len(self.in_hand)
-        due = (known := study._journal.knowledge) and schedule.due(
-            study.model, study.refit_every, n, known.n_fitted
-        )
-        if due and self.jobs.wanted(learning=True) > self.jobs.wanted():
+        study, known = self.study, self.study._journal.knowledge
+        n = study.n_observations + len(self.in_hand)
+        if known is None or not schedule.due(study.model, study.refit_every, n, known.n_fitted):
+            return
+        if self.jobs.wanted(learning=True) > self.jobs.wanted():
             self._fill(learning=True)
             self.to_learn = True
 
