@@ -211,14 +211,13 @@ class _Run:
         if (now := journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
             self.jobs.learned(now.seconds, first=known is None)
         self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
-        jobs = [trials[first : first + batch] for first in range(0, len(trials), batch)]
-        for i, job in enumerate(jobs):
+        for first in range(0, len(trials), batch):
             try:
-                self.jobs.submit(job)
+                self.jobs.submit(trials[first : first + batch])
             except BaseException:
-                journal.give_back([trial.id for each in jobs[i:] for trial in each])
+                journal.give_back([trial.id for trial in trials[first:]])
                 raise
-        return len(jobs)
+        return math.ceil(len(trials) / batch)
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
