@@ -18,8 +18,8 @@ import numpy as np
 import argbest
 from argbest import Problem
 from argbest.policies.ocba import ocba_ratios
-from argbest.problems.flow_line import flow_line
-from argbest.problems.serial_inventory import serial_inventory
+from argbest.problems.inventory import serial_inventory
+from argbest.problems.queues import flow_line
 
 PER_ALTERNATIVE = 30
 PROBLEMS: dict[str, Callable[[], Problem]] = {

@@ -44,7 +44,7 @@ from argbest.core.kernels import covariance
 from argbest.experiment import Experiment, run
 from argbest.experiment.measures import unpacked
 from argbest.problems.axis import Axis
-from argbest.problems.random_draws import RandomProblem
+from argbest.problems.noisy_table import RandomProblem
 from argbest.table_files import write_csv
 
 CORRELATIONS = (0.0, 0.5, 0.8, -0.3)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from argbest.report.colours import DASHES
+from argbest.report.looks import DASHES
 from argbest.report.style import BAND, canvas
 from experiments.drawing import COLOURS
 

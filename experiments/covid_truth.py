@@ -19,9 +19,9 @@ from argbest.cli.terminal import list_written, note
 from argbest.core.arrays import Array
 from argbest.problems.base import Problem
 from argbest.problems.covid import editions
+from argbest.problems.covid.editions import Cell, Moments, cells, truth
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns, infections
-from argbest.problems.covid.tables import Cell, Moments, cells, truth
 from argbest.streams import cell_seed
 from argbest.study.progress import reporter
 

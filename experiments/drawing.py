@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pandas as pd
 
-from argbest.report.colours import DASHES, LIGHT
+from argbest.report.looks import DASHES, LIGHT
 from argbest.report.style import BAND, bare, canvas
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from argbest import Problem, Study, registry
-from argbest.problems.serial_inventory import serial_inventory
+from argbest.problems.inventory import serial_inventory
 from argbest.study import executors, journal, runner
 from argbest.study.learning import learn
 

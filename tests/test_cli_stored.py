@@ -496,12 +496,12 @@ def test_an_interruption_ends_the_programs_under_way(tmp_path: Path, workers: in
 
 TELLING = """
 import sys
-from argbest.simulators import guard
-usual = guard.watch
+from argbest.simulators import process
+usual = process.watch
 def watch(group):
     usual(group)
     print(group, file=sys.stderr, flush=True)  # the guard has been told
-guard.watch = watch
+process.watch = watch
 """
 
 

@@ -19,8 +19,7 @@ from argbest import registry
 from argbest.cli import main
 from argbest.cli.group import _MOVED
 from argbest.models import retired
-from argbest.studyfile.options import _STOPS
-from argbest.studyfile.sections import KEYS
+from argbest.studyfile.options import _STOPS, KEYS
 from experiments.__main__ import main as reproduce
 from experiments.parts import ALL, PARTS
 

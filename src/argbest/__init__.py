@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
+    from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, WorstPCS
     from argbest.study.select import select
-    from argbest.study.stopping import ExpectedPCS, Guaranteed, OpportunityCost, WorstPCS
     from argbest.study.study import Study
     from argbest.study.trial import Trial
 
@@ -44,52 +44,19 @@ _get, __dir__ = lazy.attributes(
         "simulators.calling": "batched vectorised",
         "simulators.program": "Program",
         "study.select": "select",
-        "study.stopping": "ExpectedPCS Guaranteed OpportunityCost WorstPCS",
+        "study.limits": "ExpectedPCS Guaranteed OpportunityCost WorstPCS",
         "study.study": "Study",
         "study.trial": "Trial",
     },
 )
 
 __all__ = [
-    "GP",
-    "TS",
-    "AdditiveGP",
-    "ArgbestError",
-    "Certificate",
-    "EveryPair",
-    "ExpectedPCS",
-    "ExtremeContexts",
-    "FitError",
-    "Guarantee",
-    "Guaranteed",
-    "Independent",
-    "InputError",
-    "Linear",
-    "OpportunityCost",
-    "Problem",
-    "Program",
-    "RandomContexts",
-    "SimulationError",
-    "SpaceFilling",
-    "StorageError",
-    "Study",
-    "TSPlus",
-    "Trial",
-    "TrialError",
-    "WorstPCS",
-    "__version__",
-    "batched",
-    "experiment",
-    "models",
-    "policies",
-    "problems",
-    "registry",
-    "report",
-    "select",
-    "testing",
-    "theory",
-    "vectorised",
-]
+    "GP", "TS", "AdditiveGP", "ArgbestError", "Certificate", "EveryPair", "ExpectedPCS", "ExtremeContexts",
+    "FitError", "Guarantee", "Guaranteed", "Independent", "InputError", "Linear", "OpportunityCost",
+    "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError", "Study",
+    "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment", "models",
+    "policies", "problems", "registry", "report", "select", "testing", "theory", "vectorised",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -20,18 +20,9 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _drawn, _covid, _line, _vendor, _queue, _inventory, _table = (
+_synthetic, _covid, _queues, _inventory, _table = (
     later(f"argbest.problems.{name}")
-    for name in (
-        "synthetic",
-        "random_draws",
-        "covid.editions",
-        "flow_line",
-        "newsvendor",
-        "queue_staffing",
-        "serial_inventory",
-        "noisy_table",
-    )
+    for name in ("synthetic", "covid.editions", "queues", "inventory", "noisy_table")
 )
 
 
@@ -108,12 +99,12 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "cosine8-separated": ProblemEntry(
         lambda: _synthetic.cosine8_separated(), RandomContexts(16, replace=True)
     ),
-    "gp-draws": ProblemEntry(lambda: _drawn.gp_draws()),
-    "trend-draws": ProblemEntry(lambda: _drawn.trend_draws()),
-    "metric-draws": ProblemEntry(lambda: _drawn.metric_draws()),
-    "queue-staffing": ProblemEntry(lambda: _queue.queue_staffing()),
-    "newsvendor": ProblemEntry(lambda: _vendor.newsvendor()),
-    "flow-line": ProblemEntry(lambda: _line.flow_line(), SpaceFilling(150)),
+    "gp-draws": ProblemEntry(lambda: _table.gp_draws()),
+    "trend-draws": ProblemEntry(lambda: _table.trend_draws()),
+    "metric-draws": ProblemEntry(lambda: _table.metric_draws()),
+    "queue-staffing": ProblemEntry(lambda: _queues.queue_staffing()),
+    "newsvendor": ProblemEntry(lambda: _inventory.newsvendor()),
+    "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
     "covid": ProblemEntry(lambda: _covid.covid()),

@@ -27,16 +27,9 @@ from argbest.problems.base import Problem
 from argbest.study.study import Study
 
 __all__ = [
-    "PCS",
-    "Convergence",
-    "StaticOptimum",
-    "contention",
-    "convergence",
-    "expected_pcs",
-    "forecast",
-    "optimal_allocation",
-    "rate_function",
-]
+    "PCS", "Convergence", "StaticOptimum", "contention", "convergence", "expected_pcs", "forecast",
+    "optimal_allocation", "rate_function",
+]  # fmt: skip
 
 _NUMBERS = 1 << 21  # in one temporary array of a forecast, 16 MB
 

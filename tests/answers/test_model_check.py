@@ -11,7 +11,7 @@ import small_problems
 from scipy import stats
 
 from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
-from argbest.answers import left_out, model_check, regions
+from argbest.answers import discrepancies, left_out, model_check
 from argbest.answers.model_check import ModelCheck
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
@@ -278,7 +278,7 @@ def test_the_likeness_of_alternatives_has_its_level_by_simulation() -> None:
     related = left_out.relations(belief, tally, every, every)
     root = np.linalg.cholesky(related.correlation + 1e-12 * np.eye(K * C))
     draws = (root @ np.random.default_rng(8).standard_normal((K * C, 2000))).T
-    found = np.array([regions.alike(PROBLEM.setting, z, related) for z in draws])
+    found = np.array([discrepancies.alike(PROBLEM.setting, z, related) for z in draws])
     assert np.mean(found < 0.05) == pytest.approx(0.05, abs=0.016)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from argbest.answers.noise_check import bartlett, compared
+from argbest.answers.discrepancies import bartlett, compared
 from argbest.core.tally import Tally
 
 

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from argbest.array import executor, task
+from argbest.array import executor
+from argbest.array import tasks as array_tasks
 from argbest.array.coordinator import taken, tasks_in
 from argbest.array.folder import Folder
-from argbest.array.task import serve
+from argbest.array.tasks import serve
 from argbest.study.study import Study
 
 
@@ -42,7 +43,7 @@ def coordinate(home: str, folder: Path, budget: int) -> None:
 
 
 def main(home: str, folder: str, marks: str, budget: int, tasks: int, kills: int, coordinators: int) -> None:
-    executor.POLL = task.POLL = 0.05
+    executor.POLL = array_tasks.POLL = 0.05
     chance, place = random.Random(1), Path(folder)  # noqa: S311
     lead = forked(lambda: coordinate(home, place, budget))
     crowd = [forked(lambda: serve(place, patience=60.0)) for _ in range(tasks)]

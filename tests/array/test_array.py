@@ -15,7 +15,7 @@ from argbest import InputError, Problem, SimulationError, StorageError, Study
 from argbest.array.coordinator import WorkingCopy, taken, tasks_in
 from argbest.array.executor import FATAL, FolderExecutor
 from argbest.array.folder import FINISHED, Folder, Recipe
-from argbest.array.task import serve
+from argbest.array.tasks import serve
 from argbest.cli import main
 from argbest.simulators.calling import evaluate
 from argbest.simulators.function import Function
@@ -40,7 +40,7 @@ PROGRAM = Program(["sh", "-c", "echo $1.$((1000 + $2 % 1000))", "simulate", "{al
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("argbest.array.executor.POLL", 0.02)
-    monkeypatch.setattr("argbest.array.task.POLL", 0.02)
+    monkeypatch.setattr("argbest.array.tasks.POLL", 0.02)
 
 
 def call(*arguments: str) -> Result:

@@ -13,7 +13,7 @@ from argbest.answers.predicting import coordinate
 from argbest.answers.prediction_kit import prediction_kit
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
-from argbest.problems.categories import declared
+from argbest.problems.labels import declared
 from argbest.report import curves
 from argbest.report.page.studies import payload
 from argbest.study.definition import differences, of_problem, problem_from

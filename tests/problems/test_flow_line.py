@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from argbest.problems.base import Problem
-from argbest.problems.flow_line import flow_line
 from argbest.problems.noisy_table import uniform
+from argbest.problems.queues import flow_line
 
 SPEED, STOCK, PLACE, STEPS = 3.0, 0.15, 0.05, 60
 

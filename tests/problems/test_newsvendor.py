@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from argbest.problems.base import Problem
-from argbest.problems.newsvendor import newsvendor
+from argbest.problems.inventory import newsvendor
 from argbest.problems.noisy_table import uniform
 
 PRICE, COST, DAYS, SHAPE = 5.0, 2.0, 14, 10.0

@@ -9,7 +9,7 @@ import pytest
 from argbest.core.arrays import Array
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import uniform
-from argbest.problems.queue_staffing import CallCentre, queue_staffing
+from argbest.problems.queues import CallCentre, queue_staffing
 
 SERVICE, IMPATIENCE, CALLS = 10.0, 5.0, 60
 WAGE, TALK, WAITING, LOSS = 12.0, 10.0, 20.0, 4.0

@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import Matern
 
 from argbest.core.arrays import Array
 from argbest.problems.axis import Axis
-from argbest.problems.random_draws import RandomProblem, gp_draws, metric_draws, trend_draws
+from argbest.problems.noisy_table import RandomProblem, gp_draws, metric_draws, trend_draws
 from argbest.streams import cell_seed
 
 FAMILIES = {"gp-draws": gp_draws, "trend-draws": trend_draws, "metric-draws": metric_draws}

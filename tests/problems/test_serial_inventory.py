@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from argbest.problems.base import Problem
+from argbest.problems.inventory import serial_inventory
 from argbest.problems.noisy_table import uniform
-from argbest.problems.serial_inventory import serial_inventory
 
 RATE, LEAD, HOLDING, SHORTAGE, WEEKS = 6.0, (1.0, 1.5, 2.0), (4.0, 2.0, 1.0), 30.0, 4
 STAGES = ("shop", "depot", "plant")

@@ -10,10 +10,9 @@ import pytest
 
 from argbest.problems import synthetic
 from argbest.problems.base import Problem
-from argbest.problems.newsvendor import newsvendor
-from argbest.problems.noisy_table import classical
-from argbest.problems.queue_staffing import queue_staffing
-from argbest.problems.random_draws import gp_draws, metric_draws, trend_draws
+from argbest.problems.inventory import newsvendor
+from argbest.problems.noisy_table import classical, gp_draws, metric_draws, trend_draws
+from argbest.problems.queues import queue_staffing
 
 MAKERS: dict[str, Callable[[], Problem]] = {
     "branin": synthetic.branin,

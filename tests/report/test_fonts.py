@@ -14,7 +14,7 @@ from report.page_studies import told
 
 from argbest import Problem
 from argbest.errors import DataNotice
-from argbest.report import fonts, plot_allocation, plot_policy_map
+from argbest.report import looks, plot_allocation, plot_policy_map
 
 PLANS, NAME = ["小", "北京"], "Noto Sans CJK SC"
 
@@ -24,9 +24,9 @@ def none_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Only the fonts that come with matplotlib."""
     own = [font for font in fontManager.ttflist if "mpl-data" in font.fname]
     monkeypatch.setattr(fontManager, "ttflist", own)
-    fonts._tell.cache_clear()
+    looks._tell.cache_clear()
     yield
-    fonts._tell.cache_clear()
+    looks._tell.cache_clear()
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def drawn() -> None:
 
 
 def test_an_installed_font_draws_what_the_usual_one_lacks(installed: None) -> None:
-    assert fonts.families(["plan"]) == ["sans-serif"]
-    assert fonts.families(["plan", "北京"]) == ["sans-serif", NAME]
+    assert looks.families(["plan"]) == ["sans-serif"]
+    assert looks.families(["plan", "北京"]) == ["sans-serif", NAME]
     problem = Problem(PLANS, [1, 2], name="小")
     for plot in (plot_policy_map, plot_allocation):
         ax: Any = plot(told(problem, np.eye(2), model="independent"))
@@ -79,5 +79,5 @@ def test_without_such_a_font_one_notice_names_the_letters(none_installed: None) 
 
 
 def test_wide_letters_take_more_room() -> None:
-    assert fonts.columns("ab") == 2.0
-    assert fonts.columns("北京") == pytest.approx(3.6)
+    assert looks.columns("ab") == 2.0
+    assert looks.columns("北京") == pytest.approx(3.6)

@@ -18,8 +18,8 @@ from matplotlib.text import Text
 from argbest import ArgbestError, InputError, Problem, Study, report, streams
 from argbest.answers import history
 from argbest.experiment import measures
-from argbest.report import colours
-from argbest.report.colours import DARK, LIGHT
+from argbest.report import looks
+from argbest.report.looks import DARK, LIGHT
 
 NAMES = ["two nurses", "three nurses", "four nurses", "five nurses and a doctor"]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "a long public holiday"]
@@ -112,7 +112,7 @@ def test_at_300_pixels_no_text_leaves_the_picture_and_none_is_tiny(plot: str, ki
 
 @pytest.mark.parametrize(("plot", "kind"), [*CASES[::4], CASES[1], CASES[11], *CASES[-3:-1]])
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_all_text_can_be_read_on_the_paper(plot: str, kind: str, theme: colours.Theme) -> None:
+def test_all_text_can_be_read_on_the_paper(plot: str, kind: str, theme: looks.Theme) -> None:
     ax = drawn(plot, kind, theme=theme.name)
     assert oracles.contrast(ax.figure.get_facecolor()[:3], theme.paper) == pytest.approx(1.0)
     inside = {id(text) for text in ax.texts}  # those stand on cells, and are black or white by contrast

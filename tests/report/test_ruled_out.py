@@ -16,8 +16,8 @@ from argbest.answers.overview import overview
 from argbest.cli import main
 from argbest.cli.stored import show_answer, show_troubles
 from argbest.report import plot_contention, plot_policy_map, plot_profiles
-from argbest.report.colours import THEMES
 from argbest.report.curves import grid, policy_curve, policy_map
+from argbest.report.looks import THEMES
 from argbest.report.policy_map import grid_colours
 
 LINE: list[Any] = [1.0, 2.0, 3.0, 4.0]

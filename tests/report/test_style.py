@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from argbest import InputError
 from argbest.core.arrays import Array
-from argbest.report import colours, style
-from argbest.report.colours import DARK, LIGHT, Theme
+from argbest.report import looks, style
+from argbest.report.looks import DARK, LIGHT, Theme
 
 BOTH = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
@@ -65,7 +65,7 @@ def test_shades_grow_away_from_the_paper_also_in_grey(theme: Theme) -> None:
 
 @BOTH
 def test_lines_differ_without_any_colour(theme: Theme) -> None:
-    looks = [colours.look(theme, i) for i in range(56)]
+    looks = [looks.look(theme, i) for i in range(56)]
     assert len({(look["color"], str(look["linestyle"]), look["marker"]) for look in looks}) == 56
     assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == 56
     assert len({str(look["linestyle"]) for look in looks[:7]}) == 7
@@ -74,15 +74,15 @@ def test_lines_differ_without_any_colour(theme: Theme) -> None:
 def test_text_on_a_cell_is_black_or_white_by_contrast() -> None:
     for grey in np.linspace(0.0, 1.0, 21):
         cell = (grey, grey, grey)
-        chosen = colours.readable(cell)
+        chosen = looks.readable(cell)
         other = "#ffffff" if chosen == "#000000" else "#000000"
         assert oracles.contrast(chosen, cell) >= oracles.contrast(other, cell)
 
 
 def test_blending_goes_from_the_paper_to_the_colour() -> None:
-    assert colours.blend("#ff0000", "#ffffff", 1.0) == (1.0, 0.0, 0.0)
-    assert colours.blend("#ff0000", "#ffffff", 0.0) == (1.0, 1.0, 1.0)
-    assert colours.blend("#ff0000", "#000000", 0.5) == (0.5, 0.0, 0.0)
+    assert looks.blend("#ff0000", "#ffffff", 1.0) == (1.0, 0.0, 0.0)
+    assert looks.blend("#ff0000", "#ffffff", 0.0) == (1.0, 1.0, 1.0)
+    assert looks.blend("#ff0000", "#000000", 0.5) == (0.5, 0.0, 0.0)
 
 
 def test_the_theme_of_given_axes_is_seen_from_their_background() -> None:

@@ -18,7 +18,7 @@ from serve.crowd import create
 from serve.live import get, serving
 from watching import PATIENCE, eventually
 
-from argbest.serve import connections
+from argbest.serve import application
 from argbest.serve.server import LiveView
 
 HOST = "Host: 127.0.0.1\r\n"
@@ -35,7 +35,7 @@ UNFINISHED = {
 @pytest.fixture
 def brief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveView]:
     """A live view with less patience than usual, and enough for an ordinary client on a busy machine."""
-    monkeypatch.setattr(connections, "PATIENCE", 10.0)
+    monkeypatch.setattr(application, "PATIENCE", 10.0)
     create(tmp_path / "study.db", budget=40).run(24)
     with serving(tmp_path / "study.db") as view:
         yield view
@@ -89,12 +89,12 @@ def test_one_who_sends_a_letter_now_and_then_is_cut_off_as_well(brief: LiveView)
 
 
 def test_a_crowd_of_them_keeps_nobody_out(brief: LiveView, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 600.0)  # however long they may stay
+    monkeypatch.setattr(application, "PATIENCE", 600.0)  # however long they may stay
     with ExitStack() as stack:
         for said in UNFINISHED.values():
             clients(brief, stack, 50, said)
             answered(brief)
-            assert held(brief) <= connections.MOST + 1
+            assert held(brief) <= application.MOST + 1
     assert eventually(lambda: held(brief) <= 1)
     answered(brief)
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from argbest import Problem, Study
 from argbest.errors import StorageError
-from argbest.serve.reading import Reading
+from argbest.serve.watch import Reading
 from argbest.storage import schema
 from argbest.storage.base import Worker
 from argbest.storage.sql import SQLStorage

@@ -7,8 +7,7 @@ from serve.crowd import create
 
 from argbest import Study
 from argbest.answers.overview import overview
-from argbest.serve.reading import Reading
-from argbest.serve.watch import MOST_POINTS, Point, extended, past, standing
+from argbest.serve.watch import MOST_POINTS, Point, Reading, extended, past, standing
 from argbest.storage.base import Worker
 
 SAME = ("observations", "budget", "seconds_spent", "seconds_budget", "trials")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest import SimulationError
-from argbest.simulators.output import reward
+from argbest.simulators.program_texts import reward
 
 
 @pytest.mark.parametrize(

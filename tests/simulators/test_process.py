@@ -15,7 +15,7 @@ from watching import PATIENCE, announced, eventually, is_running
 
 import argbest
 from argbest import SimulationError
-from argbest.simulators import guard, process
+from argbest.simulators import process
 from argbest.simulators.program import Program
 
 fcntl = pytest.importorskip("fcntl", reason="process groups are a matter of POSIX")
@@ -53,12 +53,12 @@ sys.modules["argbest"] = types.ModuleType("argbest")
 sys.modules["argbest"].__path__ = {list(argbest.__path__)!r}
 """
 ANNOUNCING = """
-from argbest.simulators import guard
-usual = guard.watch
+from argbest.simulators import process
+usual = process.watch
 def watch(group):
     usual(group)
     open("announced", "w").close()
-guard.watch = watch
+process.watch = watch
 """
 
 
@@ -196,7 +196,7 @@ def test_a_thread_that_is_abandoned_starts_no_other_program(
 def test_an_interruption_while_the_guard_is_told_waits_until_it_knows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    guard.ready()
+    process.ready()
     usual, finished = subprocess.Popen.poll, []
 
     def poll(asked: "subprocess.Popen[bytes]") -> int | None:
@@ -207,17 +207,17 @@ def test_an_interruption_while_the_guard_is_told_waits_until_it_knows(
 
     monkeypatch.setattr(subprocess.Popen, "poll", poll)
     with pytest.raises(KeyboardInterrupt):
-        guard.ready()
+        process.ready()
     assert finished == [None]
 
 
 def test_the_end_does_not_wait_for_a_lock_that_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_FAREWELL", 0.2)
-    guard.ready()
-    told = guard._GUARD._process
+    monkeypatch.setattr(process, "_FAREWELL", 0.2)
+    process.ready()
+    told = process._GUARD._process
     assert told is not None
     told._waitpid_lock.acquire()  # type: ignore[attr-defined]  # as an interruption in `poll` would leave it
-    guard._GUARD.close()
+    process._GUARD.close()
     told._waitpid_lock.release()  # type: ignore[attr-defined]
     assert told.wait(PATIENCE) == 0
 
@@ -225,12 +225,12 @@ def test_the_end_does_not_wait_for_a_lock_that_is_never_released(monkeypatch: py
 def test_a_guard_that_was_killed_is_replaced() -> None:
     program = Program(["echo", "{alternative}"])
     assert program(1, 0, 0) == 1
-    first = guard._GUARD._process
+    first = process._GUARD._process
     assert first is not None
     first.kill()
     first.wait()
     assert program(2, 0, 0) == 2
-    second = guard._GUARD._process
+    second = process._GUARD._process
     assert second is not None
     assert second.pid != first.pid
     assert second.poll() is None
@@ -239,21 +239,21 @@ def test_a_guard_that_was_killed_is_replaced() -> None:
 def test_a_fork_has_a_guard_of_its_own() -> None:
     code = LIGHT + (
         "import os\n"
-        "from argbest.simulators import guard\n"
-        "guard.watch(2**22 + 12345)\n"
-        "first = guard._GUARD._process.pid\n"
+        "from argbest.simulators import process\n"
+        "process.watch(2**22 + 12345)\n"
+        "first = process._GUARD._process.pid\n"
         "if (child := os.fork()) == 0:\n"
-        "    own = guard._GUARD._process is None\n"
-        "    guard.release(2**22 + 12345)\n"
-        "    os._exit(0 if own and guard._GUARD._process.pid != first else 1)\n"
+        "    own = process._GUARD._process is None\n"
+        "    process.release(2**22 + 12345)\n"
+        "    os._exit(0 if own and process._GUARD._process.pid != first else 1)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
 
 
 def test_a_program_runs_where_no_guard_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = guard._Guard()
-    monkeypatch.setattr(guard, "_GUARD", fresh)
+    fresh = process._Guard()
+    monkeypatch.setattr(process, "_GUARD", fresh)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert Program(["echo", "{alternative}"])(3, 0, 0) == 3
     assert fresh._process is None

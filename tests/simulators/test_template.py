@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest import InputError
-from argbest.simulators.template import Field, check, fields, parse, render, written
+from argbest.simulators.program_texts import Field, check, fields, parse, render, written
 
 HOSTILE = [
     "it's",

@@ -21,7 +21,7 @@ from argbest.cli import main
 from argbest.errors import OutageNotice
 from argbest.storage.base import Event, Log, Worker
 from argbest.storage.sql import SQLStorage
-from argbest.study import patience, undelivered
+from argbest.study import patience
 
 BEGIN = r"^\d\d:\d\d:\d\d the wire is cut; waiting for up to 0.06 seconds. Nothing is lost.$"
 END = r"^\d\d:\d\d:\d\d the storage can be reached again, after 0 seconds.$"
@@ -229,7 +229,7 @@ def test_where_no_file_can_be_written_the_values_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = tmp_path / "nowhere"
-    monkeypatch.setattr(undelivered, "_folders", lambda _: [nowhere])
+    monkeypatch.setattr(patience, "_folders", lambda _: [nowhere])
     with pytest.raises(StorageError, match=r'nor written to a file. They are: \{"trial": 5, "values": \['):
         Doom(tmp_path, 6).study.run(40)
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from argbest.study.replications import Replications
+from argbest.study.separations import Replications
 
 SHAPE = (3, 2)
 Outcome: TypeAlias = tuple[float, ...] | None

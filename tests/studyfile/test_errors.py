@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from argbest import GP, InputError, registry
 from argbest.studyfile import read, run_options
+from argbest.studyfile.options import KEYS, TOP, table
 from argbest.studyfile.reading import _study_file
-from argbest.studyfile.sections import KEYS, TOP, table
 
 AXES = 'alternatives = ["a", "b"]\ncontexts = [1, 2, 3]\n'
 COMMAND = 'command = ["x", "{alternative}", "{context}", "{seed}"]\n'

@@ -11,8 +11,8 @@ import pytest
 
 from argbest import InputError
 from argbest.studyfile import example
+from argbest.studyfile.options import KEYS, TOP
 from argbest.studyfile.reading import read
-from argbest.studyfile.sections import KEYS, TOP
 
 OPTION = re.compile(r"^# ([a-z_.]+ = .+)$")
 HEADER = re.compile(r"^(?:# )?(\[[a-z]+\])$")

@@ -14,7 +14,7 @@ from argbest.simulators import plain, simulator_from
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
 from argbest.studyfile import StudyFile, read, run_options
-from argbest.studyfile.sections import KEYS
+from argbest.studyfile.options import KEYS
 
 FULL = """
 name = "call-centre"

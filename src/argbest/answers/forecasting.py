@@ -70,9 +70,7 @@ class Forecast(Sentences):
         """Return the numbers as JSON-ready values, None for what lies beyond the horizon."""
         ends = {name: getattr(self, name) for name in ("samples", "low", "high")}
         return {
-            "target": self.target,
-            "worst": self.worst,
-            "now": self.now,
+            **{name: getattr(self, name) for name in ("target", "worst", "now")},
             **{name: None if np.isinf(value) else round(value) for name, value in ends.items()},
             "horizon": self.horizon,
             "sentence": str(self),

@@ -10,7 +10,7 @@ from argbest import defaults
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import best
 from argbest.study import separations
-from argbest.study.replications import Replications
+from argbest.study.separations import Replications
 from argbest.texts import Sentences
 
 if TYPE_CHECKING:

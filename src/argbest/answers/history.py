@@ -25,6 +25,7 @@ from argbest.study.trial import replications
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
+_SHOWN = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
 _BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
 
 
@@ -141,14 +142,5 @@ def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
     tails = [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2]
     right = np.quantile((loss <= 0) @ weights, tails, method="inverted_cdf")
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
-    return {
-        "observations": int(tally.count.sum()),
-        "pcs_e": float(certificate.pcs_e),
-        "pcs_e_low": float(right[0]),
-        "pcs_e_high": float(right[1]),
-        "pcs_m": float(certificate.pcs_m),
-        "p_all": float(certificate.p_all),
-        "eoc": float(certificate.eoc),
-        "eoc_low": float(cost[0]),
-        "eoc_high": float(cost[1]),
-    }
+    values = certificate.pcs_e, *right, certificate.pcs_m, certificate.p_all, certificate.eoc, *cost
+    return {"observations": int(tally.count.sum()), **dict(zip(_SHOWN, map(float, values), strict=True))}

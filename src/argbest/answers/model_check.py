@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from argbest.answers import noise_check, regions
+from argbest.answers import discrepancies
 from argbest.answers.left_out import Relations, by_blocks, left_out, relations
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
@@ -88,8 +88,8 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     A pair is flagged where |z| is beyond the limit for the largest of all of them (Bonferroni). Σz² of all
     and of every region is compared with g χ²_h of the same mean and variance, the latter from the
     correlations of the z-scores; Σz of every region with its normal distribution, and z-scores of different
-    alternatives with each other (`regions`). Variances within pairs are compared by Bartlett's
-    test (`noise_check`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
+    alternatives with each other (`discrepancies.of_axes`). Variances within pairs are compared by Bartlett's
+    test (`discrepancies.compared`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
     Where alternatives share noise, ȳ are the means by generalised least squares, and predictions know what
     the noise of others tells. Where they may share some, but none is clearly seen, alternatives may be off
     together by noise alone, and nothing is made of it.
@@ -108,14 +108,14 @@ def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, p
     frame["flagged"], table[wanted] = np.abs(z) > limit, z
     scores = table[related.alternative, related.context]
     known = getattr(model, "noise_sd", None) is not None
-    noise = noise_check.compared(found.belief.noise, tally, together=known, shared=alike)
+    noise = discrepancies.compared(found.belief.noise, tally, together=known, shared=alike)
     checked = ModelCheck(
         frame[told].reset_index(drop=True),
         float(np.sqrt(np.mean(z[told] ** 2))),
-        regions.whole(scores, related, shared=together),
+        discrepancies.whole(scores, related, shared=together),
         limit,
-        *regions.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=together, alike=alike),
-        np.nan if found.relates or together else regions.alike(setting, scores, related),
+        *discrepancies.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=together, alike=alike),
+        np.nan if found.relates or together else discrepancies.alike(setting, scores, related),
         noise.p_value,
     )
     said = _sentences(checked, problem, tally.count, FALSE_ALARM)

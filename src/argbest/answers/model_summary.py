@@ -67,10 +67,7 @@ class ModelSummary(Sentences):
     def plain(self) -> dict[str, Any]:
         """Return sentences and frames (columns and rows) as JSON-ready values, None in the place of NaN."""
         frames = {"effects": self.effects, "parts": self.parts, "lengthscales": self.lengthscales}
-        return {
-            "sentences": list(self.sentences),
-            **{name: table(frame) for name, frame in frames.items()},
-        }
+        return {"sentences": list(self.sentences), **{name: table(each) for name, each in frames.items()}}
 
 
 def of_study(study: "Study") -> ModelSummary:
@@ -147,21 +144,12 @@ def _lengths(
         if not users or len(set(values)) < 2:
             continue
         width, scaled = high - low, given.values[..., j]
-        middle, least, most = (float(fold(scaled)) for fold in (np.median, np.min, np.max))
+        middle, *ends = (float(fold(scaled)) for fold in (np.median, np.min, np.max))
         reach = "short" if middle < _SHORT else "long" if middle > _LONG else "medium"
-        ends = float(correlation(middle**-2.0))
+        apart = float(correlation(middle**-2.0))
         span = np.nan if name not in bounds or isinstance(values[0], bool) else width
-        yield (
-            axis.kind,
-            name,
-            ", ".join(users),
-            width * middle,
-            width * least,
-            width * most,
-            span,
-            reach,
-            ends,
-        )
+        distances = (width * each for each in (middle, *ends))
+        yield axis.kind, name, ", ".join(users), *distances, span, reach, apart
 
 
 def _of_effects(effects: pd.DataFrame) -> Iterator[str]:

@@ -175,12 +175,8 @@ def _kurtosis(n: Array, b: Array) -> _Pooled | None:
         return None
     factor = (n - 1) * (n + 1) / ((n - 2) * (n - 3))
     var = factor**2 * 24 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
-    skew = (
-        6
-        * (n**2 - 5 * n + 2)
-        / ((n + 7) * (n + 9))
-        * np.sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
-    )
+    root = np.sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
+    skew = 6 * (n**2 - 5 * n + 2) / ((n + 7) * (n + 9)) * root
     seen = (n - 1) / (n + 16)  # as above, for tails like the Laplace distribution's
     weight = seen / var / np.sum(seen**2 / var)
     value, sd = weight @ (factor * (b - 3 + 6 / (n + 1))), np.sqrt(np.sum(weight**2 * var))

@@ -76,10 +76,7 @@ def failures(study: "Study") -> dict[str, Any]:
 def _certainty(study: "Study") -> dict[str, Any]:
     certificate, delta = study.certificate(), study.indifference()
     return {
-        "pcs_e": float(certificate.pcs_e),
-        "pcs_m": float(certificate.pcs_m),
-        "p_all": float(certificate.p_all),
-        "eoc": float(certificate.eoc),
+        **{name: float(getattr(certificate, name)) for name in ("pcs_e", "pcs_m", "p_all", "eoc")},
         **counts(certificate.states(delta)),
         "delta": delta,
         "unanswered": certificate.n_unanswered,
@@ -90,10 +87,7 @@ def _guarantee(study: "Study") -> dict[str, Any]:
     """Return what the data alone certify, of the wish that the study was planned with."""
     found = guarantee.planned(study)
     return {
-        "alpha": found.alpha,
-        "delta": found.delta,
-        "certified": found.certified,
-        "n_certified": found.n_certified,
+        **{name: getattr(found, name) for name in ("alpha", "delta", "certified", "n_certified")},
         "smallest_delta": value(found.smallest_delta),
         "replications": found.replications,
         "sentence": str(found),

@@ -15,7 +15,7 @@ from argbest.errors import ExtrapolationNotice
 from argbest.models import base as models
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.categories import never_seen
+from argbest.problems.labels import never_seen
 from argbest.study import grounds
 
 if TYPE_CHECKING:

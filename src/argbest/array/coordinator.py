@@ -13,11 +13,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from argbest import files
+from argbest import files, simulators
 from argbest.array.executor import FolderExecutor
 from argbest.array.folder import Recipe
 from argbest.errors import InputError, StorageError
-from argbest.simulators import stored
 from argbest.simulators.calling import Job
 from argbest.study.ledger import FAILED, TOLD
 from argbest.study.study import Study
@@ -80,7 +79,7 @@ def tasks_in(
     folder: Path, study: Study, copy: WorkingCopy, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the options of `Study.run` that have the tasks of a folder simulate."""
-    simulator = stored.plain(study.problem.simulate)
+    simulator = simulators.plain(study.problem.simulate)
     if simulator is None:
         raise InputError(
             "tasks cannot be sent this simulator; name a command or a Python function in a study file."

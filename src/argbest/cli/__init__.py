@@ -12,26 +12,9 @@ from argbest.cli.status import check, status
 from argbest.cli.submit import submit, task
 
 for command in (
-    analyze,
-    ask,
-    check,
-    compare,
-    demo,
-    export,
-    init,
-    models,
-    policies,
-    problems,
-    report,
-    resume,
-    run,
-    serve,
-    status,
-    submit,
-    task,
-    tell,
-    worker,
-):
+    analyze, ask, check, compare, demo, export, init, models, policies, problems, report, resume, run,
+    serve, status, submit, task, tell, worker,
+):  # fmt: skip
     main.add_command(command)
 
 __all__ = ["main"]

@@ -33,7 +33,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
     The tasks share only the folder FILE.array. A study that already exists is continued.
     """
     from argbest import studyfile
-    from argbest.array.scripts import Script
+    from argbest.array.tasks import Script
     from argbest.study.study import Study
 
     described = studyfile.read(file)
@@ -70,7 +70,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
 def task(folder: Path, patience: float) -> None:
     """Simulate the trials that the coordinator of a job array writes into FOLDER, until it has finished."""
     from argbest.array.folder import Folder
-    from argbest.array.task import serve
+    from argbest.array.tasks import serve
 
     done = serve(folder, patience=patience)
     if not done and Folder(folder).coordinator() is None:

@@ -24,7 +24,7 @@ from argbest.experiment import loop, measures
 from argbest.experiment.results import Results, joined
 from argbest.experiment.spec import Experiment
 from argbest.experiment.storage import Folder
-from argbest.simulators.guard import postponed
+from argbest.simulators.process import postponed
 from argbest.study.progress import Progress, reporter
 
 _MOST = 100  # macro-replications in a part: enough to be quick, few enough to share among processors

@@ -117,10 +117,8 @@ class Folder:
         """Return the macro-replications of a contender that are there, part by part in ascending order."""
         found = (_PART.fullmatch(path.name) for path in (self.path / _PARTS).glob("*.csv"))
         own = (m for m in found if m and m["label"] == label.translate(_FILE))
-        return sorted(
-            (range(int(m["first"]), int(m["last"]) + 1) for m in own),
-            key=lambda part: (part.start, part.stop),
-        )
+        parts = (range(int(m["first"]), int(m["last"]) + 1) for m in own)
+        return sorted(parts, key=lambda part: (part.start, part.stop))
 
     def write(self, label: str, part: range, runs: pd.DataFrame) -> None:
         """Keep a part: the file is there in full or not at all."""
@@ -155,11 +153,8 @@ class Folder:
     def _mention(self, earlier: list[dict[str, Any]], session: dict[str, Any]) -> None:
         """Say on standard error with which other versions the folder was last run."""
         before, now = (earlier[-1] if earlier else {}).get("versions", {}), session["versions"]
-        other = [
-            f"{name} {before[name]}, now {now[name]}"
-            for name in now
-            if before.get(name, now[name]) != now[name]
-        ]
+        changed = [name for name in now if before.get(name, now[name]) != now[name]]
+        other = [f"{name} {before[name]}, now {now[name]}" for name in changed]
         if other:
             print(
                 f"argbest: the runs in {str(self.path)!r} were made with {'; '.join(other)}. The last digits "
@@ -199,13 +194,8 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
         table.insert(measures.COLUMNS.index("claims"), "claims", "")
     if tuple(table.columns) != measures.COLUMNS:
         raise ValueError(f"its columns are not {', '.join(measures.COLUMNS)}")
-    runs = table.assign(
-        **{
-            name: [(int if name in measures.COUNTS else _number)(value) for value in table[name]]
-            for name in table.columns
-            if name not in _TEXTS
-        }
-    )
+    kinds = {name: int if name in measures.COUNTS else _number for name in table if name not in _TEXTS}
+    runs = table.assign(**{name: [kind(text) for text in table[name]] for name, kind in kinds.items()})
     expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
     for name, values in zip(("macroreplication", "samples"), expected, strict=True):
         if not np.array_equal(runs[name].to_numpy(), values):
@@ -213,7 +203,8 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
                 f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "
                 "checkpoints each"
             )
-    bad = [name for name in measures.COLUMNS if name not in ("claim", *_TEXTS) and not _finite(runs[name])]
+    numbers = [name for name in measures.COLUMNS if name not in ("claim", *_TEXTS)]
+    bad = [name for name in numbers if not np.isfinite(runs[name].to_numpy(float)).all()]
     bad += [name for name, pattern in _TEXTS.items() if not _sound_texts(table[name], pattern)]
     if bad:
         raise ValueError(f"the column {bad[0]} has an entry that cannot be")
@@ -227,10 +218,6 @@ def _sound_texts(column: "pd.Series[str]", pattern: str) -> bool:
 
 def _number(text: str) -> float:
     return float(text) if text else math.nan  # how an unknown number is written
-
-
-def _finite(column: "pd.Series[Any]") -> bool:
-    return bool(np.isfinite(column.to_numpy(float)).all())
 
 
 def _lock(file: int) -> bool:

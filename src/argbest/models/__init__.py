@@ -22,10 +22,4 @@ __getattr__, __dir__ = lazy.attributes(
     },
 )
 
-__all__ = [
-    "GP",
-    "AdditiveGP",
-    "Independent",
-    "Linear",
-    "Model",
-]
+__all__ = ["GP", "AdditiveGP", "Independent", "Linear", "Model"]

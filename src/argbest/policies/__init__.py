@@ -33,23 +33,6 @@ __getattr__, __dir__ = lazy.attributes(
 )
 
 __all__ = [
-    "COCBA",
-    "DSCO",
-    "DVR",
-    "DVRM",
-    "GPCOCBA",
-    "IKG",
-    "LEVI",
-    "OCBA",
-    "TS",
-    "DVRLoss",
-    "Draws",
-    "Equal",
-    "Moment",
-    "OneByOne",
-    "Policy",
-    "Random",
-    "TSPlus",
-    "TopTwo",
-    "largest",
-]
+    "COCBA", "DSCO", "DVR", "DVRM", "GPCOCBA", "IKG", "LEVI", "OCBA", "TS", "DVRLoss", "Draws", "Equal",
+    "Moment", "OneByOne", "Policy", "Random", "TSPlus", "TopTwo", "largest",
+]  # fmt: skip

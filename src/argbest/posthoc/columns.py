@@ -13,7 +13,7 @@ from argbest.checks import real, whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis, Bounds, Columns, Kind, Label
-from argbest.problems.categories import meant
+from argbest.problems.labels import meant
 
 Bins: TypeAlias = int | Mapping[str, int] | None
 

@@ -158,15 +158,11 @@ def observe(
         name=name,
     )
     dropped = len(frame) - len(kept)
-    notes = (
-        [f"{dropped} of {len(frame)} rows were left out, because they have missing values."]
-        if dropped
-        else []
-    )
-    notes += [*where[0].notes, *where[1].notes]
+    said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
+    notes = *([said] if dropped else []), *where[0].notes, *where[1].notes
     place = where[0].position, where[1].position
     number = None if replication is None else _numbers(kept[replication], place, rows)
-    return Observed(problem, *place, numbers, n, variance, number, tuple(notes))
+    return Observed(problem, *place, numbers, n, variance, number, notes)
 
 
 def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: IntArray) -> IntArray:

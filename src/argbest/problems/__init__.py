@@ -7,26 +7,18 @@ from argbest import lazy
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
-    from argbest.problems.noisy_table import NoisyTable, table_problem
-    from argbest.problems.random_draws import RandomProblem
+    from argbest.problems.noisy_table import NoisyTable, RandomProblem, table_problem
 
 __getattr__, __dir__ = lazy.attributes(
     "argbest.problems",
     {
         "base": "Problem",
         "design": "EveryPair ExtremeContexts RandomContexts SpaceFilling",
-        "noisy_table": "NoisyTable table_problem",
-        "random_draws": "RandomProblem",
+        "noisy_table": "NoisyTable RandomProblem table_problem",
     },
 )
 
 __all__ = [
-    "EveryPair",
-    "ExtremeContexts",
-    "NoisyTable",
-    "Problem",
-    "RandomContexts",
-    "RandomProblem",
-    "SpaceFilling",
-    "table_problem",
-]
+    "EveryPair", "ExtremeContexts", "NoisyTable", "Problem", "RandomContexts", "RandomProblem",
+    "SpaceFilling", "table_problem",
+]  # fmt: skip

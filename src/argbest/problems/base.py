@@ -14,7 +14,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
 from argbest.jsonable import values
-from argbest.problems import categories
+from argbest.problems import labels
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
 
@@ -36,7 +36,7 @@ class Problem:
     Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`). One noisy reward comes from
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
     `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
-    numbers are only identifiers (`categories.declared`). `truth`, its standard error `truth_se` and the
+    numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
     noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
@@ -81,9 +81,7 @@ class Problem:
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         rows, columns = (
             replace(axis, word=axis.word or name)
-            for axis, name in zip(
-                categories.declared(given, categorical), argument_words(simulate), strict=True
-            )
+            for axis, name in zip(labels.declared(given, categorical), argument_words(simulate), strict=True)
         )
         shape = (len(rows), len(columns))
         affordable(

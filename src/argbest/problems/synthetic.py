@@ -26,16 +26,8 @@ _BRANIN_WEIGHTS = (0.03, 0.07, 0.2, 0.1, 0.15, 0.2, 0.02, 0.08, 0.1, 0.05)
 
 def branin() -> Problem:
     """Return the Branin problem of the paper's experiments: x1 is chosen, x2 is the context."""
-    domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
-    return _scattered(
-        "branin",
-        "Negated Branin function",
-        _branin,
-        domain,
-        shape=(10, 10),
-        scale=0.370,
-        weights=_BRANIN_WEIGHTS,
-    )
+    domain, about = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}, "Negated Branin function"
+    return _scattered("branin", about, _branin, domain, shape=(10, 10), scale=0.370, weights=_BRANIN_WEIGHTS)
 
 
 def branin_text() -> Problem:
@@ -89,8 +81,9 @@ def hartmann3_separated() -> Problem:
     domain = dict.fromkeys(("x2", "x1", "x3"), (0.0, 1.0))
     about = "Negated Hartmann with clear leads, a function of x2"
     return _scattered(
-        "hartmann3-separated", about, _hartmann3_of_x2, domain, shape=(10, 20), scale=26.25, lead=_LEAD
-    )
+        "hartmann3-separated", about, lambda x: _hartmann3(x[..., [1, 0, 2]]), domain,
+        shape=(10, 20), scale=26.25, lead=_LEAD,
+    )  # fmt: skip
 
 
 def cosine8() -> Problem:
@@ -144,10 +137,6 @@ def _cosine8(x: Array) -> Array:
 def _cosine8_shifted(x: Array) -> Array:
     shift = x[..., :1]
     return _cosine8(np.concatenate([shift, x[..., 1:] + shift], axis=-1))
-
-
-def _hartmann3_of_x2(x: Array) -> Array:
-    return _hartmann3(x[..., [1, 0, 2]])
 
 
 def _scattered(

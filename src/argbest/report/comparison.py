@@ -16,8 +16,8 @@ from argbest.core.states import INTERVAL
 from argbest.errors import InputError
 from argbest.experiment import measures
 from argbest.experiment.results import Results
-from argbest.report import colours, style
-from argbest.report.colours import LIGHT, THEMES, Theme
+from argbest.report import looks, style
+from argbest.report.looks import LIGHT, THEMES, Theme
 from argbest.report.style import BAND, LABEL
 from argbest.study.study import Study
 
@@ -121,7 +121,7 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     """Draw curves with their bands; colours, dashes and marks tell them apart, also in print."""
     opacity = 0.16 if len(curves) <= 3 else 0.09
     for i, band in enumerate(curves):
-        look = colours.look(theme, i)
+        look = looks.look(theme, i)
         every = max(1, len(band.samples) // _MARKS)
         ax.plot(
             band.samples, band.value, linewidth=1.4, markersize=4.5, label=band.label,

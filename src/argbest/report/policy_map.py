@@ -6,9 +6,9 @@ import numpy as np
 
 from argbest.core.arrays import Array
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
-from argbest.report import colours, curves, style, tables
-from argbest.report.colours import Theme
+from argbest.report import curves, looks, style, tables
 from argbest.report.curves import Grid, PolicyCurve, PolicyMap
+from argbest.report.looks import Theme
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.study.study import Study
 from argbest.texts import chance
@@ -56,7 +56,7 @@ def _draw_curve(sheet: Sheet, policy: PolicyMap, curve: PolicyCurve) -> "Axes":
     left, right = curve.grid[0] - half, curve.grid[-1] + half
     image = ax.imshow(
         curve.probability,
-        cmap=colours.shades(theme),
+        cmap=looks.shades(theme),
         aspect="auto",
         origin="lower",
         interpolation="nearest",
@@ -91,7 +91,7 @@ def _draw_curve(sheet: Sheet, policy: PolicyMap, curve: PolicyCurve) -> "Axes":
 def _draw_rows(sheet: Sheet, policy: PolicyMap) -> None:
     """Draw a row per context, its P(best) at the right end."""
     ax, theme = sheet.ax, sheet.theme
-    image = ax.imshow(policy.probability.T, cmap=colours.shades(theme), aspect="auto", vmin=0, vmax=1)
+    image = ax.imshow(policy.probability.T, cmap=looks.shades(theme), aspect="auto", vmin=0, vmax=1)
     places = np.arange(len(policy.selected))
     for state, style_of in _marks(theme).items():
         here = policy.state == state
@@ -148,13 +148,13 @@ def grid_colours(policy: PolicyMap, grid: Grid, theme: Theme) -> Array:
     Where more alternatives are selected than there are hues that anyone can tell apart, all share one.
     """
     leaders = np.unique(policy.selected[policy.answered])
-    cells = np.ones((*grid.context.shape, 3)) * colours.blend(theme.paper, theme.paper, 1.0)
+    cells = np.ones((*grid.context.shape, 3)) * looks.blend(theme.paper, theme.paper, 1.0)
     for row, column in np.argwhere(grid.context >= 0).tolist():
         c = grid.context[row, column]
         if not policy.answered[c]:
             continue
         hue = _hue(theme, len(leaders), int(np.searchsorted(leaders, policy.selected[c])))
-        cells[row, column] = colours.blend(
+        cells[row, column] = looks.blend(
             hue, theme.paper, _PALEST + (1 - _PALEST) * float(policy.p_best[c]) ** 2
         )
     return cells

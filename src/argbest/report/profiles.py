@@ -15,7 +15,7 @@ from argbest.core.states import LEVEL
 from argbest.errors import unknown_name
 from argbest.problems.axis import Item, Label
 from argbest.problems.base import Problem
-from argbest.report import colours, curves, style, tables
+from argbest.report import curves, looks, style, tables
 from argbest.report.style import LABEL, Sheet
 from argbest.study.study import Study
 
@@ -118,7 +118,7 @@ def plot_profiles(
 def _lines(sheet: Sheet, found: Profiles) -> None:
     at = np.array(found.at, float)
     for i, label in enumerate(found.labels):
-        look = colours.look(sheet.theme, i)
+        look = looks.look(sheet.theme, i)
         colour, marker = look["color"], look.pop("marker")
         sheet.ax.plot(at, found.mean[i], linewidth=1.5, zorder=3, **look)
         sheet.ax.plot([], [], label=label, marker=marker, markerfacecolor=sheet.theme.paper, **look)
@@ -133,7 +133,7 @@ def _bars(sheet: Sheet, found: Profiles) -> None:
     places = {value: i for i, value in enumerate(found.at)}
     step = 0.7 / len(found.labels)
     for i, label in enumerate(found.labels):
-        look = colours.look(sheet.theme, i)
+        look = looks.look(sheet.theme, i)
         x = np.arange(float(len(found.at))) + (i - (len(found.labels) - 1) / 2) * step
         reach = (found.high[i] - found.low[i]) / 2
         sheet.ax.errorbar(

@@ -13,7 +13,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report import curves
 from argbest.report.curves import Grid, PolicyMap
-from argbest.report.fonts import columns
+from argbest.report.looks import columns
 from argbest.report.wording import one_by_one
 from argbest.study.study import Study
 from argbest.texts import as_html

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from argbest import files
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
-from argbest.report import fonts
-from argbest.report.colours import DARK, LIGHT, THEMES, Theme, luminance
+from argbest.report import looks
 from argbest.report.curves import middle_cut
+from argbest.report.looks import DARK, LIGHT, THEMES, Theme, luminance
 from argbest.study.study import Study
 from argbest.texts import harmless
 
@@ -72,7 +72,7 @@ def canvas(width: float, height: float) -> "Figure":
         """A figure that notebooks show by themselves, whatever backend there is."""
 
         def draw(self, renderer: Any) -> None:
-            with fonts.told_already():
+            with looks.told_already():
                 super().draw(renderer)
 
         def _repr_png_(self) -> bytes:
@@ -85,7 +85,7 @@ def finish(made: Sheet) -> "Axes":
     """Return the axes with the fonts it needs, and the colours of the theme where that is ours to do."""
     from matplotlib.text import Text
 
-    fonts.dress(text for ax in _family(made.ax) for text in ax.findobj(Text))
+    looks.dress(text for ax in _family(made.ax) for text in ax.findobj(Text))
     if made.figure:
         made.ax.figure.set_facecolor(made.theme.paper)
     if made.painted:
@@ -111,10 +111,10 @@ def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
     from matplotlib.textpath import text_to_path
 
     text = harmless(text)
-    room, font = _ACROSS * points(ax)[2], FontProperties(size=size, family=fonts.families([text]))
+    room, font = _ACROSS * points(ax)[2], FontProperties(size=size, family=looks.families([text]))
     letters = max(int(room / (0.4 * size)), 12)
     lines = textwrap.wrap(text, letters)
-    with fonts.told_already():
+    with looks.told_already():
         while letters > 5 and any(
             text_to_path.get_text_width_height_descent(line, font, False)[0] > room for line in lines
         ):
@@ -137,7 +137,7 @@ def points(ax: "Axes") -> tuple[float, float, float]:
 
 def length(text: str, size: float = TICK) -> float:
     """Return about how long a text is, in points."""
-    return _WIDTH * size * max(map(fonts.columns, text.split("\n")))
+    return _WIDTH * size * max(map(looks.columns, text.split("\n")))
 
 
 def above(ax: "Axes", height: float) -> "Axes":

@@ -11,7 +11,7 @@ from argbest.answers.predicting import coordinate
 from argbest.checks import finite
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.states import LEVEL
-from argbest.report import colours, curves, fonts, style
+from argbest.report import curves, looks, style
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.study.study import Study
@@ -60,14 +60,14 @@ def write(ax: "Axes", texts: AnyArray, backgrounds: AnyArray) -> bool:
     wide, high, _ = style.points(ax)
     lines = [str(text).split("\n") for text in texts.flat]
     size = min(
-        wide * _ROOM / columns / (max(fonts.columns(line) for each in lines for line in each) + 0.8) / 0.6,
+        wide * _ROOM / columns / (max(looks.columns(line) for each in lines for line in each) + 0.8) / 0.6,
         high * _ROOM / rows / max(map(len, lines)) / 1.25,
         9.0,
     )
     if size < _SMALLEST:
         return False
     for (row, column), text in np.ndenumerate(texts):
-        ink = colours.readable(backgrounds[row, column])
+        ink = looks.readable(backgrounds[row, column])
         ax.text(
             column, row, style.plain(str(text)), ha="center", va="center", fontsize=size, color=ink, zorder=4
         )
@@ -114,7 +114,7 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     if coordinate(study.problem) is None:
         rows, columns, values, upwards = columns, rows, values.T, False
     sheet = style.sheet(ax, theme, *size(rows, columns))
-    shades, norm = colours.shades(sheet.theme), _norm(spent.ticks)
+    shades, norm = looks.shades(sheet.theme), _norm(spent.ticks)
     image = sheet.ax.imshow(
         values, cmap=shades, norm=norm, aspect="auto", origin="lower" if upwards else "upper"
     )
@@ -181,7 +181,7 @@ def plot_contention(
     values = found.probability if along else found.probability.T
     image = sheet.ax.imshow(
         values,
-        cmap=colours.shades(sheet.theme),
+        cmap=looks.shades(sheet.theme),
         aspect="auto",
         vmin=0,
         vmax=1,
@@ -190,7 +190,7 @@ def plot_contention(
     name(sheet.ax, rows, columns)
     shown = np.where(np.isfinite(values), values, 0.0)
     texts = np.where(np.isfinite(values), np.char.mod("%.2f", shown), "")
-    written = write(sheet.ax, texts, colours.shades(sheet.theme)(shown))
+    written = write(sheet.ax, texts, looks.shades(sheet.theme)(shown))
     title = style.titled(study.problem.name, f"alternatives in the running ({level:.0%})")
     if along:
         _sizes_above(sheet, found, title)

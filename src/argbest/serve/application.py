@@ -1,5 +1,6 @@
-"""The web application: four things to get, for those who may, under a policy that lets nothing else in."""
+"""The web application: four things to get, for those who may, on connections that nobody can hold long."""
 
+import asyncio
 import hashlib
 import html
 from collections.abc import Awaitable, Callable
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from argbest.report.page.document import script, styles
 from argbest.serve.watch import Watch
@@ -27,6 +29,8 @@ _HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+MOST = 128  # at once, well below the files that a process may have open
+PATIENCE = 30.0  # seconds for a request to come and its answer to be taken
 
 
 def application(watch: Watch, allowed: Callable[[str], bool]) -> ASGIApp:
@@ -123,3 +127,37 @@ def _unless_known(request: Request, content: bytes, kind: str, version: str) -> 
 
 def _read(name: str) -> str:
     return files("argbest.serve").joinpath("page", name).read_text(encoding="utf-8")
+
+
+class BriefProtocol(H11Protocol):
+    """HTTP on connections that are cut off if no answer is complete for too long, the oldest if too many."""
+
+    _since = 0.0  # when it was opened, or the last answer was complete
+    _end: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin, and make room if there are too many."""
+        super().connection_made(transport)
+        self._renew()
+        if len(self.connections) > MOST:
+            others = (each for each in self.connections if isinstance(each, BriefProtocol))
+            oldest = min(others, key=lambda each: each._since)
+            self.connections.discard(oldest)
+            oldest.transport.abort()
+
+    def on_response_complete(self) -> None:
+        """Grant the time for another request; the answer itself may still be on its way."""
+        super().on_response_complete()
+        self._renew()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        if self._end is not None:
+            self._end.cancel()
+        super().connection_lost(exc)
+
+    def _renew(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+        self._since = self.loop.time()
+        self._end = self.loop.call_later(PATIENCE, self.transport.abort)

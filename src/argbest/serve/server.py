@@ -114,8 +114,7 @@ def _allowed(host: str, *, allow_remote: bool) -> Callable[[str], bool]:
 def _server(watch: Watch, allowed: Callable[[str], bool]) -> "uvicorn.Server":
     import uvicorn
 
-    from argbest.serve.application import application
-    from argbest.serve.connections import BriefProtocol
+    from argbest.serve.application import BriefProtocol, application
 
     config = uvicorn.Config(
         application(watch, allowed),

@@ -1,33 +1,36 @@
-"""A stored study, watched: two threads look at it while somebody wants to know.
+"""A stored study, watched: two threads look at it, only reading, while somebody wants to know.
 
 One reads how far the study is, which is quick. The other works out what is known, which may mean to fit a
 model: once for each state of the study, however many ask, and nobody waits for it.
 """
 
 import json
+import os
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from importlib.metadata import version
-from typing import Any, TypeAlias
+from contextlib import contextmanager, suppress
+from importlib import metadata
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
+import sqlalchemy as sa
 
 from argbest.answers.overview import progress
 from argbest.core import schedule
-from argbest.errors import ArgbestError, TooFewDataError
+from argbest.errors import ArgbestError, StorageError, TooFewDataError
 from argbest.jsonable import value
 from argbest.report.curves import row_labels
 from argbest.report.page.studies import payload
-from argbest.serve.reading import Reading
+from argbest.storage.base import Event, Plain, Worker
+from argbest.storage.log import SQLLog
+from argbest.storage.schema import studies, version
+from argbest.storage.sql import SQLStorage
 from argbest.study.study import Study
 
-Plain: TypeAlias = dict[str, Any]
 # Observations, PCS_E, PCS_M, P(all) and EOC; what was not worked out is None.
 Point: TypeAlias = tuple[int, float | None, float | None, float | None, float | None]
-
 MEASURES = ("pcs_e", "pcs_m", "p_all", "eoc")
 MOST_POINTS = 240  # of a course; a screen shows no more
 MOST_FAILURES = 20  # the last ones, told in detail
@@ -38,6 +41,70 @@ INTEREST = 15.0  # seconds after the last question for which the study is watche
 _SHARE = 1 / 3  # of one core, at most, for working out what is known: simulations need the rest
 _POINTS, _PATIENCE = 12, 20.0  # of the past at most, worked out in at most so many seconds
 _LEFT_OUT = ("prediction", "failures")  # of the report's payload
+
+
+class Reading(SQLStorage):
+    """One study in a database, to look at. ``revision`` is how many of its events were read."""
+
+    def __init__(self, url: str | os.PathLike[str], *, name: str = "study") -> None:
+        super().__init__(url, name=name)
+        self.revision = 0
+        kind = "sqlite" if self._place.path is not None else "postgresql"
+        sa.event.listen(self._way.own.engine, "connect", _ONLY_READ[kind])
+
+    def __str__(self) -> str:
+        return str(self._place)
+
+    def definition(self) -> Plain | None:
+        """Return the definition, None if there is no study of this name."""
+        if not self._place.missing():
+            self._need_our_version()
+        return super().definition()
+
+    def since(self, revision: int) -> Sequence[Event]:
+        """Return all events but the first ``revision``."""
+        found = super().since(revision)
+        self.revision = revision + len(found)
+        return found
+
+    def create(self, definition: Plain) -> None:
+        """Refuse."""
+        self._refuse()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[SQLLog]:
+        """Refuse."""
+        self._refuse()
+        yield
+
+    def greet(self, worker: Worker) -> None:
+        """Refuse."""
+        self._refuse()
+
+    def _need_our_version(self) -> None:
+        newest = sa.select(sa.func.max(studies.c.schema_version))
+        with self._way.connection() as connection, self._way.explained():
+            there = sa.inspect(connection).has_table(studies.name)
+            found = connection.execute(newest).scalar_one() if there else None
+        if found not in (None, version()):
+            raise StorageError(
+                f"{self._place} was written by another version of argbest, which the live view cannot edit. "
+                "`argbest status` updates an older one; for a newer one, upgrade argbest."
+            )
+
+    def _refuse(self) -> NoReturn:
+        raise StorageError(f"{self._place} is opened read-only here.")
+
+
+def _only_read_file(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _only_read_session(connection: Any, _: object) -> None:
+    connection.execute("SET default_transaction_read_only = on")
+
+
+_ONLY_READ = {"sqlite": _only_read_file, "postgresql": _only_read_session}
 
 
 class Watch:
@@ -74,7 +141,7 @@ class Watch:
         picture = self._picture
         return {
             "instance": self._instance,
-            "argbest": version("argbest"),
+            "argbest": metadata.version("argbest"),
             "study": self._study.definition["id"],
             "title": self.title,
             "standing": self._standing,

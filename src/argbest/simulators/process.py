@@ -1,28 +1,134 @@
-"""Running one program to its end, with its children, in bounded memory."""
+"""Running one program to its end, with its children, in bounded memory, even if this process is killed.
 
+Whoever is ended by SIGKILL cannot tidy up. So a small process, the guard, listens at the other end of a pipe
+to which process groups are announced; when the pipe closes, it kills the groups still announced.
+"""
+
+import atexit
 import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from argbest import texts
-from argbest.simulators import guard
-from argbest.simulators.guard import postponed
 
+_FAREWELL = 10.0  # seconds for the guard to end
+_SOURCE = """
+import os, signal, sys
+groups = set()
+for line in sys.stdin:
+    number = int(line)
+    groups.add(number) if number > 0 else groups.discard(-number)
+for number in groups:
+    try:
+        os.killpg(number, signal.SIGKILL)
+    except OSError:
+        pass
+"""
 _CHUNK = 2**16
 _STDOUT = 2**20  # bytes kept of standard output: room for a JSON document
 _TICK = 0.2  # seconds; on Windows a longer wait would not notice Ctrl-C
 _DRAIN = 5.0  # seconds for what is left in the pipes once all writers are dead
-
 _RUNNING: dict[threading.Thread, "subprocess.Popen[bytes]"] = {}  # by the thread that waits for it
 _ABANDONED: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
+
+
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Let an interruption wait until the block is over, so that nothing in it is left half done."""
+    if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
+        yield
+        return
+    waiting: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
+        if waiting and callable(usual):
+            usual(waiting[0], None)
+
+
+class _Guard:
+    """The guard of this process, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def tell(self, number: int) -> None:
+        """Announce a group, or by its negative that it is gone; without a guard nothing happens.
+
+        An interruption waits: in the midst of `poll` it would leave a lock behind, and `close` would wait for
+        that for ever.
+        """
+        with postponed(), self._lock, contextlib.suppress(OSError):
+            if self._process is None or self._process.poll() is not None:
+                self.close()
+                self._process = subprocess.Popen(  # noqa: S603 our own source
+                    [sys.executable, "-I", "-S", "-c", _SOURCE],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=os.sep,
+                    bufsize=0,
+                    start_new_session=True,
+                )
+            if self._process.stdin is not None:
+                self._process.stdin.write(b"%d\n" % number)
+
+    def close(self) -> None:
+        """Let the guard end."""
+        process, self._process = self._process, None
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_FAREWELL)
+
+    def forget(self) -> None:
+        """Leave the guard to the process that this one is a fork of."""
+        process, self._process, self._lock = self._process, None, threading.Lock()
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+            process.returncode = 0  # not ours to wait for
+
+
+_GUARD = _Guard()
+
+
+_POSSIBLE = os.name == "posix" and bool(sys.executable)
+
+
+if _POSSIBLE:
+    atexit.register(_GUARD.close)
+    os.register_at_fork(after_in_child=_GUARD.forget)
+
+
+def ready() -> None:
+    """Start the guard if it does not run: starting takes longer than a kill may leave time for."""
+    if _POSSIBLE:
+        _GUARD.tell(0)
+
+
+def watch(group: int) -> None:
+    """Have the group killed if this process dies before it says `release`."""
+    if _POSSIBLE:
+        _GUARD.tell(group)
+
+
+def release(group: int) -> None:
+    """Say that the group is gone."""
+    if _POSSIBLE:
+        _GUARD.tell(-group)
 
 
 class Abandoned(Exception):  # noqa: N818  # what happened, not a mistake
@@ -52,13 +158,13 @@ def run(
     is out of time or is interrupted: what it started does not outlive it. (Only a child that leaves the group
     on purpose, as daemons do, escapes.)
     """
-    guard.ready()
+    ready()
     me = threading.current_thread()
     _refuse_if_abandoned(me)
     try:
         with postponed():  # an interruption in the midst of starting would leave a program nobody knows of
             process = _started(arguments, folder, environment)
-            guard.watch(process.pid)  # at once: until then a kill of ours would leave it behind
+            watch(process.pid)  # at once: until then a kill of ours would leave it behind
             _RUNNING[me] = process
             out, err = _Tail(process.stdout, _STDOUT), _Tail(process.stderr, texts.LONGEST)
         _refuse_if_abandoned(me)  # whoever abandons this thread from now on finds the program
@@ -67,7 +173,7 @@ def run(
         if left := _RUNNING.pop(me, None):
             _kill(left)
             left.wait()
-            guard.release(left.pid)
+            release(left.pid)
     stdout, stderr = out.end(), err.end()
     return Ended(process.returncode if in_time else None, stdout, stderr, out.total)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from argbest.checks import finite, whole
 from argbest.errors import InputError, SimulationError, unknown_name
-from argbest.simulators import output, process, template
+from argbest.simulators import process, program_texts
 from argbest.texts import harmless
 
 COMMAND = "command: "  # begins the line of an error that tells what was run
@@ -34,11 +34,11 @@ class _CannotStartError(SimulationError):
 class Program:
     """A simulator that runs a command, without a shell, and reads the reward from its standard output.
 
-    ``command`` is a list of templates (`argbest.simulators.template`), for example ["./simulate",
-    "--servers", "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest.
-    The reward is the last number of the output, or the JSON ``field`` named (`argbest.simulators.output`).
-    A run of more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
-    ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
+    ``command`` is a list of templates (`program_texts.parse`), for example ["./simulate", "--servers",
+    "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest. The reward is
+    the last number of the output, or the JSON ``field`` named (`program_texts.reward`). A run of more than
+    ``timeout`` seconds is killed with all it started. A run that fails is repeated up to ``retries`` times
+    with the same seed, after ``backoff`` seconds at first and twice as many every time.
     ``folder`` is the working directory, in which a relative path of the program is looked up too;
     ``environment`` holds variables to add, templates as well.
     """
@@ -72,7 +72,7 @@ class Program:
             environment=_variables(self.environment),
         )
         for text in self._templates:
-            template.parse(text)
+            program_texts.parse(text)
             if "\0" in text:
                 raise InputError(
                     f"{text!r} holds the character NUL, which no program can be given. Remove it."
@@ -98,14 +98,15 @@ class Program:
         Every field must be known, and no two alternatives and no two contexts may lead to the same command.
         A command without {seed} is allowed, with a remark.
         """
-        template.check(self._templates, {"alternative": alternatives, "context": contexts})
+        program_texts.check(self._templates, {"alternative": alternatives, "context": contexts})
         for alternative in alternatives:
             self._filled(alternative, contexts[0], 0)
         for context in contexts:
             self._filled(alternatives[0], context, 0)
         if not self._at.is_dir():
             raise InputError(f"the folder {str(self._at)!r} to run the program in does not exist. Make it.")
-        return () if template.Field("seed", None) in template.fields(self._templates) else (_NO_SEED,)
+        used = program_texts.fields(self._templates)
+        return () if program_texts.Field("seed", None) in used else (_NO_SEED,)
 
     def check_start(self, alternative: Any, context: Any) -> None:
         """Raise an InputError if the program is not to be found on this machine, without running it."""
@@ -144,11 +145,13 @@ class Program:
 
     def _filled(self, alternative: Any, context: Any, seed: int) -> tuple[list[str], dict[str, str] | None]:
         """Return the arguments and the variables of one run."""
-        arguments = [template.render(part, alternative, context, seed) for part in self.command]
+        given = alternative, context, seed
+        arguments = [program_texts.render(part, *given) for part in self.command]
         if self.environment is None:
             return arguments, None
-        pairs = self.environment.items()
-        return arguments, {name: template.render(text, alternative, context, seed) for name, text in pairs}
+        return arguments, {
+            name: program_texts.render(text, *given) for name, text in self.environment.items()
+        }
 
     def _run(self, arguments: list[str], environment: dict[str, str] | None) -> float:
         at = self._at
@@ -166,7 +169,7 @@ class Program:
                 raise SimulationError(f"the program was killed after its time-out of {self.timeout:g} s")
             if ended.code != 0:
                 raise SimulationError(f"the program {_death(ended.code)}")
-            return output.reward(ended.stdout, self.field, whole=ended.written == len(ended.stdout))
+            return program_texts.reward(ended.stdout, self.field, whole=ended.written == len(ended.stdout))
         except SimulationError as error:
             error.add_note(ended.stderr.decode("utf-8", "replace"))
             raise

@@ -158,14 +158,8 @@ def is_shared(storage: Storage) -> bool:
 
 BACKUP = "Another program changed the database, or it is damaged: restore a backup."
 _SENSELESS = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 
 
 @contextmanager

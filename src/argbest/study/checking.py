@@ -161,7 +161,8 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
     if isinstance(event, Asked):
         inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
-        return inside and event.seed >= 0 and 0 <= event.replication <= _most(ledger)
+        largest = len(ledger.trials) + ledger.first_free  # number that the next replication may have
+        return inside and event.seed >= 0 and 0 <= event.replication <= largest
     if isinstance(event, Told | Failed | Passed) and not 0 <= event.trial < len(ledger.trials):
         return False
     if isinstance(event, Told | Failed) and (
@@ -169,11 +170,6 @@ def _sound(event: Event, ledger: Ledger) -> bool:
     ):
         return False
     return not isinstance(event, Told) or _value_is_sound(event)
-
-
-def _most(ledger: Ledger) -> int:
-    """Return the largest number that the next replication may have."""
-    return len(ledger.trials) + ledger.first_free
 
 
 def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:

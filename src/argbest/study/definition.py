@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from argbest import registry, streams
+from argbest import jsonable, registry, streams
+from argbest import simulators as stored_simulators
 from argbest.checks import table
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
@@ -18,8 +19,6 @@ from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import AUTO, is_auto
-from argbest.simulators import stored as stored_simulators
-from argbest.storage import plain
 from argbest.storage.base import Plain
 
 
@@ -46,7 +45,7 @@ def of_study(
         "seed": seed,
         "refit_every": refit_every,
         "common_random_numbers": common_random_numbers,
-        "cost": plain.encode(_cost(cost, problem.shape)),
+        "cost": jsonable.encode(_cost(cost, problem.shape)),
         "plan": _plan(plan),
     }
 
@@ -101,11 +100,11 @@ def modern(stored: Plain, *, notify: bool) -> Plain:
     """
     if "class" not in stored["model"]:
         return stored
-    options = {name: plain.decode(value) for name, value in stored["model"]["options"].items()}
+    options = {name: jsonable.decode(value) for name, value in stored["model"]["options"].items()}
     try:
         model, gone = registry.stored_model(stored["model"]["class"], options)
     except TypeError as error:
-        raise plain.misfit(stored["model"]["class"], error) from error
+        raise jsonable.misfit(stored["model"]["class"], error) from error
     if not gone:
         return {**stored, "model": of_object(model)}
     if notify:
@@ -119,18 +118,15 @@ def modern(stored: Plain, *, notify: bool) -> Plain:
 
 def of_problem(problem: Problem) -> Plain:
     """Return a problem without its simulator."""
-    tables = {name: plain.encode(getattr(problem, name)) for name in ("truth", "truth_se", "noise_sd")}
     return {
-        "name": problem.name,
-        "description": problem.description,
-        "reward": problem.reward,
+        **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
         "weights": problem.weights.tolist(),
         "bounds": {name: list(pair) for name, pair in problem.bounds.items()},
-        **tables,
+        **{name: jsonable.encode(getattr(problem, name)) for name in ("truth", "truth_se", "noise_sd")},
     }
 
 
@@ -146,7 +142,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         description=stored["description"],
         reward=stored["reward"],
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
-        **{name: plain.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
+        **{name: jsonable.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
     # Divided by their sum once more, weights could move in the last digit.
     weights = np.array(stored["weights"])
@@ -161,7 +157,7 @@ def of_object(thing: object) -> Plain:
     name = registry.class_name(kind) if is_dataclass(thing) else None
     if name is None:
         return {"foreign": f"{kind.__module__}.{kind.__qualname__}"}
-    return {"class": name, "options": plain.encode_fields(thing)}
+    return {"class": name, "options": jsonable.encode_fields(thing)}
 
 
 def _cost(given: object, shape: tuple[int, int]) -> Any:
@@ -181,7 +177,7 @@ def _object(what: str, stored: Plain, given: Any) -> Any:
             f"the {what} of this study, {stored['foreign']}, is not one of argbest's, so no command "
             f"can open it. Load it in Python, with the {what} given again."
         )
-    return plain.decode_fields(registry.stored_class(stored["class"]), stored["options"])
+    return jsonable.decode_fields(registry.stored_class(stored["class"]), stored["options"])
 
 
 def _of_axis(axis: Axis) -> Plain:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest import streams
+from argbest import jsonable, streams
 from argbest.core.common_noise import goes_against
 from argbest.core.setting import Setting
 from argbest.errors import InputError, SimulationError, TooFewDataError, TrialError
@@ -16,7 +16,6 @@ from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import Automatic, for_model
-from argbest.storage import plain
 from argbest.storage.base import (
     Asked,
     Begun,
@@ -60,7 +59,7 @@ class Journal(Transcript):
     ) -> None:
         self.refit_every = stored["refit_every"]
         self.seeds = asking.Seeds(stored["seed"], stored["common_random_numbers"])
-        self.cost = plain.decode(stored["cost"])  # a table, "measured" or None
+        self.cost = jsonable.decode(stored["cost"])  # a table, "measured" or None
         super().__init__(storage, stored, problem, policy, model)
 
     def ask(
@@ -287,8 +286,8 @@ class Journal(Transcript):
     def _plain(self, params: Any) -> Mapping[str, Any] | None:
         """Return parameters as plain values; in memory nobody may ever look, and any object will do."""
         if is_shared(self.storage):
-            return plain.encode_fields(params)
-        return plain.Later(params) if is_dataclass(params) else None
+            return jsonable.encode_fields(params)
+        return jsonable.Later(params) if is_dataclass(params) else None
 
     def _close(self, event: Told | Failed) -> None:
         def decide() -> list[Event]:

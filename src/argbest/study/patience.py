@@ -1,15 +1,21 @@
-"""Patience: a storage that is out of reach is waited for, so that no simulation is lost to an outage."""
+"""A storage out of reach: it is waited for, and what cannot be delivered is kept for `argbest tell`."""
 
+import json
 import math
+import os
+import shlex
+import tempfile
 import time
 import warnings
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from argbest.errors import OutageNotice, StorageError
+from argbest.storage.base import Storage, Told
 
 PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 60.0)  # seconds between attempts: three minutes in all
-
 _T = TypeVar("_T")
 
 
@@ -87,3 +93,51 @@ def _say_passed(began: float | None) -> None:
 
 def _say(words: str) -> None:
     warnings.warn(f"{time.strftime('%H:%M:%S')} {words}", OutageNotice, stacklevel=4)
+
+
+def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
+    """Return a sentence that says where the values are kept, and the command that delivers them."""
+    said = f"{len(values)} simulated value{'s' if len(values) > 1 else ''} could not be delivered"
+    lines = "".join(json.dumps(line(each)) + "\n" for each in values)
+    for folder in _folders(storage):
+        path = folder / f"undelivered-{worker.rpartition('-')[2]}.jsonl"
+        with suppress(OSError):
+            _write(path, lines)
+            return (
+                f"{said}, so they are kept in {str(path)!r}. To deliver them later: {_command(storage, path)}"
+            )
+    return f"{said}, nor written to a file. They are: {lines.strip()}"
+
+
+def line(told: Told) -> dict[str, Any]:
+    """Return a value as `argbest tell` reads it."""
+    return {"trial": told.trial, "values": list(told.values or ()), "seconds": told.seconds}
+
+
+def _folders(storage: Storage) -> Iterable[Path]:
+    """Yield where to write: beside the study, in the working folder, in the folder for passing things."""
+    path = getattr(storage, "path", None)
+    if path is not None:
+        yield path.parent
+    yield Path.cwd()
+    yield Path(tempfile.gettempdir())
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file that is its owner's alone, all of it or nothing."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=0o600)
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        path.unlink()
+        raise
+
+
+def _command(storage: Storage, path: Path) -> str:
+    """Return the command that takes the file; a study kept elsewhere than in a database has no address."""
+    name = getattr(storage, "name", "study")
+    options = [] if name == "study" else ["--name", str(name)]
+    return shlex.join(
+        ["argbest", "tell", getattr(storage, "address", "STORAGE"), *options, "--file", str(path)]
+    )

@@ -1,19 +1,146 @@
-"""How far the selected alternatives are ahead of others, by the values alone."""
+"""What a guarantee counts: values in the order of their numbers, and how far these put the selected ahead."""
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from argbest.core import sequences
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import best
 from argbest.problems.base import Problem
-from argbest.study.replications import Replications
+from argbest.storage.base import Plain
+from argbest.study.rows import Records, Trials
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
+_PLACES = 2**31  # of values in one trial
+_MANY = 10  # values, which come in order by chance once in two million times
 _RESOLUTION = 1e-12  # of the largest reward: differences that vary by less are equal
+
+
+class Replications:
+    """Values told, by pair, as far as no replication of the pair before them is still open.
+
+    Run time may depend on the value, so the order of arrival may not count. A number without single values,
+    failed or told as a summary, is left out.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.count = np.zeros(shape, np.int64)  # values that count
+        self.version = np.zeros(shape[1], np.int64)  # per context, one more with every change
+        self.summarised = 0  # replications that have no order
+        self.sorted: set[tuple[int, int]] = set()  # pairs whose values all rise or fall, by no chance
+        self._next: dict[tuple[int, int], int] = {}  # the first number that is still open
+        self._early: dict[tuple[int, int], dict[int, tuple[float, ...]]] = {}  # told, and wait for others
+        self._skipped: dict[tuple[int, int], dict[int, int]] = {}  # from a number up to another
+        self._keys: dict[tuple[int, int], list[int]] = {}
+        self._values: dict[tuple[int, int], list[float]] = {}
+        self._trend: dict[tuple[int, int], int] = {}  # 1 if all values rise, -1 if they fall, 0 if neither
+
+    def end(
+        self, pair: tuple[int, int], number: int, values: tuple[float, ...] | None, *, summarised: int = 0
+    ) -> None:
+        """Take in what a replication gave; None: no single values."""
+        self.summarised += summarised
+        self._early.setdefault(pair, {})[number] = values or ()
+        self._advance(pair)
+
+    def skip(self, pair: tuple[int, int], numbers: range) -> None:
+        """Take in that replications of these numbers will never be asked for."""
+        if numbers:
+            self._skipped.setdefault(pair, {})[numbers.start] = numbers.stop
+            self._advance(pair)
+
+    def _advance(self, pair: tuple[int, int]) -> None:
+        """Count all values before which nothing is open."""
+        early, skipped = self._early.get(pair, {}), self._skipped.get(pair, {})
+        number = self._next.get(pair, 0)
+        while number in early or number in skipped:
+            if number in early:
+                self._append(pair, number, early.pop(number))
+            number = skipped.pop(number, number + 1)
+        self._next[pair] = number
+
+    def _append(self, pair: tuple[int, int], number: int, told: tuple[float, ...]) -> None:
+        values = self._values.setdefault(pair, [])
+        for value in told:
+            if values:
+                step = (value > values[-1]) - (value < values[-1])
+                self._trend[pair] = step if self._trend.get(pair, step) == step else 0
+            values.append(value)
+        self._keys.setdefault(pair, []).extend(number * _PLACES + i for i in range(len(told)))
+        self.count[pair] = len(values)
+        self.version[pair[1]] += 1
+        if len(values) >= _MANY:
+            (self.sorted.add if self._trend[pair] else self.sorted.discard)(pair)
+
+    def of_context(self, context: int) -> Array:
+        """Return a row per alternative and a column per number, NaN where an alternative has no value."""
+        own = {k: self._keys.get((k, context), []) for k in range(len(self.count))}
+        columns = np.unique(np.concatenate([np.asarray(keys, np.int64) for keys in own.values()]))
+        table = np.full((len(own), len(columns)), np.nan)
+        for k, keys in own.items():
+            if keys:
+                table[k, np.searchsorted(columns, keys)] = self._values[k, context]
+        return table
+
+    def state(self) -> tuple[dict[str, AnyArray], Plain]:
+        """Return what cannot be told from trials and records alone."""
+        following, trend = np.zeros_like(self.count), np.zeros_like(self.count)
+        for pair, number in self._next.items():
+            following[pair] = number
+        for pair, sign in self._trend.items():
+            trend[pair] = sign
+        gaps = [[*pair, *gap] for pair, some in self._skipped.items() for gap in some.items()]
+        arrays = {"following": following, "trend": trend, "version": self.version, "in_order": self.count}
+        return arrays, {"summarised": self.summarised, "gaps": gaps}
+
+    def restore(
+        self,
+        arrays: Mapping[str, AnyArray],
+        words: Plain,
+        trials: Trials,
+        records: Records,
+        failed: Iterable[int],
+    ) -> None:
+        """Take in all trials that ended at once; ValueError where they do not add up to the state."""
+        following = arrays["following"].astype(np.int64)
+        names = ("alternative", "context", "replication")
+        k, c, number = (trials.columns.numbers(name) for name in names)
+        told, size = records.columns.numbers("trial"), np.maximum(records.columns.numbers("size"), 0)
+        late = number >= following[k, c]  # by trial: something before it was open
+        for trial in failed:
+            if late[trial]:
+                self._early.setdefault((int(k[trial]), int(c[trial])), {})[int(number[trial])] = ()
+        for row in np.flatnonzero(late[told]).tolist():
+            i, early = int(told[row]), records[row].values or ()
+            self._early.setdefault((int(k[i]), int(c[i])), {})[int(number[i])] = early
+        kept = np.flatnonzero(~late[told] & (size > 0))
+        kept = kept[np.lexsort((number[told[kept]], c[told[kept]], k[told[kept]]))]
+        sizes = size[kept]
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # within its trial
+        values = np.array(records.values)[np.repeat(records.columns.numbers("start")[kept], sizes) + place]
+        keys = np.repeat(number[told[kept]], sizes) * _PLACES + place
+        np.add.at(self.count, (k[told[kept]], c[told[kept]]), sizes)
+        if not np.array_equal(self.count, arrays["in_order"]):
+            raise ValueError("the values in order are not those of the events")
+        ends = np.cumsum(self.count).reshape(self.count.shape)
+        for row, column in np.argwhere((self.count > 0) | (following > 0)).tolist():
+            pair = row, column
+            n, end = int(self.count[pair]), int(ends[pair])
+            if n:
+                own = slice(end - n, end)
+                self._keys[pair], self._values[pair] = keys[own].tolist(), values[own].tolist()
+            if n > 1:
+                self._trend[pair] = int(arrays["trend"][pair])
+            if n >= _MANY and self._trend[pair]:
+                self.sorted.add(pair)
+            self._next[pair] = int(following[pair])
+        for *pair, start, stop in words["gaps"]:
+            self._skipped.setdefault((pair[0], pair[1]), {})[start] = stop
+        self.version[...], self.summarised = arrays["version"], int(words["summarised"])
 
 
 class Separations:

@@ -23,9 +23,8 @@ from argbest.storage.address import concealed
 from argbest.storage.base import Storage
 from argbest.study import grounds, runner
 from argbest.study.ask_tell import AskTell
-from argbest.study.limits import Limits, Resources
+from argbest.study.limits import Limits, Resources, Stop
 from argbest.study.progress import OnResult, Progress
-from argbest.study.stopping import Stop
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from typing import Any
 
+from argbest import jsonable
 from argbest.core.setting import Setting
 from argbest.errors import StorageError
 from argbest.models.base import Model, params_type
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
-from argbest.storage import plain
 from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker, explained
 from argbest.study import checking, definition
 from argbest.study.learning import Knowledge
@@ -184,7 +184,7 @@ class Transcript:
         self._refit, kind, found = event, params_type(self.model), event.params or {}
         if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
             return  # of a model that is gone
-        params = plain.decode_fields(kind, found)
+        params = jsonable.decode_fields(kind, found)
         belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
         self.knowledge = Knowledge(params, belief, event.n_observations, len(self.ledger.records))
         self._view = None

@@ -13,8 +13,8 @@ from argbest.checks import affordable, finite, one_of
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
-from argbest.problems.categories import declared
-from argbest.studyfile.sections import table, text, within
+from argbest.problems.labels import declared
+from argbest.studyfile.options import table, text, within
 from argbest.table_files import read_table
 
 _MOST_ROWS = 10**7  # of a grid

@@ -1,7 +1,8 @@
-"""The simulator, the options of the study and those of its run in a study file."""
+"""Tables of a study file, their keys and errors: the simulator, the options of the study and of its run."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,9 +17,24 @@ from argbest.problems.base import Problem
 from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, for_model, is_auto
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.stopping import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS
-from argbest.studyfile.sections import table, text, within
+from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS
 
+TOP = "the top of the file"
+KEYS: dict[str, tuple[str, ...]] = {
+    TOP: (
+        *("name", "description", "goal", "reward", "reward_range", "problem"),
+        *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
+    ),
+    "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
+    "[contexts]": ("labels", "grid", "rows", "file", "columns", "label", "categorical", "weights", "bounds"),
+    "[simulator]": ("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment"),
+    "[study]": ("policy", "model", "initial", "seed", "refit_every", "common_random_numbers"),
+    "[study] initial": ("random_contexts", "replace", "extreme_contexts"),
+    "[run]": ("budget", "seconds", "workers", "batch", "confirm", "stop"),
+    "[run] stop": ("rule", "target", "delta", "alpha", "contexts"),
+    "[cost]": ("measured", "table", "alternatives", "contexts"),
+    "[storage]": ("url", "name"),
+}
 Plain: TypeAlias = dict[str, Any]
 _OF_PROGRAMS = ("field", "retries", "backoff", "environment")
 _STOPS: dict[str, type[ExpectedPCS | WorstPCS | OpportunityCost | Guaranteed]] = {
@@ -27,8 +43,35 @@ _STOPS: dict[str, type[ExpectedPCS | WorstPCS | OpportunityCost | Guaranteed]] =
     "opportunity-cost": OpportunityCost,
     "guaranteed": Guaranteed,
 }
-
 _TAKEN = {rule: tuple(field.name for field in fields(kind)) for rule, kind in _STOPS.items()}
+
+
+def table(where: str, given: object) -> dict[str, Any]:
+    """Return a table of a study file as a dict, all its keys known."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where} is {given!r}; expected a table with {', '.join(KEYS[where])}.")
+    for key in given:
+        if key not in KEYS[where]:
+            elsewhere = [other for other, keys in KEYS.items() if key in keys]
+            belongs = f" It belongs to {elsewhere[0]}." if elsewhere else ""
+            raise InputError(f"{unknown_name(f'key of {where}', key, KEYS[where])}{belongs}")
+    return dict(given)
+
+
+def text(where: str, given: object) -> str:
+    """Return a text that is not empty."""
+    if not isinstance(given, str) or not given:
+        raise InputError(f"{where} must be text, got {given!r}.")
+    return given
+
+
+@contextmanager
+def within(where: str) -> Iterator[None]:
+    """Have the errors raised here say which part of the file they are about."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def simulator(given: object, folder: Path) -> tuple[Program | Function | None, float | None]:

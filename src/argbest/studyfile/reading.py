@@ -15,8 +15,7 @@ from argbest.problems.base import Problem
 from argbest.storage.address import shown
 from argbest.studyfile import axes, shipped
 from argbest.studyfile import options as file_options
-from argbest.studyfile.options import Plain, run_options
-from argbest.studyfile.sections import TOP, table, text, within
+from argbest.studyfile.options import TOP, Plain, run_options, table, text, within
 
 _OF_PROBLEM = ("alternatives", "contexts", "simulator", "goal", "description", "reward", "reward_range")
 

@@ -16,14 +16,6 @@ from argbest.testing.policies import (
 from argbest.testing.storages import assert_valid_storage, example_events
 
 __all__ = [
-    "EVERY_INVARIANCE",
-    "PERMUTATION",
-    "SCALE",
-    "SHIFT",
-    "Situation",
-    "assert_valid_model",
-    "assert_valid_policy",
-    "assert_valid_storage",
-    "example_events",
-    "situation",
-]
+    "EVERY_INVARIANCE", "PERMUTATION", "SCALE", "SHIFT", "Situation", "assert_valid_model",
+    "assert_valid_policy", "assert_valid_storage", "example_events", "situation",
+]  # fmt: skip

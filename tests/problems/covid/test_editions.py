@@ -12,7 +12,7 @@ import pytest
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.problems.base import Problem
-from argbest.problems.covid import editions, tables
+from argbest.problems.covid import editions
 from argbest.problems.covid.editions import allocation_problem, covid, covid_paper, covid_regional, shares
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns
@@ -81,9 +81,9 @@ def test_sums_over_populations_agree_with_runs_of_all_of_them(make: Any) -> None
 
 @pytest.mark.parametrize("name", ["covid", "covid-regional"])
 def test_every_distance_from_the_best_is_known_to_a_tenth(name: str) -> None:
-    problem, moments = EDITIONS[name](), tables.read(name)
-    mean, cells = table(problem.truth), dict[tuple[int, int], set[tables.Cell]]()
-    for pair, cell in tables.cells(runs_of(problem)):
+    problem, moments = EDITIONS[name](), editions.read_moments(name)
+    mean, cells = table(problem.truth), dict[tuple[int, int], set[editions.Cell]]()
+    for pair, cell in editions.cells(runs_of(problem)):
         cells.setdefault(pair, set()).add(cell)
     for (k, c), value in np.ndenumerate(mean):
         best = int(problem.best[c])
@@ -93,8 +93,8 @@ def test_every_distance_from_the_best_is_known_to_a_tenth(name: str) -> None:
 
 
 def test_a_total_has_the_moments_of_its_populations() -> None:
-    problem, moments = covid(), tables.read("covid")
-    parts = [cell for pair, cell in tables.cells(runs_of(problem)) if pair == (6, 3)]
+    problem, moments = covid(), editions.read_moments("covid")
+    parts = [cell for pair, cell in editions.cells(runs_of(problem)) if pair == (6, 3)]
     assert [(cell.population, cell.tests, cell.cases) for cell in parts] == [
         *((1, 3_000, 125), (2, 5_000, 300), (3, 2_000, 500)),
     ]
@@ -151,7 +151,7 @@ def test_many_observations_are_those_that_single_calls_give(name: str) -> None:
 
 def test_the_papers_truth_is_the_mean_of_thirty_runs_and_observations_shrink_towards_it() -> None:
     problem: Any = covid_paper()
-    pool = tables.read_pool("covid-paper", (12, 16))
+    pool = editions.read_pool("covid-paper", (12, 16))
     assert pool.shape == (12, 16, 30)
     np.testing.assert_allclose(problem.truth, pool.mean(axis=-1))
     np.testing.assert_allclose(problem.noise_sd, pool.std(axis=-1) / 4)
@@ -166,7 +166,7 @@ def test_the_papers_truth_is_the_mean_of_thirty_runs_and_observations_shrink_tow
 
 
 def test_the_papers_pool_comes_from_the_simulator_and_shares_runs_of_population_one() -> None:
-    problem, pool = covid_paper(), tables.read_pool("covid-paper", (12, 16))
+    problem, pool = covid_paper(), editions.read_pool("covid-paper", (12, 16))
     assert (covid_truth.pool(runs_of(covid_truth.unscored())) == pool).all()
     shipped = covid()
     z = (table(problem.truth) - table(shipped.truth)) / (table(shipped.noise_sd) / np.sqrt(30))
@@ -180,11 +180,11 @@ def test_a_table_is_written_and_read_again(tmp_path: Path, monkeypatch: pytest.M
     covid_truth.main(["covid-regional", "--runs", "3", "--out", str(tmp_path)])
     text = (tmp_path / "covid-regional.csv").read_text()
     assert "python -m experiments.covid_truth covid-regional --runs 3" in text.splitlines()[1]
-    monkeypatch.setattr(tables, "files", lambda _: tmp_path.parent)
+    monkeypatch.setattr(editions, "files", lambda _: tmp_path.parent)
     tmp_path.rename(tmp_path.parent / "data")
-    moments = tables.read("covid-regional")
+    moments = editions.read_moments("covid-regional")
     assert {m.runs for m in moments.values()} == {3, 60}  # leaders get up to twenty times as many
-    assert set(moments) == {cell for _, cell in tables.cells(runs_of(covid_truth.unscored_regional()))}
+    assert set(moments) == {cell for _, cell in editions.cells(runs_of(covid_truth.unscored_regional()))}
 
 
 def test_a_table_says_where_the_leaders_are_not_told_apart_as_well_as_wanted(
@@ -244,7 +244,7 @@ def test_pairs_without_a_meaning_are_refused_before_any_run(
 
 def test_a_table_that_lacks_a_cell_is_refused() -> None:
     with pytest.raises(InputError, match="the table has no row for Cell"):
-        allocation_problem(shares(), [{"infection": 0.5}], table=tables.read("covid"))
+        allocation_problem(shares(), [{"infection": 0.5}], table=editions.read_moments("covid"))
 
 
 def test_making_a_problem_does_not_import_numba() -> None:

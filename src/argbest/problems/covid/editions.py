@@ -1,17 +1,23 @@
-"""Three editions of the testing-allocation problem, and the way to make one of your own."""
+"""Three editions of the testing-allocation problem, their tables, and the way to make one of your own.
 
-from collections.abc import Mapping
+Populations do not meet, so the mean and the variance of the total are sums over populations, and a table per
+(population, share, conditions) determines every pair.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from argbest.checks import whole
 from argbest.core.arrays import Array, IntArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.covid import tables
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns, checked_outbreak, checked_runs, possible
 from argbest.problems.noisy_table import ByPosition
@@ -20,6 +26,72 @@ from argbest.streams import Purpose, philox
 REGIONAL_CASES = ((100, 300, 500, 700), (200, 500, 800, 1100))  # in population 1, in population 3
 REGIONAL_OUTBREAK = Outbreak(infection=0.03, contacts=12.0, cases=(0, 300, 0))
 _SHRUNK = 0.25  # the part of a run's deviation from the mean that an observation of the paper keeps
+
+
+class Cell(NamedTuple):
+    """All that one population's run depends on, beside the fixed parameters."""
+
+    population: int  # from 1
+    tests: float  # its share of the daily tests, in tests
+    infection: float
+    contacts: float
+    cases: int
+
+
+class Moments(NamedTuple):
+    """What is known of the infections in a cell from `runs` runs."""
+
+    runs: int
+    mean: float
+    sd: float
+
+    @property
+    def se(self) -> float:
+        """The standard error of the mean."""
+        return float(self.sd / np.sqrt(self.runs))
+
+
+def cells(runs: OutbreakRuns) -> Iterator[tuple[tuple[int, int], Cell]]:
+    """Yield ((alternative, context), cell) for every pair and population."""
+    at = runs.conditions
+    for (k, c), _ in np.ndenumerate(np.empty((len(runs.alternatives), len(runs.contexts)))):
+        for j, share in enumerate(runs.shares[k]):
+            tests = round(float(share * at["tests"][c]), 6)
+            infection, contacts = float(at["infection"][c]), float(at["contacts"][c])
+            yield (k, c), Cell(j + 1, tests, infection, contacts, int(at["cases"][c, j]))
+
+
+def truth(runs: OutbreakRuns, table: Mapping[Cell, Moments]) -> dict[str, Array]:
+    """Return the tables `truth`, `truth_se` and `noise_sd` of a problem: sums over populations."""
+    shape = len(runs.alternatives), len(runs.contexts)
+    mean, error, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for pair, cell in cells(runs):
+        if cell not in table:
+            raise InputError(f"the table has no row for {cell}. Compute it again for this problem.")
+        moments = table[cell]
+        mean[pair] += moments.mean
+        error[pair] += moments.se**2
+        noise[pair] += moments.sd**2
+    return {"truth": mean, "truth_se": np.sqrt(error), "noise_sd": np.sqrt(noise)}
+
+
+def read_moments(name: str) -> dict[Cell, Moments]:
+    """Return a table of moments that ships with the package."""
+    frame = _frame(name)
+    keys = (Cell(*row) for row in frame[list(Cell._fields)].itertuples(index=False))
+    values = (Moments(*row) for row in frame[list(Moments._fields)].itertuples(index=False))
+    return dict(zip(keys, values, strict=True))
+
+
+def read_pool(name: str, shape: tuple[int, int]) -> Array:
+    """Return the stored runs [alternative, context, run] that ship with the package."""
+    frame = _frame(name)
+    return frame.drop(columns=["alternative", "context"]).to_numpy(np.float64).reshape(*shape, -1)
+
+
+def _frame(name: str) -> pd.DataFrame:
+    text = (files("argbest.problems.covid") / "data" / f"{name}.csv").read_text(encoding="utf-8")
+    return pd.read_csv(io.StringIO(text), comment="#")
 
 
 def shares(
@@ -61,7 +133,7 @@ def allocation_problem(
     contexts: object,
     *,
     outbreak: Outbreak | None = None,
-    table: Mapping[tables.Cell, tables.Moments] | None = None,
+    table: Mapping[Cell, Moments] | None = None,
     name: str = "covid",
     description: str = "",
 ) -> Problem:
@@ -74,7 +146,7 @@ def allocation_problem(
     outbreak = Outbreak() if outbreak is None else checked_outbreak(outbreak)
     rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
     runs = OutbreakRuns(outbreak, rows, columns, _shares(rows, outbreak), _conditions(columns, outbreak))
-    options: dict[str, Any] = {} if table is None else dict(tables.truth(runs, table))
+    options: dict[str, Any] = {} if table is None else dict(truth(runs, table))
     options |= {"name": name, "description": description, "reward": "people infected"}
     return Problem(rows, columns, runs, goal="min", **options)
 
@@ -128,7 +200,7 @@ def covid() -> Problem:
     return allocation_problem(
         shares(),
         conditions(),
-        table=tables.read("covid"),
+        table=read_moments("covid"),
         name="covid",
         description=(
             "Covid-19 tests by contagion and contacts: split 10,000 a day between three populations to keep "
@@ -149,7 +221,7 @@ def covid_regional() -> Problem:
         shares(),
         regional_conditions(),
         outbreak=REGIONAL_OUTBREAK,
-        table=tables.read("covid-regional"),
+        table=read_moments("covid-regional"),
         name="covid-regional",
         description=(
             "Covid-19 tests by cases found: split 10,000 a day between three populations to keep two weeks' "
@@ -166,7 +238,7 @@ def covid_paper() -> Problem:
     mostly chance; the edition `covid` has the same pairs without it.
     """
     rows, columns = Axis.of("alternative", shares()), Axis.of("context", conditions())
-    runs = PooledRuns(rows, columns, tables.read_pool("covid-paper", (len(rows), len(columns))), _SHRUNK)
+    runs = PooledRuns(rows, columns, read_pool("covid-paper", (len(rows), len(columns))), _SHRUNK)
     return Problem(
         rows,
         columns,
