@@ -15,17 +15,8 @@ _NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal
 _AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
 COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
 TIMES = ("seconds", *(f"{part}_seconds" for part in PARTS))
-COLUMNS = (
-    *COUNTS[:-1],
-    "share_correct",
-    "all_correct",
-    "share_good",
-    "cost",
-    "claim",
-    "correct",
-    "claims",
-    *TIMES,
-)
+_SCORES = ("share_correct", "all_correct", "share_good", "cost", "claim", "correct", "claims")
+COLUMNS = (*COUNTS[:-1], *_SCORES, *TIMES)
 
 
 def scored(
@@ -39,16 +30,11 @@ def scored(
     PCS_E. Seconds are processor time since the start, a macro-replication's share.
     """
     n_checkpoints, n_runs, _ = trace.selected.shape
-    correct, good, cost = (
-        np.stack(each)
-        for each in zip(
-            *(
-                (problem.correct(chosen), problem.good(chosen, delta), problem.opportunity_cost(chosen))
-                for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
-            ),
-            strict=True,
-        )
-    )  # [run, checkpoint, context]
+    each = [
+        (problem.correct(chosen), problem.good(chosen, delta), problem.opportunity_cost(chosen))
+        for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
+    ]
+    correct, good, cost = (np.stack(some) for some in zip(*each, strict=True))  # [run, checkpoint, context]
     weights, claims = problems[0].weights, np.moveaxis(trace.claim, 1, 0)
     times = {"seconds": trace.seconds["all"], **{f"{part}_seconds": trace.seconds[part] for part in PARTS}}
     return pd.DataFrame(

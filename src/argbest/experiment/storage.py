@@ -194,8 +194,9 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
         table.insert(measures.COLUMNS.index("claims"), "claims", "")
     if tuple(table.columns) != measures.COLUMNS:
         raise ValueError(f"its columns are not {', '.join(measures.COLUMNS)}")
-    kinds = {name: int if name in measures.COUNTS else _number for name in table if name not in _TEXTS}
-    runs = table.assign(**{name: [kind(text) for text in table[name]] for name, kind in kinds.items()})
+    kinds = [(name, int if name in measures.COUNTS else _number) for name in table.columns]
+    read = {name: [kind(text) for text in table[name]] for name, kind in kinds if name not in _TEXTS}
+    runs = table.assign(**read)
     expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
     for name, values in zip(("macroreplication", "samples"), expected, strict=True):
         if not np.array_equal(runs[name].to_numpy(), values):

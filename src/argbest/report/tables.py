@@ -19,7 +19,6 @@ from argbest.theory import contention
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
 
 _ROOM = 0.8  # of the axes' size; the rest may still go to labels and the colour bar
 _SMALLEST = 5.5  # points
@@ -114,21 +113,16 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     if coordinate(study.problem) is None:
         rows, columns, values, upwards = columns, rows, values.T, False
     sheet = style.sheet(ax, theme, *size(rows, columns))
-    shades, norm = looks.shades(sheet.theme), _norm(spent.ticks)
-    image = sheet.ax.imshow(
-        values, cmap=shades, norm=norm, aspect="auto", origin="lower" if upwards else "upper"
-    )
+    from matplotlib.colors import PowerNorm  # not before the sheet, which says it if there is none
+
+    shades, norm = looks.shades(sheet.theme), PowerNorm(0.5, vmin=spent.ticks[0], vmax=spent.ticks[-1])
+    origin = "lower" if upwards else "upper"
+    image = sheet.ax.imshow(values, cmap=shades, norm=norm, aspect="auto", origin=origin)
     name(sheet.ax, rows, columns)
     write(sheet.ax, values.astype(str), shades(norm(values)))
     bar(sheet.ax, image, "replications", ticks=spent.ticks)
     style.headline(sheet.ax, style.titled(study.problem.name, f"where {values.sum():,} replications went"))
     return style.finish(sheet)
-
-
-def _norm(ticks: IntArray) -> "Normalize":
-    from matplotlib.colors import PowerNorm
-
-    return PowerNorm(0.5, vmin=ticks[0], vmax=ticks[-1])
 
 
 @dataclass(frozen=True)
@@ -154,13 +148,9 @@ def contenders(study: Study, *, level: float = LEVEL) -> Contention:
     for c, labels in enumerate(frame["contenders"]):
         for k in (problem.alternatives.index(label) for label in labels):
             probability[k, c] = chance[k, c]
-    return Contention(
-        alternatives,
-        contexts,
-        probability[np.ix_(alternatives.order, contexts.order)],
-        frame["size"].to_numpy(np.int64)[contexts.order],
-        level,
-    )
+    shown = probability[np.ix_(alternatives.order, contexts.order)]
+    sizes = frame["size"].to_numpy(np.int64)[contexts.order]
+    return Contention(alternatives, contexts, shown, sizes, level)
 
 
 def plot_contention(
@@ -179,18 +169,12 @@ def plot_contention(
     width, height = size(rows, columns)
     sheet = style.sheet(ax, theme, width, height + 0.6 * along)
     values = found.probability if along else found.probability.T
-    image = sheet.ax.imshow(
-        values,
-        cmap=looks.shades(sheet.theme),
-        aspect="auto",
-        vmin=0,
-        vmax=1,
-        origin="lower" if along else "upper",
-    )
+    shades, origin = looks.shades(sheet.theme), "lower" if along else "upper"
+    image = sheet.ax.imshow(values, cmap=shades, aspect="auto", vmin=0, vmax=1, origin=origin)
     name(sheet.ax, rows, columns)
     shown = np.where(np.isfinite(values), values, 0.0)
     texts = np.where(np.isfinite(values), np.char.mod("%.2f", shown), "")
-    written = write(sheet.ax, texts, looks.shades(sheet.theme)(shown))
+    written = write(sheet.ax, texts, shades(shown))
     title = style.titled(study.problem.name, f"alternatives in the running ({level:.0%})")
     if along:
         _sizes_above(sheet, found, title)

@@ -86,9 +86,7 @@ def _resolved(host: str, *, allow_remote: bool) -> tuple[socket.AddressFamily, s
 def _listening(family: socket.AddressFamily, number: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if (
-            os.name == "posix"
-        ):  # take a port at once that the last server left; elsewhere it means to share it
+        if os.name == "posix":  # take a port that the last server left; elsewhere it means to share it
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((number, port))
         listener.listen()
