@@ -116,8 +116,8 @@ def plot_allocation(study: Study, *, ax: "Axes | None" = None, theme: str | None
     from matplotlib.colors import PowerNorm  # not before the sheet, which says it if there is none
 
     shades, norm = looks.shades(sheet.theme), PowerNorm(0.5, vmin=spent.ticks[0], vmax=spent.ticks[-1])
-    origin = "lower" if upwards else "upper"
-    image = sheet.ax.imshow(values, cmap=shades, norm=norm, aspect="auto", origin=origin)
+    placed: dict[str, Any] = {"aspect": "auto", "origin": "lower" if upwards else "upper"}
+    image = sheet.ax.imshow(values, cmap=shades, norm=norm, **placed)
     name(sheet.ax, rows, columns)
     write(sheet.ax, values.astype(str), shades(norm(values)))
     bar(sheet.ax, image, "replications", ticks=spent.ticks)
@@ -169,8 +169,9 @@ def plot_contention(
     width, height = size(rows, columns)
     sheet = style.sheet(ax, theme, width, height + 0.6 * along)
     values = found.probability if along else found.probability.T
-    shades, origin = looks.shades(sheet.theme), "lower" if along else "upper"
-    image = sheet.ax.imshow(values, cmap=shades, aspect="auto", vmin=0, vmax=1, origin=origin)
+    placed: dict[str, Any] = {"aspect": "auto", "origin": "lower" if along else "upper"}
+    shades = looks.shades(sheet.theme)
+    image = sheet.ax.imshow(values, cmap=shades, vmin=0, vmax=1, **placed)
     name(sheet.ax, rows, columns)
     shown = np.where(np.isfinite(values), values, 0.0)
     texts = np.where(np.isfinite(values), np.char.mod("%.2f", shown), "")
