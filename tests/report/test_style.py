@@ -65,10 +65,10 @@ def test_shades_grow_away_from_the_paper_also_in_grey(theme: Theme) -> None:
 
 @BOTH
 def test_lines_differ_without_any_colour(theme: Theme) -> None:
-    looks = [looks.look(theme, i) for i in range(56)]
-    assert len({(look["color"], str(look["linestyle"]), look["marker"]) for look in looks}) == 56
-    assert len({(str(look["linestyle"]), look["marker"]) for look in looks}) == 56
-    assert len({str(look["linestyle"]) for look in looks[:7]}) == 7
+    lines = [looks.look(theme, i) for i in range(56)]
+    assert len({(look["color"], str(look["linestyle"]), look["marker"]) for look in lines}) == 56
+    assert len({(str(look["linestyle"]), look["marker"]) for look in lines}) == 56
+    assert len({str(look["linestyle"]) for look in lines[:7]}) == 7
 
 
 def test_text_on_a_cell_is_black_or_white_by_contrast() -> None:
