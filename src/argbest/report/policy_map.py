@@ -179,10 +179,10 @@ def _lettered(policy: PolicyMap, grid: Grid, *, surely: bool) -> Any:
 
 def _explain(ax: "Axes", theme: Theme, policy: PolicyMap, title: str, *, unanswered: bool = False) -> None:
     """Put the title and the meaning of the marks above the axes."""
-    looks, meanings = list(_marks(theme).values()), list(_meaning(policy).values())
+    marks, meanings = list(_marks(theme).values()), list(_meaning(policy).values())
     if unanswered:
-        looks, meanings = [*looks, _cross(theme)], [*meanings, _NO_ANSWER]
-    style.key(ax, [ax.scatter([], [], **look) for look in looks], meanings, title=title)
+        marks, meanings = [*marks, _cross(theme)], [*meanings, _NO_ANSWER]
+    style.key(ax, [ax.scatter([], [], **mark) for mark in marks], meanings, title=title)
 
 
 def _cross(theme: Theme) -> dict[str, Any]:

@@ -27,11 +27,11 @@ from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
-from argbest.study import executors, patience
+from argbest.study import executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Guaranteed, Limits, Resources
-from argbest.study.patience import Patience
+from argbest.study.patience import Patience, keep
 from argbest.study.presence import Presence, Watch
 from argbest.study.progress import OnResult, Progress, reporter, tracker
 from argbest.study.trial import Trial, record
@@ -177,7 +177,7 @@ class _Run:
         except (StorageError, KeyboardInterrupt):  # then others take them over, once this worker is silent
             self.patience.give_up()
         lost = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
-        return patience.keep(journal.storage, self.presence.name, lost) if lost else ""
+        return keep(journal.storage, self.presence.name, lost) if lost else ""
 
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
