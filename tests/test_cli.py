@@ -82,7 +82,7 @@ def test_the_demo_prints_a_row_per_context_and_what_equal_allocation_needs(demo:
         common_random_numbers=study.common_random_numbers,
     ).run(160)
     frame = trials.selection()  # two of every pair: the first run of equal allocation after two replications
-    equal = import_module("argbest.cli.demo")._equal  # the name demo of the package is the command
+    equal = import_module("argbest.cli.shipped")._equal  # the name demo of the package is the command
     assert (
         equal(study)[0, 1]
         == problem.good(np.array([problem.alternatives.index(label) for label in frame["selected"]])).sum()

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from argbest import defaults
-from argbest.cli.demo import init
 from argbest.cli.group import _Group
+from argbest.cli.shipped import init
 from argbest.studyfile.example import kinds, write
 from argbest.studyfile.reading import read
 

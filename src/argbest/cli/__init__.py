@@ -2,14 +2,12 @@
 
 from argbest.cli.analyze import analyze
 from argbest.cli.compare import compare
-from argbest.cli.demo import demo, init
 from argbest.cli.exchange import ask, tell
 from argbest.cli.group import main
-from argbest.cli.lists import models, policies, problems
 from argbest.cli.report import export, report, serve
-from argbest.cli.running import resume, run, worker
+from argbest.cli.running import resume, run, submit, task, worker
+from argbest.cli.shipped import demo, init, models, policies, problems
 from argbest.cli.status import check, status
-from argbest.cli.submit import submit, task
 
 for command in (
     analyze, ask, check, compare, demo, export, init, models, policies, problems, report, resume, run,
