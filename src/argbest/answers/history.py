@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,11 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray, IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.selectable import among_the_rest
-from argbest.core.setting import Setting
 from argbest.core.states import INTERVAL
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
-from argbest.models.base import Model
-from argbest.problems.base import Problem
 from argbest.study.grounds import integrated_by_seed
+from argbest.study.ledger import Ledger
 from argbest.study.rows import Records, Trials
 from argbest.study.trial import replications
 
@@ -30,62 +28,29 @@ _BEGINNING = 2  # replications of every alternative, and of every pair that has 
 
 
 def of_study(study: "Study", *, points: int = 12) -> pd.DataFrame:
-    """Return the certificate of a study at some points of its course, a row each; the last one is today's."""
-    ledger = study._journal.ledger
-    return history(
-        study.problem,
-        study.model,
-        study._journal.open_setting(),
-        ledger.trials,
-        ledger.records,
-        study.certificate(),
-        study._ruled_out,
-        seed=study.seed,
-        common=study._tally.common is not None,
-        points=points,
-    )
-
-
-def history(
-    problem: Problem,
-    model: Model[Any],
-    setting: Setting,
-    trials: Trials,
-    records: Records,
-    today: Certificate,
-    ruled_out: BoolArray | None,
-    *,
-    seed: int,
-    common: bool,
-    points: int,
-) -> pd.DataFrame:
-    """Return one row per checkpoint: observations, PCS_E, PCS_M and EOC as certified then.
+    """Return one row per checkpoint of a study: observations, PCS_E, PCS_M and EOC as certified then.
 
     ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
     ``eoc_high`` the opportunity cost, with posterior probability 0.9, by joint draws of all rewards. The
-    model is fitted at every checkpoint, going on from the one before; the last row is ``today``. Pairs
-    ``ruled_out`` today never had a value, so they are out all along. ``common``: alternatives share random
-    numbers.
+    model is fitted at every checkpoint, going on from the one before; the last row is today's. Pairs that are
+    ruled out today never had a value, so they are out all along.
     """
     whole("points", points, at_least=1, at_most=10**4)
-    rows, params = [], None
-    looks = checkpoints(problem.shape, _pairs(trials, records), records.columns["n"], points, ruled_out)
-    for n in looks[:-1].tolist():
-        tally = _tally(problem, trials, records, n, common=common)
+    model, setting, ledger = study.model, study._journal.open_setting(), study._journal.ledger
+    today, out, common = study.certificate(), study._ruled_out, study._tally.common is not None
+    rows, params, n = [], None, ledger.records.columns["n"]
+    looks = checkpoints(study.problem.shape, _pairs(ledger.trials, ledger.records), n, points, out)
+    for n_records in looks[:-1].tolist():
+        tally = _tally(ledger, n_records, common=common)
         try:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params)
         except TooFewDataError:
             continue
-        unsure = integrated_by_seed(model, tally, setting, params, seed, ruled_out)
-        then = replace(
-            today,
-            belief=among_the_rest(belief, ruled_out),
-            mixture=None if unsure is None else unsure.here(),
-        )
-        rows.append(_row(tally, then))
-    rows.append(_row(_tally(problem, trials, records, len(records), common=False), today))
-    return pd.DataFrame(rows)
+        unsure = integrated_by_seed(model, tally, setting, params, study.seed, out)
+        mixture = None if unsure is None else unsure.here()
+        rows.append(_row(tally, replace(today, belief=among_the_rest(belief, out), mixture=mixture)))
+    return pd.DataFrame([*rows, _row(_tally(ledger, len(ledger.records), common=False), today)])
 
 
 def checkpoints(
@@ -129,8 +94,9 @@ def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
     return [trials.pair(trial) for trial in records.columns["trial"]]
 
 
-def _tally(problem: Problem, trials: Trials, records: Records, n: int, *, common: bool) -> Tally:
-    """Return the tally of the first n records."""
+def _tally(ledger: Ledger, n: int, *, common: bool) -> Tally:
+    """Return the tally of the first n records; with what shares random numbers where these are ``common``."""
+    problem, trials, records = ledger.problem, ledger.trials, ledger.records
     where = np.array(_pairs(trials, records)[:n]).T
     mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
     tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
