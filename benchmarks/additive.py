@@ -15,6 +15,7 @@ from argbest import Problem, Study, streams
 
 # Alternatives, contexts, whether alternatives are names, and adaptive replications.
 SIZES = (
+    (10, 10, False, 200),
     (30, 20, False, 100),
     (20, 40, False, 200),
     (20, 40, True, 200),

@@ -169,9 +169,10 @@ def test_the_paper_benchmark_adds_up_the_figure(capsys: pytest.CaptureFixture[st
 def test_the_benchmark_of_the_additive_model_prints_a_row_per_table(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    load("additive").main(["--sizes", "3", "--cycles", "2", "--shrink", "5"])
+    load("additive").main(["--sizes", "4", "--cycles", "2", "--shrink", "5"])
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[:4] for row in rows] == [
+        ["2", "x", "2", "places"],
         ["6", "x", "4", "places"],
         ["4", "x", "8", "places"],
         ["4", "x", "8", "names"],

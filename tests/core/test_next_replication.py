@@ -128,6 +128,22 @@ def test_studies_side_by_side_learn_as_each_would_alone() -> None:
         )
 
 
+def test_contrasts_kept_from_one_replication_to_the_next_are_those_worked_out_anew() -> None:
+    belief, rng = Study(5, unnumbered=False).belief(), np.random.default_rng(0)
+    assert belief.shocks is not None
+    for _ in range(12):
+        assert belief.shocks.next_contrasts is not None
+        before = [each.copy() for each in belief.shocks.next_contrasts]
+        k, c = (np.asarray(rng.integers(n)) for n in belief.mean.shape)
+        number = belief.shocks.following[k, c] + rng.integers(2)
+        later = take_in(belief, Decision(k, c), np.asarray(0.3), number).shocks  # type: ignore[attr-defined]
+        for kept, anew in zip(later.next_contrasts, replace(later).next_contrasts, strict=True):
+            np.testing.assert_array_equal(kept, anew)
+        for mine, unchanged in zip(belief.shocks.next_contrasts, before, strict=True):
+            np.testing.assert_array_equal(mine, unchanged)
+        belief = replace(belief, shocks=later)
+
+
 def test_what_goes_as_expected_moves_no_mean() -> None:
     study = Study(5)
     belief = study.belief()

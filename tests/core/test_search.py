@@ -64,6 +64,18 @@ def test_a_hessian_learned_before_saves_evaluations() -> None:
     assert warm < 0.7 * cold
 
 
+def test_a_climb_that_comes_near_a_better_point_is_given_up_and_the_same_maximum_is_found() -> None:
+    one = case(np.random.default_rng(3))
+    prior: Hyperprior = one.prior()
+    blank = np.full((len(prior.rules), len(prior.rules)), np.nan)
+    calls, climb = counted(one, prior.rules)
+    alone = [climb(start[None], 200, blank) for start in prior.starts]
+    by_themselves, calls[0] = calls[0], 0
+    found = climb(prior.starts, 200, blank)
+    assert calls[0] < by_themselves
+    assert float(found.value) == pytest.approx(max(float(each.value) for each in alone), abs=1e-9)
+
+
 def test_no_step_is_taken_where_none_is_allowed() -> None:
     one = case(np.random.default_rng(2))
     prior: Hyperprior = one.prior()

@@ -114,17 +114,19 @@ def _fit(inputs: Inputs, seen: Seen, rules: Array, search: Search) -> Fit:
         climb: Climb = functools.partial(_climb_compiled, inputs, seen, rules)
         return _best(climb, climb, search)
     dense = functools.partial(_climb_in_python, _search_dense, inputs, seen, rules)
-    if common is not None:
-        return _best(dense, dense, search)
-    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally, noise)
+    data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
     roughly, closely = (
         functools.partial(_climb_structured, inputs.kernel, data, rules, most) for most in (FEWER, MOST)
     )
     # Of several starts few features find the best, nearly as well and far more quickly.
     many = np.sum(~np.isnan(search.starts[:, 0])) > 1
-    if structured(count, names=names):
+    if common is None and structured(count, names=names):
         return _best(roughly if many else closely, closely, search)
-    return _best(roughly if many and structure_shows_the_way(count, names=names) else dense, dense, search)
+    if many and structure_shows_the_way(count, names=names):  # as if no noise were common
+        half = search.first_steps // 2  # then the best alone
+        found = roughly(search.starts, half, search.hessian)
+        return _best(roughly, dense, Search(found.theta[None], half, found.hessian))
+    return _best(dense, dense, search)
 
 
 def _best(first: Climb, rest: Climb, search: Search) -> Fit:

@@ -33,7 +33,7 @@ class Kept:
 
     n_rows: int  # the first rows: those of that belief
     table: Array | None = None  # all covariances [cell, cell] of one small table given the first rows
-    apart: dict[tuple[int, int], Array] = field(default_factory=dict)  # of them, by context and reference
+    apart: dict[tuple[int, int], Array] = field(default_factory=dict)  # see `AdditiveBelief._first_apart`
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +136,10 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
-        total, begin = self.foundation.difference_var(reference), 0
         if self.mean.ndim == 2:
-            total -= self._first_apart(reference.tolist())
-            begin = self._first.n_rows
+            total, begin = self._first_apart(reference), self._first.n_rows
+        else:
+            total, begin = self.foundation.difference_var(reference), 0
         step = max(1, _ELEMENTS // self.mean.size)
         for start in range(begin, self.n_rows, step):
             total -= apart(self.rows[..., start : start + step, :, :], reference)
@@ -147,16 +147,17 @@ class AdditiveBelief(CorrelatedAlternatives):
         total[of_each_context(reference)] = 0.0
         return total
 
-    def _first_apart(self, reference: list[int]) -> Array:
-        """Return `apart` of the first rows of one study: each context's is worked out once per reference."""
-        first, known = self._first, self._first.apart
-        missing = [c for c, b in enumerate(reference) if (c, b) not in known]
-        rows = self.stack.first(first.n_rows)
-        step = max(1, _ELEMENTS // max(1, len(rows) * len(self.mean)))
-        for some in (missing[i : i + step] for i in range(0, len(missing), step)):
-            found = apart(rows[:, :, some], np.array([reference[c] for c in some]))
-            known.update(((c, reference[c]), found[:, i]) for i, c in enumerate(some))
-        return np.stack([known[c, b] for c, b in enumerate(reference)], axis=1)
+    def _first_apart(self, reference: IntArray) -> Array:
+        """Return Var(f_b(c) − f_k(c)) of one study given the first rows: worked out once per c and b."""
+        known, pairs = self._first.apart, list(enumerate(reference.tolist()))
+        missing = [c for c, b in pairs if (c, b) not in known]
+        if missing:
+            before, rows = self.foundation.difference_var(reference), self.stack.first(self._first.n_rows)
+            step = max(1, _ELEMENTS // max(1, len(rows) * len(self.mean)))
+            for some in (missing[i : i + step] for i in range(0, len(missing), step)):
+                found = before[:, some] - apart(rows[:, :, some], reference[some])
+                known.update((pairs[c], found[:, i]) for i, c in enumerate(some))
+        return np.stack([known[pair] for pair in pairs], axis=1)
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the rank-one update: one more row, v / √(V + σ²/n) with v the decided cell's covariances."""
@@ -183,8 +184,8 @@ class AdditiveBelief(CorrelatedAlternatives):
         weight = weight_of(np.asarray(told, float), spread, seen.noise)
         expected = np.sum(seen.weight * self.mean[where], axis=-1) + seen.shown
         value = expected if value is None else np.asarray(value, float)
-        learned = self._learned(column, weight, value - expected)
-        return replace(learned, shocks=self.shocks.taken(decision, number, value, told))
+        later = self.shocks.taken(decision, number, value, told)
+        return self._learned(column, weight, value - expected, shocks=later)
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the belief as if n more replications had come out as expected."""
@@ -201,11 +202,11 @@ class AdditiveBelief(CorrelatedAlternatives):
         seen = coming(pending, self)
         return self._with_rows(seen.rows(self), shocks=seen.shocks)
 
-    def _learned(self, column: Array, weight: Array, surprise: Array) -> "AdditiveBelief":
+    def _learned(self, column: Array, weight: Array, surprise: Array, **changes: Any) -> "AdditiveBelief":
         """Return the update by an observation that covaries with the cells as ``column`` says."""
         surprise = surprise * weight
         row = (column * np.sqrt(weight)[..., None, None])[..., None, :, :]
-        return self._with_rows(row, mean=self.mean + column * surprise[..., None, None])
+        return self._with_rows(row, mean=self.mean + column * surprise[..., None, None], **changes)
 
     def _with_rows(self, rows: Array, **changes: Any) -> "AdditiveBelief":
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""

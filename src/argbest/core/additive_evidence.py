@@ -180,28 +180,29 @@ def _mirror(matrix):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _carry(same, factor, matrix, out):  # type: ignore[no-untyped-def]
+    """Fill ``out`` with R X, row by row."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
+        for t in range(same.shape[1]):
+            if same[i, t] < 0:
+                break
+            for j in range(out.shape[1]):
+                out[i, j] += factor[i, t] * matrix[same[i, t], j]
+
+
+@compiled
 def _sandwich(matrix, same, factor, work):  # type: ignore[no-untyped-def]
     """Replace a symmetric matrix X by R X R, R being symmetric and 0 between contexts.
 
     Row i of R has the entries ``factor[i]`` in the columns ``same[i]``, up to the first −1.
     """
-    m = matrix.shape[0]
-    for i in range(m):
-        for j in range(m):
-            total = 0.0
-            for t in range(same.shape[1]):
-                if same[j, t] < 0:
-                    break
-                total += matrix[i, same[j, t]] * factor[j, t]
-            work[i, j] = total
-    for i in range(m):
-        for j in range(m):
-            matrix[i, j] = 0.0
-        for t in range(same.shape[1]):
-            if same[i, t] < 0:
-                break
-            for j in range(m):
-                matrix[i, j] += factor[i, t] * work[same[i, t], j]
+    _carry(same, factor, matrix, work)
+    for i in range(matrix.shape[0]):
+        for j in range(i):
+            work[i, j], work[j, i] = work[j, i], work[i, j]
+    _carry(same, factor, work, matrix)  # R (R X)ᵀ = R X R
 
 
 @compiled

@@ -9,6 +9,7 @@ compiled = njit(fastmath=_FAST)
 inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
 
 BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them
+_LARGE = 400  # rows from which blocks of twice as many pay
 
 
 @compiled
@@ -93,8 +94,9 @@ def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-d
     m, log_determinant = b.shape[0], 0.0
     if m <= BLOCK:
         return factorise(b, factor, inverse, least)
-    for start in range(0, m, BLOCK):
-        stop = min(start + BLOCK, m)
+    block = BLOCK if m < _LARGE else 2 * BLOCK
+    for start in range(0, m, block):
+        stop = min(start + block, m)
         corner, row = _part(b, start, stop, start, stop), _part(b, start, stop, 0, start)
         across = _transposed(row)
         _subtract(corner, _times(row, across))
@@ -109,8 +111,8 @@ def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-d
         _put(factor, start, 0, -done)
         _put(factor, start, start, lower)
         _put(factor, 0, start, np.zeros((start, stop - start)))
-    for start in range(0, m, BLOCK):
-        stop = min(start + BLOCK, m)
+    for start in range(0, m, block):
+        stop = min(start + block, m)
         rows = _times(_transposed(_part(factor, start, m, start, stop)), _part(factor, start, m, 0, stop))
         _put(inverse, start, 0, rows)
         _put(inverse, 0, start, _transposed(_part(rows, 0, stop - start, 0, start)))

@@ -93,7 +93,14 @@ class Shocks:
         table, where = self.following.copy(), cell(decision, self.following.shape)
         table[where] = np.maximum(table[where], np.where(told, after(number), 0))
         kept = Decision(np.where(told, decision.alternative, -1), decision.context)
-        return replace(self, shown=self.shown.add(kept, number, value), following=table)
+        later = replace(self, shown=self.shown.add(kept, number, value), following=table)
+        known: tuple[Array, Array] | None = self.__dict__.get("next_contrasts")
+        if known is not None and table.ndim == 2 and not later._too_many:
+            here = slice(int(decision.context), int(decision.context) + 1)
+            weight, noise = (each.copy() for each in known)
+            weight[here], noise[:, here] = later._contrasts(here)
+            later.__dict__["next_contrasts"] = weight, noise
+        return later
 
     def contrast(self, decision: Decision, number: AnyArray) -> Contrast:
         """Return what the replication of this number of the decided cell observes."""
@@ -155,27 +162,36 @@ class Shocks:
     def next_contrasts(self) -> tuple[Array, Array] | None:
         """The weights [..., context, k, j] and noises [..., k, c] of every cell's next replication.
 
-        None where the table would be too large.
+        None where the table would be too large. A replication changes those of its context alone.
         """
+        return None if self._too_many else self._contrasts(slice(None))
+
+    @property
+    def _too_many(self) -> bool:
         *lead, k, c = self.following.shape
-        numbers = int(self.following.max(initial=0)) + 1
-        if int(np.prod(lead)) * c * k * max(k, numbers) > _MOST:
-            return None
-        ahead = np.swapaxes(self.following, -1, -2)  # [..., c, k]
-        known = self._presence(numbers)[(*leading(ahead.shape)[:-1], ahead)]  # [..., c, k, j]
-        rho, sd = self.correlation[..., None], np.sqrt(np.swapaxes(self.noise, -1, -2))
+        return bool(int(np.prod(lead)) * c * k * max(k, int(self.following.max(initial=0)) + 1) > _MOST)
+
+    def _contrasts(self, some: slice) -> tuple[Array, Array]:
+        """Return the weights and noises of some contexts."""
+        ahead = np.swapaxes(self.following[..., some], -1, -2)  # [..., c, k]
+        known = self._presence(some)[(*leading(ahead.shape)[:-1], ahead)]  # [..., c, k, j]
+        rho, sd = self.correlation[..., some, None], np.sqrt(np.swapaxes(self.noise[..., some], -1, -2))
         share = rho / (1.0 - rho + known.sum(axis=-1) * rho)
         weight = np.where(known, -(sd * share)[..., None] / sd[..., None, :], 0.0)
         np.einsum("...kk->...k", weight)[...] = 1.0
         return weight, np.swapaxes(sd**2 * (1.0 - rho) * (1.0 + share), -1, -2)
 
-    def _presence(self, numbers: int) -> BoolArray:
+    def _presence(self, some: slice) -> BoolArray:
         """Return [..., context, number, alternative] whether the first value of that run was shown."""
-        *lead, k, c = self.following.shape
-        table = np.zeros((*lead, c, numbers, k), bool)
-        real = (self.shown.alternative >= 0) & (self.shown.number < PLACE)
+        shown, (*lead, k, n_contexts) = self.shown, self.following.shape
+        first, end, _ = some.indices(n_contexts)
+        numbers = int(self.following[..., some].max(initial=0)) + 1
+        table = np.zeros((*lead, end - first, numbers, k), bool)
+        real = (shown.alternative >= 0) & (shown.number < PLACE)
+        if end - first < n_contexts:
+            real &= (shown.context >= first) & (shown.context < end)
         run = np.nonzero(real)[:-1]
-        table[(*run, self.shown.context[real], self.shown.number[real], self.shown.alternative[real])] = True
+        table[(*run, shown.context[real] - first, shown.number[real], shown.alternative[real])] = True
         return table
 
 

@@ -15,6 +15,7 @@ CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
 MAX_STEPS = 200
 TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
+NEAR = 0.2  # in logarithms: so near to a better point a climb would end where that one did
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,7 +48,9 @@ def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = co
             if np.isnan(starts[s, 0]):
                 continue
             point = starts[s].copy()
-            reached, mean, unsure, ended = maximise(point, code, data, bounded, spare, steps, slopes, learned)
+            reached, mean, unsure, ended = maximise(
+                point, code, data, bounded, spare, steps, slopes, learned, value, theta
+            )
             if reached > value:
                 value, constant, doubt, status = reached, mean, unsure, ended
                 for i in range(theta.size):
@@ -62,12 +65,12 @@ def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = co
 
 
 def _climb(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the search from one start."""
+    """Return the search from one start; it is given up near a better point that another has reached."""
     direction, line_search = _step(build), _line_search(log_posterior, build)
-    flatten, bend = build(_flatten), build(_bend)
+    flatten, bend, near = build(_flatten), build(_bend), build(_near)
 
     @build
-    def maximise(theta, code, data, rules, spare, steps, gradient, hessian):  # type: ignore[no-untyped-def]
+    def maximise(theta, code, data, rules, spare, steps, gradient, hessian, best, known):  # type: ignore[no-untyped-def]
         p, low, high = theta.size, rules[:, 3], rules[:, 4]
         trial, trial_gradient, step = np.empty(p), np.empty(p), np.empty(p)
         for i in range(p):
@@ -78,7 +81,7 @@ def _climb(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Call
             flatten(hessian, spare)
         for _ in range(steps):
             gain = direction(hessian, gradient, low, high, theta, step)
-            if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)):
+            if gain <= TOLERANCE * (1.0 + 1e-3 * abs(value)) or (value <= best and near(theta, known)):
                 return value, constant, doubt, CONVERGED
             reached, new_constant, new_doubt, outcome = line_search(
                 theta, step, value, doubt, gradient, code, data, rules, trial, trial_gradient
@@ -161,6 +164,14 @@ def _line_search(log_posterior: Callable[..., Any], build: Callable[..., Any]) -
 
     made: Callable[..., Any] = line_search
     return made
+
+
+def _near(theta, known):  # type: ignore[no-untyped-def]
+    """Return whether no parameter differs by much; of nothing known (NaN) all do."""
+    n_near = 0
+    for i in range(theta.size):
+        n_near += abs(theta[i] - known[i]) < NEAR
+    return n_near == theta.size
 
 
 def _flatten(hessian, spare):  # type: ignore[no-untyped-def]

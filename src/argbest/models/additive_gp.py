@@ -156,7 +156,7 @@ class AdditiveGP:
         missed = self._missed(tally, setting, params) if params is not None and self._learns_noise else None
         prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
         shared = affordable_correlation(data, noise[chosen])
-        points, searched = starts(prior, data.count.sum(axis=(-2, -1)), chosen, params)
+        points, searched = starts(prior, data, noise[chosen], chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
         found = additive.fit_map(inputs, data, noise[chosen], prior, search, shared)
@@ -164,8 +164,7 @@ class AdditiveGP:
         own = scaling.Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         fresh = _in_units(found, data.count, searched, (noise[chosen], shared), own, len(setting.separation))
         fresh = replace(fresh, uneven=common_noise.unevenness(data, noise[chosen], shared))
-        kept = None if params is None else replace(params, changed=np.zeros_like(chosen))
-        return scattered(fresh, chosen, kept)
+        return scattered(fresh, chosen, params, changed=chosen)
 
     def posterior(
         self,

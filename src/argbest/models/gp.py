@@ -98,18 +98,17 @@ class GP:
         scale = scaling.standardisation(tally)
         chosen = _changed(tally, scale, params)
         if self.noise == "pair":
-            chosen = np.broadcast_to(chosen.any(axis=-1, keepdims=True), chosen.shape)
+            chosen = np.repeat(chosen.any(axis=-1, keepdims=True), chosen.shape[-1], axis=-1)
         data = scaling.standardise(tally, scale)[chosen]
         preset = priors.hyperprior(self.prior, len(setting.separation))
         prior, noise = noise_table(self, preset, tally, scale, per_alternative=True)
         own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
-        points, searched = starts(prior, data.count.sum(axis=-1), chosen, params)
+        points, searched = starts(prior, data, noise[chosen], chosen, params)
         found = fitting.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points)
         check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
-        kept = None if params is None else replace(params, changed=np.zeros_like(params.changed))
         none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
-        return replace(scattered(fresh, chosen, kept), correlation=none)
+        return scattered(fresh, chosen, params, changed=chosen, correlation=none)
 
     def posterior(
         self, tally: Tally, setting: Setting, params: GPParams, known: Any = None

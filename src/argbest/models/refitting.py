@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from argbest.core.fitting import Fit
 
 T = TypeVar("T")
+_TELLING = 8  # replications beyond the first of a cell that tell how large the noise is
 
 
 class Searched(Protocol):
@@ -54,21 +55,35 @@ class Fitted(Protocol):
 
 
 def starts(
-    prior: Hyperprior, n: IntArray, chosen: BoolArray, params: Searched | None
+    prior: Hyperprior, data: Tally, noise: Array, chosen: BoolArray, params: Searched | None
 ) -> tuple[Array, IntArray]:
     """Return where each search starts, [chosen, s, parameter], and the counts at its last full search.
 
-    A full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
-    again whenever the ``n`` [chosen] observations have grown by half or the last one did not converge: no
-    poor optimum is kept.
+    ``data`` and ``noise``, which multiplies the noise parameter, are those of the chosen, standardised. A
+    full search tries all of the preset's starts. Later ones go on from the last optimum, and become full
+    again whenever the observations have grown by half or the last one did not converge: no poor optimum is
+    kept.
     """
-    cold = np.broadcast_to(prior.starts, (len(n), *prior.starts.shape))
+    n = data.count.sum(axis=tuple(range(1, data.count.ndim)))
     if params is None:
-        return cold, n
-    searched = params.searched[chosen]
+        return _presets(prior, data, noise), n
+    searched, last = params.searched[chosen], params.theta[chosen][:, None, :]
     full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
-    presets = np.where(full[:, None, None], cold, np.nan)
-    return np.concatenate([params.theta[chosen][:, None, :], presets], axis=1), np.where(full, n, searched)
+    if not full.any():  # by far the most common
+        return last, searched
+    presets = np.where(full[:, None, None], _presets(prior, data, noise), np.nan)
+    return np.concatenate([last, presets], axis=1), np.where(full, n, searched)
+
+
+def _presets(prior: Hyperprior, data: Tally, noise: Array) -> Array:
+    """Return the preset's starts, none with less noise than replications show: the way up is long."""
+    axes = tuple(range(1, data.count.ndim))
+    spare = np.maximum(data.count - 1, 0).sum(axis=axes)
+    shown = np.sum(data.m2 / noise, axis=axes) / np.maximum(spare, 1)
+    least = np.log(shown, out=np.full(shown.shape, -np.inf), where=(shown > 0) & (spare >= _TELLING))
+    points = np.repeat(prior.starts[None], len(shown), axis=0)
+    points[..., -1] = np.maximum(points[..., -1], least[:, None])
+    return points
 
 
 def study_changed(tally: Tally, scale: Scaling, params: Fitted | None) -> BoolArray:
@@ -97,11 +112,16 @@ def check_fit(found: "Fit | StudyFit") -> None:
         )
 
 
-def scattered(fresh: T, chosen: BoolArray, old: T | None) -> T:
-    """Return ``fresh``, a dataclass of arrays [chosen, ...], put in the chosen places, ``old`` elsewhere."""
-    merged: dict[str, AnyArray | None] = {}
+def scattered(fresh: T, chosen: BoolArray, old: T | None, **whole_fields: AnyArray) -> T:
+    """Return ``fresh``, a dataclass of arrays [chosen, ...], put in the chosen places, ``old`` elsewhere.
+
+    Fields that are given are taken as they are.
+    """
+    merged: dict[str, AnyArray | None] = {**whole_fields}
     for field in fields(fresh):  # type: ignore[arg-type]
         part: AnyArray | None = getattr(fresh, field.name)
+        if field.name in whole_fields:
+            continue
         if part is None:
             merged[field.name] = None
             continue

@@ -136,9 +136,10 @@ def pick(candidates: BoolArray, draws: Draws, lane: int) -> Decision:
     """Return one of the marked cells [..., alternative, context], uniformly at random."""
     n_contexts = candidates.shape[-1]
     flat = candidates.reshape(*candidates.shape[:-2], -1)
-    number = flat.sum(axis=-1)
     index = flat.argmax(axis=-1)
-    if (number > 1).any():  # the draw is a function of the step and lane, so leaving it out changes no other
+    # The draw is a function of the step and lane, so leaving it out where nothing ties changes no other.
+    if np.count_nonzero(flat) > index.size:
+        number = flat.sum(axis=-1)
         rank = np.minimum((draws.uniform(lane) * number).astype(np.int64), number - 1)
         index = np.argmax(np.cumsum(flat, axis=-1) > rank[..., None], axis=-1)
     return Decision(index // n_contexts, index % n_contexts)

@@ -36,15 +36,18 @@ class GPCOCBA(OneByOne):
         selected = best(belief)
         of_best = of_each_context(selected)
         rate = rates.zeta(belief, selected, setting.excluded)
-        rivals = np.ones(rate.shape, bool)
-        candidates = None if setting.unrestricted else now.candidates
+        candidates, rivals = None if setting.unrestricted else now.candidates, None
         if candidates is not None:
             # A sample of either side tells them apart.
             rivals = candidates | candidates[of_best][..., None, :]
             rate[~rivals] = np.inf
-        rivals[of_best] = False
         lowest = rate.min(axis=(-2, -1), keepdims=True)
-        challenger = now.pick(rivals & (rate == lowest))
+        marked = rate == lowest
+        if lowest.max() == np.inf:  # nothing is left to learn: any rival will do
+            rivals = np.ones(rate.shape, bool) if rivals is None else rivals
+            rivals[of_best] = False
+            marked &= rivals
+        challenger = now.pick(marked)
         spent = setting.spent(now.count)
         if setting.excluded is not None:
             spent = np.where(setting.excluded, 0, spent)

@@ -18,7 +18,6 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import SlowNotice
 from argbest.models.base import Model
-from argbest.storage.base import Told
 from argbest.study.rows import Records, Trials
 from argbest.study.trial import numbered
 
@@ -56,8 +55,8 @@ def learn(
     """
     if known is not None:
         belief = known.belief
-        for entry in records[known.n_records :]:
-            belief = _taken_in(belief, trials, entry, sign)
+        for row in range(known.n_records, len(records)):
+            belief = _taken_in(belief, trials, records, row, sign)
         known = Knowledge(known.params, belief, known.n_fitted, len(records), known.seconds)
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
@@ -69,12 +68,14 @@ def learn(
     return Knowledge(params, belief, n, len(records), time.monotonic() - begun)
 
 
-def _taken_in(belief: Belief, trials: Trials, entry: Told, sign: float) -> Belief:
+def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: float) -> Belief:
     """Return the belief after one more record: each value by its number where alternatives share noise."""
-    where = Decision(*map(np.asarray, trials.pair(entry.trial)))
-    if entry.values is None or getattr(belief, "shocks", None) is None:
-        return belief.update(where, np.asarray(sign * entry.mean), entry.n)
-    for number, value in numbered(trials.columns["replication"][entry.trial], entry.values):
+    told = records.columns
+    trial = told["trial"][row]
+    where = Decision(*map(np.asarray, trials.pair(trial)))
+    if told["size"][row] < 0 or getattr(belief, "shocks", None) is None:
+        return belief.update(where, np.asarray(sign * told["mean"][row]), told["n"][row])
+    for number, value in numbered(trials.columns["replication"][trial], records[row].values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
     return belief
 

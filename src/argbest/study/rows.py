@@ -24,10 +24,10 @@ class Columns:
 
     def __init__(self, **kinds: str) -> None:
         self._of: dict[str, array[Any]] = {name: array(kind) for name, kind in kinds.items()}
-        self._any = next(iter(self._of.values()))
+        self.one = next(iter(self._of.values()))  # any: all are equally long
 
     def __len__(self) -> int:
-        return len(self._any)
+        return len(self.one)
 
     def __getitem__(self, name: str) -> "array[Any]":
         return self._of[name]
@@ -57,7 +57,7 @@ class _Made(Sequence[T]):
         raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self.columns.one)
 
     @overload
     def __getitem__(self, index: int) -> T: ...
