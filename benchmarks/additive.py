@@ -63,7 +63,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--cycles", type=int, help="adaptive replications, instead of the usual number")
     parser.add_argument("--shrink", type=int, default=1, help="divide alternatives and contexts by this")
     given = parser.parse_args(arguments)
-    fits(make_study(3, 3, names=False)[0])  # compiles, or loads what was compiled
+    study, truth = make_study(10 // given.shrink, 10 // given.shrink, names=False)
+    fits(study)  # compiles, or loads what was compiled
+    cycles(study, truth, given.cycles or 40)
     print(f"{'table':>17}  first fit, s  refit, s  ms per replication (of)  MB so far")
     for k, c, names, number in SIZES[: given.sizes]:
         study, truth = make_study(k // given.shrink, c // given.shrink, names=names)
