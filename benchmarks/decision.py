@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ OBSERVATIONS = (1_000, 10_000, 100_000)
 POLICIES = ("gp-c-ocba", "dvr", "dvr-m", "ikg", "levi", "top-two")
 CYCLES = {f"cycle {k} x {c}": (k, c) for k, c in ((10, 10), (20, 40), (100, 100), (300, 100))}
 PENDING = {f"256 pending, {policy}": policy for policy in POLICIES}
+DEFAULT = "256 pending, defaults"  # of both versions, after the initial design
 FITS = {f"first fit {k} x {c}": (k, c) for k, c in ((20, 40), (100, 100))}
 COMPARED = ((2, 1), (3, 5), (5, 10), (10, 10), (20, 8))  # sizes at which decisions are held together
 
@@ -55,6 +57,14 @@ def prefilled(problem: Problem, truth: np.ndarray, n: int) -> Study:
         else:
             mean = truth[trial.pair] + 0.5 * rng.standard_normal() / np.sqrt(count)
             study.tell(trial, mean=mean, variance=0.25 if count > 1 else 0.0, n=count)
+    return study
+
+
+def begun(problem: Problem, truth: np.ndarray) -> Study:
+    """Return a study with the default policy and model that has been told its initial design."""
+    study = Study(problem)
+    for trial in study.ask(study.n_queued or 100):
+        study.tell(trial, float(truth[trial.pair]) + 0.5 * float(streams.standard_normal(trial.seed)))
     return study
 
 
@@ -102,9 +112,18 @@ class Case:
             problem, self.truth = make_problem(*CYCLES[name])
             self.study = prefilled(problem, self.truth, 10_000)
             cycles(self.study, self.truth, 12)
-        elif name in PENDING:
-            self.moment = testing.situation(runs=1, shape=(100, 100)).one(0)
+        elif name in PENDING or name == DEFAULT:
             self.pending = np.random.default_rng(0).multinomial(256, np.full(10_000, 1e-4)).reshape(100, 100)
+            self.moment: Any = testing.situation(runs=1, shape=(100, 100)).one(0)
+            if name == DEFAULT:
+                self.study = begun(*make_problem(100, 100))
+                known = self.study._journal
+                self.moment = SimpleNamespace(
+                    belief=known.learned().belief,
+                    tally=known.ledger.live,
+                    setting=known._setting(),
+                    draws=self.moment.draws,
+                )
             self.seconds()
         else:
             problem, truth = make_problem(*FITS[name])
@@ -115,8 +134,9 @@ class Case:
         if self.name in CYCLES:
             return cycles(self.study, self.truth, 20) / 20
         started = time.process_time()
-        if self.name in PENDING:
-            policy, now = registry.policy(PENDING[self.name]).make(), self.moment
+        if self.name in PENDING or self.name == DEFAULT:
+            now = self.moment
+            policy = self.study.policy if self.name == DEFAULT else registry.policy(PENDING[self.name]).make()
             policy.propose(now.belief, now.tally, self.pending, now.setting, now.draws)
         else:
             model: Any = self.study.model
@@ -182,7 +202,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=10, help="turns of 20 cycles for each size of the data")
     parser.add_argument("--sizes", type=int, default=len(SIZES), help="how many of the sizes")
     parser.add_argument("--against", metavar="COMMIT", help="compare with another version")
-    parser.add_argument("--cases", nargs="*", default=[*CYCLES, *PENDING, *FITS], help="what to compare")
+    parser.add_argument(
+        "--cases", nargs="*", default=[*CYCLES, *PENDING, DEFAULT, *FITS], help="what to compare"
+    )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.serve:

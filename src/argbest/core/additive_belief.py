@@ -117,6 +117,8 @@ class AdditiveBelief(CorrelatedAlternatives):
             rows = np.moveaxis(self.rows[self._first.n_rows :], 2, 0)
             there = table[place[:, :, None], place[:, None, :]]
             return np.asarray(there - np.swapaxes(rows, -1, -2) @ rows)
+        if not lead:
+            return np.stack([self._within(np.arange(k), here) for here in range(c)])
         out = np.empty((*lead, c, k, k))
         for here in range(c):
             every = np.broadcast_to(np.arange(k), (*lead, k))
