@@ -8,7 +8,7 @@ from additive_cases import Scales, case, params, posterior, random_theta
 from oracles import DenseBelief
 from scipy.stats import norm
 
-from argbest.core import additive_conditioning
+from argbest.core import additive_belief, additive_conditioning
 from argbest.core import belief as beliefs
 from argbest.core import tally as tallies
 from argbest.core.additive_belief import AdditiveBelief, Data
@@ -123,8 +123,12 @@ def test_variances_of_differences_are_exact_whatever_was_asked_before() -> None:
     np.testing.assert_array_equal(first.difference_var(chosen[0]), before)
 
 
-def test_many_rows_of_covariances_are_those_asked_for_one_by_one() -> None:
-    """Many come from a table of the first belief, single ones from the formula."""
+@pytest.mark.parametrize("whole_table", [True, False])
+def test_many_rows_of_covariances_are_those_asked_for_one_by_one(
+    whole_table: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many come from a table of the first belief unless it is large, single ones from the formula."""
+    monkeypatch.setattr(additive_belief, "_WHOLE", 1000 if whole_table else 0)
     rng = np.random.default_rng(33)
     belief, _ = random_belief(3)
     k, c = (part.ravel() for part in np.indices(belief.mean.shape))
