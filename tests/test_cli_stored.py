@@ -69,6 +69,17 @@ def test_run_keeps_the_study_and_prints_its_answer(file: Path) -> None:
     assert result.stderr == ""
 
 
+def test_run_prints_paths_as_they_were_given(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent.parent)
+    given = Path(file.parent.name) / file.name
+    file.write_text(f"storage = 'kept.db'\n{file.read_text('utf-8')}", "utf-8")
+    first, second = (call("run", given, "--quiet") for _ in range(2))
+    kept = given.with_name("kept.db")
+    assert f"kept in {kept}\n" in first.stdout
+    assert f"in the file '{kept}' already" in second.stderr
+    assert str(file.parent.parent) not in first.output + second.output
+
+
 def test_run_does_not_begin_a_second_time_but_says_how_to_go_on(file: Path) -> None:
     call("run", file, "--quiet")
     result = call("run", file, "--quiet")

@@ -43,10 +43,11 @@ class Place:
 
     url: URL = field(repr=False)
     path: Path | None  # of an SQLite file
+    given: str = ""  # what the user calls that file
 
     def __str__(self) -> str:
         if self.path is not None:
-            return f"the file {str(self.path)!r}"
+            return f"the file {self.given!r}"
         host = self.url.host or self.url.query.get("host", "localhost")
         port = "" if self.url.port is None else f":{self.url.port}"
         return f"the database {self.url.database or ''!r} on {host}{port}"
@@ -151,7 +152,7 @@ def _file(text: str) -> Place:
     path = Path(text).absolute()  # the working folder may change
     if path.is_dir():
         raise InputError(f"storage={text!r} is a folder. Name a file in it, e.g. {str(path / 'study.db')!r}.")
-    return Place(URL.create("sqlite", database=str(path)), path)
+    return Place(URL.create("sqlite", database=str(path)), path, text)
 
 
 def _address(text: str) -> Place:

@@ -74,7 +74,7 @@ def _study_file(file: Path, content: Mapping[str, Any]) -> StudyFile:
     if limit is not None:
         plain["timeout"] = limit
     _afford(plain, problem, options)
-    storage, name = _storage(content.get("storage"), folder)
+    storage, name = _storage(content.get("storage"), file.parent)
     return StudyFile(
         path=file,
         problem=problem,
@@ -141,7 +141,7 @@ def _afford(run: Plain, problem: Problem, options: Mapping[str, Any]) -> None:
 
 
 def _storage(given: object, folder: Path) -> tuple[str | None, str]:
-    """Return where the study is kept and its name there; a path starts at the folder of the file."""
+    """Return where the study is kept and its name there; a path starts at the folder of the file, as given."""
     if given is None:
         return None, "study"
     options = table("[storage]", {"url": given} if isinstance(given, str) else given)
