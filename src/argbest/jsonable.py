@@ -32,6 +32,15 @@ def values(given: Any) -> Any:
     return [values(row) for row in given] if isinstance(given, np.ndarray | list | tuple) else value(given)
 
 
+def rounded(given: Any) -> Any:
+    """Return an array with six digits that count: so many are read."""
+    if given.dtype.kind != "f":
+        return given
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = 10.0 ** (5 - np.floor(np.log10(np.abs(given))))
+        return np.where(np.isfinite(unit), np.rint(given * unit) / unit, given)
+
+
 def table(frame: "pd.DataFrame") -> dict[str, Any]:
     """Return a frame as its columns' names and its rows."""
     columns = [frame[name].tolist() for name in frame.columns]

@@ -1,5 +1,7 @@
 """The frames of a study: tidy, complete, and with the user's own names."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -218,9 +220,9 @@ def test_a_selection_makes_no_joint_draws(monkeypatch: pytest.MonkeyPatch) -> No
     made: list[int] = []
     usual = Grounds.normals
 
-    def noted(grounds: Grounds) -> Array:
+    def noted(grounds: Grounds, multiple: int) -> Iterator[Array]:
         made.append(1)
-        return usual(grounds)
+        return usual(grounds, multiple)
 
     monkeypatch.setattr(Grounds, "normals", noted)
     study = staffing()

@@ -91,6 +91,7 @@ def test_an_average_over_few_hyper_parameters_says_so(n: int, said: bool) -> Non
     one = BlockBelief(belief.mean[0], belief.cov[0], belief.noise[0])
     text = str(Certificate(one, np.full(2, 0.5), np.zeros((8, 3, 2)), mixture=mixture))
     assert ("; averaged over 4 sets of hyper-parameters only" in text) == said
+    assert text.endswith("; P(all contexts) from 8 joint draws only")
 
 
 def test_a_lead_beyond_every_number_is_infinitely_many_deviations() -> None:

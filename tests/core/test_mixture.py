@@ -1,5 +1,7 @@
 """Mixtures: the plain averages of what their beliefs say."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from scipy.stats import t
@@ -66,6 +68,24 @@ def test_joint_draws_come_from_all_beliefs_alike() -> None:
     np.testing.assert_allclose(draws.mean(axis=0), belief.mean.mean(axis=0), atol=0.05)
     spread = belief.var.mean(axis=0) + belief.mean.var(axis=0)
     np.testing.assert_allclose(draws.var(axis=0), spread, rtol=0.05)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_joint_draws_made_in_blocks_are_those_made_at_once(mixed: bool) -> None:
+    belief, normals = cells(), np.random.default_rng(3).normal(size=(50, K, C))
+    alone = CellBelief(belief.mean[0], belief.var[0], belief.noise[0])
+    held: list[int] = []
+
+    def blocks(multiple: int) -> Iterator[Array]:
+        for start in range(0, len(normals), 2 * multiple):
+            held.append(len(normals[start : start + 2 * multiple]))
+            yield normals[start : start + 2 * multiple]
+
+    given = mixture(belief, 4) if mixed else None
+    whole, parts = (Certificate(alone, WEIGHTS, source, 0.1, mixture=given) for source in (normals, blocks))
+    np.testing.assert_array_equal(parts.drawn_losses, whole.drawn_losses)
+    assert max(held) == (2 * N if mixed else 2)
+    assert parts.p_all == whole.p_all
 
 
 def test_beliefs_are_made_once_where_one_portion_holds_all() -> None:

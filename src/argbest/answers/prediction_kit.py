@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from argbest.answers import predicting
+from argbest.core.arrays import IntArray
 from argbest.core.belief import best
 from argbest.core.correlated import SOBOL_POINTS, sobol_points
 from argbest.core.two_stage import completed, coordinates, ends, estimator
-from argbest.jsonable import values
+from argbest.jsonable import rounded, values
 from argbest.study.study import Study
 
 Plain: TypeAlias = dict[str, Any]
@@ -42,11 +43,37 @@ def prediction_kit(study: Study) -> Plain:
     correlation = getattr(params, "correlation", None)
     shares = correlation is not None and bool(np.any(correlation))  # then counts and means do not say all
     body = listed(study) if make is None or crowded or shares else make(study, params)
+    return {**_frame(study), **body}
+
+
+def kit_of_some(study: Study, alternatives: IntArray, contexts: IntArray) -> Plain:
+    """Return a listed kit of some alternatives, at some of the simulated contexts: of very many pairs."""
+    certificate, said = study.certificate(), study._learned().belief
+    belief = certificate.belief
+    tables = {
+        "mean": said.mean,
+        "sd": np.sqrt(belief.var),
+        "difference_sd": np.sqrt(belief.difference_var(best(belief))),
+        "probability": certificate.best_probability,
+    }
+    points = list(zip(*study.problem.contexts.coordinates.values(), strict=True))
+    return {
+        **_frame(study, alternatives),
+        "family": "listed",
+        "simulated": contexts.tolist(),
+        "points": [list(points[c]) for c in contexts.tolist()],
+        **{name: values(rounded(each[np.ix_(alternatives, contexts)].T)) for name, each in tables.items()},
+        "p_best": values(certificate.pcs[contexts]),
+        "expected_loss": values(certificate.expected_loss[contexts]),
+    }
+
+
+def _frame(study: Study, alternatives: IntArray | None = None) -> Plain:
+    """Return what every kit has."""
     return {
         "sign": study.problem.sign,
         "coordinates": _coordinates(study),
-        "ruled_out": _ruled_out(study),
-        **body,
+        "ruled_out": _ruled_out(study, alternatives),
     }
 
 
@@ -145,12 +172,13 @@ def _data(study: Study) -> Plain:
     return {"count": values(study._tally.count), "mean": values(study._tally.mean)}
 
 
-def _ruled_out(study: Study) -> Plain | None:
+def _ruled_out(study: Study, alternatives: IntArray | None = None) -> Plain | None:
     """Return which alternatives cannot be selected, by position: at each context, and anywhere else."""
     out = study._ruled_out
     if out is None:
         return None
-    elsewhere = predicting.elsewhere(study)
+    some = slice(None) if alternatives is None else alternatives
+    out, elsewhere = out[some], predicting.elsewhere(study)[some]
     return {
         "at": [np.flatnonzero(row).tolist() for row in out.T],
         "elsewhere": np.flatnonzero(elsewhere).tolist(),

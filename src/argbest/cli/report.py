@@ -18,7 +18,7 @@ from argbest.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-_TABLES = ("observations", "trials", "selection", "allocation")
+_TABLES = ("observations", "trials", "selection", "allocation", "posterior")
 
 
 @click.command()

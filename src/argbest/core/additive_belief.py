@@ -223,7 +223,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         marked = self._worth_drawing()
         for study in np.ndindex(self.mean.shape[:-2]):
             k, c = np.nonzero(marked[study])
-            cov = self.study(study).among(k, c)
+            cov = self._one(study).among(k, c)
             root = square_root(cov) if cells <= _WHOLE else drawing_root(cov)
             draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root.T
         return draws
@@ -262,12 +262,22 @@ class AdditiveBelief(CorrelatedAlternatives):
         rest = self.foundation.study(index), Stack(self.rows[index]), self.n_rows
         return AdditiveBelief(*tables, *rest, shocks=shared)
 
+    def _one(self, index: tuple[int, ...]) -> "AdditiveBelief":
+        """Return the belief of one of several studies, which keeps what it has worked out."""
+        if index not in self._studies:
+            self._studies[index] = self.study(index)
+        return self._studies[index]
+
+    @cached_property
+    def _studies(self) -> "dict[tuple[int, ...], AdditiveBelief]":
+        return {}
+
     def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
         """Return the covariances of the listed alternatives in each listed context, [row, m, m]."""
         lead = self.mean.shape[:-2]
         out = np.empty((len(study), columns.shape[1], columns.shape[1]))
         for one in np.unique(study):
-            own = self.study(tuple(int(j) for j in np.unravel_index(one, lead))) if lead else self
+            own = self._one(tuple(int(j) for j in np.unravel_index(one, lead))) if lead else self
             for i in np.flatnonzero(study == one).tolist():
                 out[i] = own._within(columns[i], int(context[i]))
         return out

@@ -68,8 +68,8 @@ class AdditivePrior:
             squares = others_at.separation(self.alternatives.points[alternative])
             lengths = np.moveaxis(self.alternative_lengthscale, -1, 0)[..., None, None]
             return self._correlation(np.sum(squares / lengths**2, axis=0))
-        if to is None and n_alternatives <= _TABLE:
-            return np.asarray(self._relations[alternative])
+        if len(self.alternatives) <= _TABLE:
+            return np.asarray(self._relations[alternative if to is None else np.ix_(alternative, to)])
         return self._related(alternative, np.arange(n_alternatives) if to is None else to)
 
     @cached_property
@@ -116,9 +116,7 @@ class AdditivePrior:
 
     def within(self, alternatives: IntArray, context: int, n_alternatives: int) -> Array:
         """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
-        few = n_alternatives <= _TABLE
-        related = self.relation(alternatives, n_alternatives, None if few else alternatives)
-        out = (related[:, alternatives] if few else related) * (self.offset + self.joint)
+        out = self.relation(alternatives, n_alternatives, alternatives) * (self.offset + self.joint)
         out += self.trend[context, context]
         out.flat[:: len(out) + 1] += self.own
         return np.asarray(out)

@@ -1,6 +1,6 @@
 """Certificate: how sure a belief is of its own selections, or several beliefs that are equally likely."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,11 @@ from argbest.texts import Sentences, chance
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
 _ENOUGH = 32
+
+
+Blocks = Callable[
+    [int], Iterable[Array]
+]  # normals, some at a time: as many as a multiple of the number given
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +61,24 @@ class Mixture:
 
         Of the normals, those that would be too many for some beliefs are left.
         """
-        each, shape = len(normals) // self.n_points, normals.shape[1:]
-        own = normals[: each * self.n_points].reshape(each, self.n_points, *shape)
-        parts = [belief.draw(own[:, some]) for some, belief in self._portions()]
-        return np.concatenate(parts, axis=1).reshape(-1, *shape)
+        return self.drawn(lambda: [normals], lambda draws: draws)
+
+    def drawn(self, blocks: Callable[[], Iterable[Array]], say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of joint draws, [s, ...], of which only a block is held at a time.
+
+        ``blocks`` gives the normals, the same ones for every portion of the beliefs.
+        """
+        parts = []
+        for some, belief in self._portions():
+            said: list[Array] = []
+            for normals in blocks():
+                each, shape = len(normals) // self.n_points, normals.shape[1:]
+                own = normals[: each * self.n_points].reshape(each, self.n_points, *shape)
+                if each or not said:
+                    said.append(say(belief.draw(own[:, some])))
+            parts.append(np.concatenate(said))
+        whole = np.concatenate(parts, axis=1)
+        return whole.reshape(-1, *whole.shape[2:])
 
     def _average(self, say: Callable[[Belief], Array]) -> Array:
         total = sum(say(belief).sum(axis=self.axis) for _, belief in self._portions())
@@ -90,6 +109,7 @@ class Mixture:
 
 
 _MANY = 8  # points: no more need be said of averages over so many
+_MANY_DRAWS = 256  # nor of so many joint draws
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +127,7 @@ class Certificate(Sentences):
 
     belief: Belief
     weights: Array  # [context]
-    source: Array | Callable[[], Array]  # `normals`, or what makes them when they are asked for
+    source: Array | Blocks  # `normals`, or what makes them when they are asked for
     delta: float = 0.0
     answered: BoolArray | None = None  # [..., context]; None: every context has an answer
     mixture: Mixture | None = None
@@ -188,14 +208,22 @@ class Certificate(Sentences):
     @property
     def normals(self) -> Array:
         """Standard normal, [draw, ..., alternative, context], for the joint probability alone."""
-        return self.source() if callable(self.source) else self.source
+        return np.concatenate(list(self.source(1))) if callable(self.source) else self.source
 
     @cached_property
     def drawn_losses(self) -> Array:
         """Best − selected reward in joint draws of all rewards, [draw, ..., context]."""
-        draws = self.certainty.draw(self.normals)
-        selected = np.broadcast_to(self._choice, (len(draws), *self._choice.shape))
-        return np.asarray(draws.max(axis=-2) - of_selected(draws, selected))
+
+        def losses(draws: Array) -> Array:
+            selected = np.broadcast_to(self._choice, (*draws.shape[:-2], draws.shape[-1]))
+            return np.asarray(draws.max(axis=-2) - of_selected(draws, selected))
+
+        if (mixture := self.mixture) is not None:
+            return mixture.drawn(lambda: self._blocks(mixture.n_points), losses)
+        return np.concatenate([losses(self.belief.draw(some)) for some in self._blocks(1)])
+
+    def _blocks(self, multiple: int) -> Iterable[Array]:
+        return self.source(multiple) if callable(self.source) else [self.source]
 
     @property
     def p_all_se(self) -> Array:
@@ -250,9 +278,10 @@ class Certificate(Sentences):
 
     @property
     def _averaged(self) -> str:
-        """How many hyper-parameters were averaged over, where these are few."""
-        n = _MANY if self.mixture is None else self.mixture.n_points
-        return f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
+        """How many hyper-parameters were averaged over and how many joint draws made, where these are few."""
+        n, draws = _MANY if self.mixture is None else self.mixture.n_points, len(self.drawn_losses)
+        few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
+        return few + (f"; P(all contexts) from {draws} joint draws only" if draws < _MANY_DRAWS else "")
 
     @cached_property
     def _choice(self) -> IntArray:

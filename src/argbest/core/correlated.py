@@ -1,8 +1,9 @@
 """Certainty when alternatives covary: what follows from their covariance per context, by Sobol points."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -25,6 +26,8 @@ _LARGE, _SMALLEST_CROWD = (
     2**16,
     32,
 )  # cells of a table of which only few alternatives per context are looked at
+_WIDE = 2**12  # cells of a table from which those out of reach of the best are not drawn at all
+_KEPT = 2**21  # numbers of drawn regrets that are kept, 16 MB
 _NODES = 48  # of the integral over the largest of many leads
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
@@ -56,12 +59,14 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
         Where alternatives are very many, the least likely count as never the best.
         """
-        n_rows, k = self.mean.size // self.mean.shape[-2], self.mean.shape[-2]
+        n_rows, (k, c) = self.mean.size // self.mean.shape[-2], self.mean.shape[-2:]
         share, everybody = np.zeros((n_rows, k)), np.ones(self.mean.shape, bool)
-        if k > self._crowd:
+        if k > self._crowd or k * c > _WIDE:
             selected = np.argmax(self.mean, axis=-2)
-            promise = _pairwise_loss(self._gaps(selected), self._difference_std(selected))
-            promise[of_each_context(selected)] = np.inf
+            gap, tau = self._gaps(selected), self._difference_std(selected)
+            promise, everybody = _pairwise_loss(gap, tau), ratio_of(gap, tau) < _REACH
+            leaders = of_each_context(selected)
+            promise[leaders], everybody[leaders] = np.inf, True
             everybody = _foremost(everybody, promise, self._crowd)
         for rows, columns, draws in self._draws(np.moveaxis(everybody, -2, -1).reshape(n_rows, k)):
             winners = draws == draws.max(axis=-1, keepdims=True)
@@ -78,9 +83,10 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         were independent of each other and of the rest: on the side of caution, for differences to the same
         alternative go together (Slepian's inequality).
         """
-        ratio = ratio_of(self._gaps(selected) + delta, self._difference_std(selected))
-        rivals = ratio < _REACH
-        foremost = _foremost(rivals, -ratio, self._crowd)
+        gap, tau = self._gaps(selected), self._difference_std(selected)
+        ratio, now = ratio_of(gap + delta, tau), ratio_of(gap, tau)
+        rivals = now < _REACH  # whatever delta is: all questions about a selection share their draws
+        foremost = _foremost(rivals, -now, self._crowd)
         average = self._mean_of_regret(selected, delta, foremost)
         average *= np.exp(np.sum(log_ndtr(ratio), axis=-2, where=rivals & ~foremost))
         bounded = np.maximum(average, self.lower_bound(selected, delta))
@@ -121,7 +127,15 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         return of_selected(self.mean, selected)[..., None, :] - self.mean
 
     def _difference_std(self, selected: IntArray) -> Array:
-        return np.sqrt(self.difference_var(selected))
+        key = "difference", selected.tobytes()
+        if key not in self._answered:
+            self._answered[key] = np.sqrt(self.difference_var(selected))
+        return self._answered[key]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _answered(self) -> dict[Hashable, Any]:
+        """What the next question about the same selection needs again."""
+        return {}
 
     def _mean_of_regret(self, selected: IntArray, delta: float | None, rivals: BoolArray) -> Array:
         """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context].
@@ -133,11 +147,19 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         keep = keep | (np.arange(k) == chosen[:, None])
         average = np.zeros(chosen.size)
         keep[keep.sum(axis=1) < 3] = False
-        for rows, columns, draws in self._draws(keep):
-            own = np.argmax(columns == chosen[rows, None], axis=1)[:, None, None]
-            regret = draws.max(axis=-1) - np.take_along_axis(draws, own, axis=-1)[..., 0]
+        key = "regret", chosen.tobytes(), np.packbits(keep).tobytes()
+        known: Iterable[tuple[IntArray, Array]] = self._answered.get(key) or self._regrets(chosen, keep)
+        if len(keep) * self.n_draws <= _KEPT:
+            known = self._answered[key] = list(known)
+        for rows, regret in known:
             average[rows] = np.mean(regret if delta is None else regret <= delta, axis=-1)
         return average.reshape(selected.shape)
+
+    def _regrets(self, chosen: IntArray, keep: BoolArray) -> Iterator[tuple[IntArray, Array]]:
+        """Yield rows and the best minus the chosen reward at every point, [row, point]."""
+        for rows, columns, draws in self._draws(keep):
+            own = np.argmax(columns == chosen[rows, None], axis=1)[:, None, None]
+            yield rows, draws.max(axis=-1) - np.take_along_axis(draws, own, axis=-1)[..., 0]
 
     def _draws(self, keep: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
         """Yield (rows, the alternatives kept there [row, m], draws of those [row, point, m]), memory bounded.

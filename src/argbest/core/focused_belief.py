@@ -185,7 +185,7 @@ class FocusedBelief(CorrelatedAlternatives):
         draws[..., self.foremost, :] = self.inner.draw(normals[..., self.foremost, :])
         return draws
 
-    @property
+    @cached_property
     def _inner(self) -> AdditiveBelief:
         return replace(self.inner, n_draws=self.n_draws)
 

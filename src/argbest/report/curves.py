@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,12 @@ from argbest.problems.base import Problem
 from argbest.study.study import Study
 from argbest.texts import number
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _LONGEST = 28  # characters of a label
+MOST_PAIRS = 10_000  # in the tables of a page
+_ALTERNATIVES, _CONTEXTS = 500, 60  # of larger tables: so many at most, and so many at least
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,44 @@ class Allocation:
         """Whole numbers from the smallest count to the largest, even on a scale of square roots."""
         low, high = self.count.min(), max(self.count.max(), self.count.min() + 1)
         return np.unique(np.rint(low + (high - low) * np.linspace(0, 1, 6) ** 2).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """What the tables of a page have room for, as positions in the problem."""
+
+    alternatives: IntArray  # with the selected one and the runner-up of all these contexts
+    contexts: IntArray
+    left_out: str  # what is not shown and where it is, as sentences; "" where everything is shown
+
+    def of(self, table: AnyArray) -> AnyArray:
+        """Return what is shown of a table [alternative, context]."""
+        return table[np.ix_(self.alternatives, self.contexts)]
+
+
+def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
+    """Return all pairs, or of too many the likeliest to be best, in contexts at even steps."""
+    problem = study.problem
+    n_alternatives, n_contexts = problem.shape
+    if n_alternatives * n_contexts <= MOST_PAIRS:
+        return Excerpt(np.arange(n_alternatives), np.arange(n_contexts), "")
+    room = min(n_contexts, max(_CONTEXTS, MOST_PAIRS // n_alternatives))
+    steps = np.linspace(0, n_contexts - 1, room).round().astype(int)
+    contexts = np.sort(side(problem.contexts).order[steps])
+    named = selection.iloc[contexts][["selected", "runner_up"]].to_numpy().ravel()
+    first = np.zeros(n_alternatives, bool)
+    first[[problem.alternatives.index(label) for label in named if label is not None]] = True
+    chance = np.nan_to_num(study.certificate().best_probability).max(axis=1)
+    rank = np.lexsort((-study.tally.count.sum(axis=1), -chance, ~first))
+    alternatives = np.sort(rank[: min(_ALTERNATIVES, MOST_PAIRS // room)])
+    parts = [f"{len(alternatives):,} of {n_alternatives:,} alternatives, those most likely to be the best"]
+    parts += [f"{room:,} of {n_contexts:,} contexts, at even steps"] if room < n_contexts else []
+    return Excerpt(
+        alternatives,
+        contexts,
+        f"There are too many pairs for a page. Tables by alternative show {' and '.join(parts)}. For all of "
+        "them: argbest export STORAGE --table posterior (or allocation), study.posterior() in Python.",
+    )
 
 
 def policy_map(study: Study) -> PolicyMap:

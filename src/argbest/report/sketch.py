@@ -19,7 +19,8 @@ from argbest.study.study import Study
 from argbest.texts import as_html
 
 WIDTH = 460
-MOST = 2000  # contexts drawn
+MOST = 1000  # contexts drawn as cells
+MOST_COLUMNS = 400  # contexts side by side: a pixel each
 _SHADE, _OPEN = "#2f7fc6", "#d9601a"  # they stand out from white and from black
 _HUES = ("#2f7fc6", "#d9601a", "#2a9d6f", "#b0568b", "#b58900", "#5fb6d9", "#7a7f87", "#8a8a2e")
 _FRAMES = {
@@ -55,8 +56,8 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
     shown = np.arange(len(policy.selected))
     if sort:
         shown = np.lexsort((-np.nan_to_num(policy.p_best), policy.selected))
-    if len(shown) > MOST:
-        shown = shown[np.linspace(0, len(shown) - 1, MOST).round().astype(int)]
+    if len(shown) > MOST_COLUMNS:
+        shown = shown[np.linspace(0, len(shown) - 1, MOST_COLUMNS).round().astype(int)]
     likely = np.nan_to_num(policy.probability).max(axis=1) >= _LIKELY
     rows = np.flatnonzero(likely | np.isin(np.arange(len(likely)), policy.selected))
     names = [policy.alternatives.labels[k] for k in rows]
@@ -75,6 +76,7 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
     ticks = [] if sort and len(shown) > 12 else [policy.contexts.labels[c] for c in shown]
     bottom, below = _below(ticks, (edges[:-1] + edges[1:]) / 2, bottom)
     title = f"{policy.contexts.title}{', sorted by choice' if sort else ''}"
+    title += f" ({len(shown)} of {len(policy.selected):,})" if len(shown) < len(policy.selected) else ""
     return _svg([*drawn, *below], title, bottom, _legend(policy))
 
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-import pandas as pd
-
 from argbest.core.states import EQUAL, SURE, contenders
 from argbest.problems.axis import Axis, Label
 from argbest.report import curves
@@ -64,9 +62,9 @@ def sure(p: float, *, at_least: bool = False) -> str:
 
 def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
     """Return lines such as "demand 45: order 40 (99 % sure)"; contexts that agree share one."""
-    selection, contexts = study.selection(), study.problem.contexts
-    order = [c for c in curves.side(contexts).order.tolist() if selection["selected"][c] is not None]
-    alike = dict(enumerate(zip(selection["selected"], selection["state"], strict=True)))
+    known, contexts = _Known(study), study.problem.contexts
+    order = [c for c in curves.side(contexts).order.tolist() if known.selected[c] is not None]
+    alike = dict(enumerate(zip(known.selected, known.state, strict=True)))
     if ordered(contexts):  # neighbours
         groups = [list(run) for _, run in groupby(order, key=lambda c: alike[c])]
     else:
@@ -76,8 +74,7 @@ def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
         groups = sorted(together.values(), key=len, reverse=True)
     alone = len(contexts) == 1
     lines = [
-        Choice("" if alone else _where(contexts, group), *_choice(study, selection, group))
-        for group in groups[:most]
+        Choice("" if alone else _where(contexts, group), *known.choice(group)) for group in groups[:most]
     ]
     more = sum(map(len, groups[most:]))
     return lines + ([Choice(count(more, "more context"), "see the table", "")] if more else [])
@@ -85,12 +82,10 @@ def choices(study: Study, *, most: int = _MOST_LINES) -> list[Choice]:
 
 def one_by_one(study: Study) -> list[str]:
     """Return the line of every context by itself."""
-    selection, contexts = study.selection(), study.problem.contexts
+    known = _Known(study)
     return [
-        str(Choice(name, *_choice(study, selection, [c])))
-        if selection["selected"][c] is not None
-        else f"{name}: no answer"
-        for c, name in enumerate(names(contexts))
+        f"{name}: no answer" if known.selected[c] is None else str(Choice(name, *known.choice([c])))
+        for c, name in enumerate(names(study.problem.contexts))
     ]
 
 
@@ -107,38 +102,50 @@ def listed(parts: Sequence[str], last: str = "and") -> str:
     return parts[0] if len(parts) == 1 else f"{between.join(parts[:-1])} {last} {parts[-1]}"
 
 
-def _choice(study: Study, selection: pd.DataFrame, group: Sequence[int]) -> tuple[str, str]:
-    """Return what to choose in contexts that agree, and how surely."""
-    axis, c = study.problem.alternatives, group[0]
-    chosen, state = axis.index(selection["selected"][c]), selection["state"][c]
-    p = sure(float(selection["p_best"].iloc[list(group)].min()), at_least=len(group) > 1)
-    if state == SURE:
-        return names(axis)[chosen], f" ({p})"
-    rivals = [k for k in _contenders(study, group) if k != chosen]
-    if state == EQUAL:
-        return _either(axis, [chosen, *rivals]), f", equal within {study.indifference():.2g}"
-    return names(axis)[chosen], f", open ({p}; or {_either(axis, rivals[:2])})"
+class _Known:
+    """What the lines of an answer are made of, looked up once for all of them."""
 
+    def __init__(self, study: Study) -> None:
+        selection, self.axis = study.selection(), study.problem.alternatives
+        self.selected, self.state = selection["selected"].tolist(), selection["state"].tolist()
+        self.p_best, self.zone = selection["p_best"].tolist(), f"{study.indifference():.2g}"
+        self.said, self.bare = names(self.axis), short(self.axis)
+        self.probability = study.certificate().best_probability
 
-def _contenders(study: Study, group: Sequence[int]) -> list[int]:
-    """Return who is likely to be best in these contexts, likeliest first."""
-    probability, found = study.certificate().best_probability[:, list(group)], dict[int, float]()
-    for column, order, size in zip(probability.T, *(each.T for each in contenders(probability)), strict=True):
-        for k in order[: max(size, 2)].tolist():
-            found[k] = max(found.get(k, 0.0), float(column[k]))
-    return sorted(found, key=lambda k: -found[k])
+    def choice(self, group: Sequence[int]) -> tuple[str, str]:
+        """Return what to choose in contexts that agree, and how surely."""
+        chosen, state = self.axis.index(self.selected[group[0]]), self.state[group[0]]
+        p = sure(min(self.p_best[c] for c in group), at_least=len(group) > 1)
+        if state == SURE:
+            return self.said[chosen], f" ({p})"
+        rivals = [k for k in self._contenders(group) if k != chosen]
+        if state == EQUAL:
+            return self._either([chosen, *rivals]), f", equal within {self.zone}"
+        return self.said[chosen], f", open ({p}; or {self._either(rivals[:2])})"
 
+    def _contenders(self, group: Sequence[int]) -> list[int]:
+        """Return who is likely to be best in these contexts, likeliest first."""
+        probability, found = self.probability[:, list(group)], dict[int, float]()
+        for column, order, size in zip(
+            probability.T, *(each.T for each in contenders(probability)), strict=True
+        ):
+            for k in order[: max(size, 2)].tolist():
+                found[k] = max(found.get(k, 0.0), float(column[k]))
+        return sorted(found, key=lambda k: -found[k])
 
-def _either(axis: Axis, some: Sequence[int]) -> str:
-    """Return "order 70, 80 or 90": the word once, the first ones of many."""
-    said, bare, before = names(axis), short(axis), f"{word(axis)} "
-    kept = [
-        said[some[0]],
-        *(bare[k] if said[k] == before + bare[k] else said[k] for k in some[1:_MOST_NAMED]),
-    ]
-    if len(some) > _MOST_NAMED:
-        kept.append(f"{len(some) - _MOST_NAMED} others" if len(some) > _MOST_NAMED + 1 else "another")
-    return listed(kept, "or")
+    def _either(self, some: Sequence[int]) -> str:
+        """Return "order 70, 80 or 90": the word once, the first ones of many."""
+        before = f"{word(self.axis)} "
+        kept = [
+            self.said[some[0]],
+            *(
+                self.bare[k] if self.said[k] == before + self.bare[k] else self.said[k]
+                for k in some[1:_MOST_NAMED]
+            ),
+        ]
+        if len(some) > _MOST_NAMED:
+            kept.append(f"{len(some) - _MOST_NAMED} others" if len(some) > _MOST_NAMED + 1 else "another")
+        return listed(kept, "or")
 
 
 def _where(axis: Axis, group: Sequence[int]) -> str:

@@ -250,13 +250,13 @@ class _Painter:
 def standing(study: Study) -> Plain:
     """Return how far a study is, its last failures (the latest first) and the pairs set aside."""
     problem, ledger = study.problem, study._journal.ledger
-    alternatives, contexts = row_labels(problem.alternatives), row_labels(problem.contexts)
+    failed = sorted(ledger.failed, reverse=True)[:MOST_FAILURES]
+    aside = np.argwhere(ledger.set_aside).tolist() if failed else []
+    labels = [row_labels(axis) for axis in (problem.alternatives, problem.contexts) if failed]
 
     def named(pair: Sequence[int]) -> list[str]:
-        return [alternatives[pair[0]], contexts[pair[1]]]
+        return [each[i] for each, i in zip(labels, pair, strict=True)]
 
-    failed = sorted(ledger.failed, reverse=True)[:MOST_FAILURES]
-    aside = np.argwhere(ledger.set_aside).tolist()
     return {
         **progress(study),
         "failures": [[i, *named(ledger.trials.pair(i)), ledger.failed[i].reason[:_LONGEST]] for i in failed],

@@ -1,5 +1,6 @@
 """What the answers of a study rest on: worked out once, and kept until the study knows more."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,13 @@ from argbest.core.tally import Tally
 from argbest.models.base import Integrated, Model, integrated
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from argbest.study.study import Study
 
 DRAWS = 4096
-NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws
+NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
+FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
 
 
 class Grounds:
@@ -29,6 +33,7 @@ class Grounds:
         self.knowledge, self.ruled_out = study._learned(), study._ruled_out
         self.tally, self.setting = study._tally, study._journal.open_setting()
         self._certificates: dict[tuple[float, bool], Certificate] = {}
+        self.selections: dict[float, pd.DataFrame] = {}  # by what counts as equal
 
     def still_true(self, study: "Study") -> bool:
         """Return whether the study knows no more than it did."""
@@ -60,14 +65,17 @@ class Grounds:
             )
         return self._certificates[delta, integrate]
 
-    def normals(self) -> Array:
-        """Return the draws behind every certificate's joint probability, always the same; they are not kept.
+    def normals(self, multiple: int) -> Iterator[Array]:
+        """Yield the draws behind every certificate's joint probability, always the same, some at a time.
 
-        Of a million pairs they take 512 MB, and selections need none of them.
+        Of a million pairs all of them would take 512 MB, and draws made from them several times that.
         """
-        draws = max(64, min(DRAWS, NUMBERS // self.tally.count.size))
+        size = self.tally.count.size
+        draws = max(FEWEST, min(DRAWS, NUMBERS // size))
+        some = multiple * max(1, NUMBERS // size // multiple)
         generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
-        return generator.standard_normal((draws, *self.problem.shape))
+        for start in range(0, draws, some):
+            yield generator.standard_normal((min(some, draws - start), *self.problem.shape))
 
 
 def integrated_by_seed(

@@ -185,8 +185,11 @@ class Study(AskTell):
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        zone, contexts = self.indifference(delta), self.problem.contexts
-        return frames.of_selection(self.problem, contexts, self.certificate(), self._ruled_out, zone)
+        zone, kept = self.indifference(delta), grounds.of_study(self).selections
+        if zone not in kept:
+            known = self.problem.contexts, self.certificate(), self._ruled_out
+            kept[zone] = frames.of_selection(self.problem, *known, zone)
+        return kept[zone].copy()
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of the range of posterior means."""

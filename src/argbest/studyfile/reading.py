@@ -141,7 +141,7 @@ def _afford(run: Plain, problem: Problem, options: Mapping[str, Any]) -> None:
 
 
 def _storage(given: object, folder: Path) -> tuple[str | None, str]:
-    """Return where the study is kept and its name there; a path starts at the folder of the file, as given."""
+    """Return where the study is kept and its name there; paths start at the folder given."""
     if given is None:
         return None, "study"
     options = table("[storage]", {"url": given} if isinstance(given, str) else given)

@@ -8,16 +8,17 @@ import numpy as np
 import pandas as pd
 
 from argbest.answers import guarantee, model_check
-from argbest.answers.prediction_kit import prediction_kit
+from argbest.answers.prediction_kit import kit_of_some, prediction_kit
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
 from argbest.errors import TooFewDataError
 from argbest.experiment.fingerprint import text
-from argbest.jsonable import table, value, values
+from argbest.jsonable import rounded, table, value, values
 from argbest.problems.axis import Axis
 from argbest.report import curves
+from argbest.report.curves import Excerpt
 from argbest.report.page.answers import answer, set_aside
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.sketch import sketch
@@ -48,7 +49,8 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
     second or two.
     """
     selection, certificate = study.selection(), study.certificate()
-    kit = prediction_kit(study)
+    shown = curves.excerpt(study, selection)
+    kit = kit_of_some(study, shown.alternatives, shown.contexts) if shown.left_out else prediction_kit(study)
     if not study.problem.contexts.columns:
         kit["coordinates"][0]["name"] = word(study.problem.contexts)
     return {
@@ -58,68 +60,79 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
         "answer": answer(study, selection, certificate, ahead=ahead),
         "choices": [list(line) for line in choices(study)],
         "map": sketch(study),
-        "selected": values(certificate.selected),
+        "selected": _places(certificate.selected, shown.alternatives),
+        "left_out": shown.left_out,
         "goal": study.problem.goal,
         "reward": study.problem.reward,
-        "alternatives": _axis(study.problem.alternatives),
-        "contexts": _axis(study.problem.contexts),
-        "decisions": table(selection),
-        "certainty": _certainty(certificate, study.indifference()),
-        "allocation": _allocation(study),
+        "alternatives": _axis(study.problem.alternatives, shown.alternatives),
+        "contexts": {**_axis(study.problem.contexts), "tabled": shown.contexts.tolist()},
+        "decisions": _brief_table(selection),
+        "certainty": _certainty(certificate, study.indifference(), shown),
+        "allocation": _allocation(study, shown),
         "model": study.model_summary().plain(),
         "check": _check(study),
         "guarantee": _guarantee(study),
         "failures": _failures(study),
         "prediction": kit,
-        "hyperparameters": hyperparameters(kit, short(study.problem.alternatives)),
+        "hyperparameters": hyperparameters(kit, study.problem.alternatives),
         "how": _how(study, command),
     }
 
 
-def _axis(axis: Axis) -> Plain:
-    side = curves.side(axis)
+def _axis(axis: Axis, shown: IntArray | None = None) -> Plain:
+    """Return how entries are called, of all or of those shown; ``order`` is of these."""
+    side, said, brief = curves.side(axis), names(axis), short(axis)
+    some = list(range(len(axis))) if shown is None else shown.tolist()
     return {
         "title": side.title,
-        "labels": [str(label) for label in axis.labels],
-        "names": names(axis),
+        "labels": [str(axis.labels[i]) for i in some],
+        "names": [said[i] for i in some],
         "word": word(axis),
-        "short": short(axis),
-        "order": side.order.tolist(),
+        "short": [brief[i] for i in some],
+        "order": np.argsort(side.rank[some], kind="stable").tolist(),
+        "total": len(axis),
     }
 
 
-def _certainty(certificate: Certificate, delta: float) -> Plain:
+def _places(positions: IntArray, shown: IntArray) -> list[int]:
+    """Return where alternatives stand among those shown, -1 for the others."""
+    place = np.minimum(np.searchsorted(shown, positions), len(shown) - 1)
+    return np.where(shown[place] == positions, place, -1).tolist()  # type: ignore[no-any-return]
+
+
+def _certainty(certificate: Certificate, delta: float, shown: Excerpt) -> Plain:
     figures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     return {
         **{name: value(np.asarray(getattr(certificate, name)).item()) for name in figures},
+        "draws": len(certificate.drawn_losses),
         "level": LEVEL,
         "delta": value(delta),
-        "probability": values(_brief(certificate.best_probability)),
+        "probability": values(_brief(shown.of(certificate.best_probability))),
     }
 
 
-def _allocation(study: Study) -> Plain:
-    frame = study.allocation()
-    shaped: dict[str, Any] = {
-        name: values(_brief(frame[name].to_numpy().reshape(study.problem.shape)))
-        for name in ("n", "mean", "sd")
-    }
+def _allocation(study: Study, shown: Excerpt) -> Plain:
+    told = study.tally
+    n, mean, m2 = (shown.of(each) for each in (told.count, told.mean, told.m2))
     return {
         "total": study.n_observations,
-        "pending": int(frame["pending"].sum()),
-        "count": shaped["n"],
-        "mean": shaped["mean"],
-        "sd": shaped["sd"],
+        "pending": int(study._journal.ledger.pending.sum()),
+        "count": values(n),
+        "mean": values(_brief(np.where(n > 0, mean, np.nan))),
+        "sd": values(_brief(np.where(n > 1, np.sqrt(m2 / np.maximum(n - 1, 1)), np.nan))),
     }
+
+
+def _brief_table(frame: pd.DataFrame) -> Plain:
+    """Return a frame as `table` does; if it is long, with six digits that count."""
+    if frame.size <= _LARGE:
+        return table(frame)
+    return table(frame.apply(lambda each: rounded(each.to_numpy()) if each.dtype.kind == "f" else each))
 
 
 def _brief(table: Any) -> Any:
-    """Return a large table with six digits that count: so many are read, and a page stays small."""
-    if table.size <= _LARGE or table.dtype.kind != "f":
-        return table
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unit = 10.0 ** (5 - np.floor(np.log10(np.abs(table))))
-        return np.where(np.isfinite(unit), np.rint(table * unit) / unit, table)
+    """Return a large table with fewer digits, so that a page stays small."""
+    return table if table.size <= _LARGE else rounded(table)
 
 
 def _check(study: Study) -> Plain:
@@ -137,7 +150,7 @@ def _check(study: Study) -> Plain:
         "limit": value(found.limit),
         "total": len(found.pairs),
         "shown": shown,
-        **table(pairs),
+        **_brief_table(pairs),
     }
 
 
@@ -148,7 +161,7 @@ def _guarantee(study: Study) -> Plain:
     frame = found.frame[[*study.problem.contexts.frame().columns, *columns]]
     frame = frame.iloc[curves.side(study.problem.contexts).order]
     words = str(found)
-    return {"sentence": f"{words[0].upper()}{words[1:]}.", "notes": list(found.notes), **table(frame)}
+    return {"sentence": f"{words[0].upper()}{words[1:]}.", "notes": list(found.notes), **_brief_table(frame)}
 
 
 def _some(pairs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -209,14 +222,14 @@ def _short(description: str) -> str:
     return description if len(description) <= _LONGEST else f"{description[: _LONGEST - 1]}…"
 
 
-def hyperparameters(kit: Plain, labels: Sequence[object]) -> Plain | None:
+def hyperparameters(kit: Plain, alternatives: Axis) -> Plain | None:
     """Return columns and rows; None for a kit that has none.
 
     Prior means are in the user's sign, scales and noise are standard deviations, and lengthscales are in the
     units of their coordinate (of a text: 1 is the distance of two different ones).
     """
     table = _TABLES.get(kit["family"])
-    return None if table is None else {**table(kit, labels)}
+    return None if table is None else {**table(kit, short(alternatives))}
 
 
 def _gp(kit: Plain, labels: Sequence[object]) -> Plain:

@@ -117,7 +117,7 @@
           .map((k) => [data.alternatives.short[k], found.probability[k], found.mean[k], found.sd[k]]),
       });
       if (order.length > 12)
-        bars.append(element("p", {}, `The 12 likeliest of ${order.length} alternatives.`));
+        bars.append(element("p", {}, `The 12 likeliest of ${number(data.alternatives.total)} alternatives.`));
     }
 
     update();

@@ -2,7 +2,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element } = argbest.text;
+  const { element, number } = argbest.text;
   const MOST_COLUMNS = 30; // alternatives side by side
 
   /**
@@ -19,15 +19,16 @@
 
     function rows(values) {
       top = kind === "count" ? Math.sqrt(values.reduce((most, row) => Math.max(most, ...row), 1)) : 1;
-      return contexts.order.map((c) => [contexts.short[c], ...kept.map((k) => values[k][c])]);
+      return tabled(data).map(([c, i]) => [contexts.short[c], ...kept.map((k) => values[k][i])]);
     }
 
     function build(values) {
       place.replaceChildren();
-      if (kept.length < alternatives.order.length) {
-        const words = `Shown are the ${kept.length} alternatives with the largest entries of ${alternatives.order.length}.`;
+      if (kept.length < alternatives.total) {
+        const words = `Shown are the ${kept.length} alternatives with the largest entries of ${number(alternatives.total)}.`;
         place.append(element("p", {}, words));
       }
+      if (data.left_out) place.append(element("p", {}, data.left_out));
       const columns = kept.map((k) => ({
         name: alternatives.labels[k],
         title: alternatives.short[k],
@@ -62,5 +63,12 @@
     return order.filter(among).slice(0, MOST_COLUMNS);
   }
 
+  /** The contexts that tables by alternative show, in the order of reading, and their columns in these. */
+  function tabled({ contexts }) {
+    const column = new Map(contexts.tabled.map((c, i) => [c, i]));
+    return contexts.order.filter((c) => column.has(c)).map((c) => [c, column.get(c)]);
+  }
+
   argbest.heat = heat;
+  argbest.tabled = tabled;
 })((globalThis.argbest = globalThis.argbest || {}));

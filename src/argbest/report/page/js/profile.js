@@ -149,20 +149,21 @@
         bars: kept.flatMap((k) => averages(k, context)),
       });
       const rest = data.alternatives.order.length - kept.length;
-      left.textContent = rest ? `Left out: ${rest} of ${data.alternatives.order.length} alternatives; tick them to draw them.` : "";
+      const words = rest ? `Left out: ${rest} of ${data.alternatives.order.length} alternatives; tick them to draw them.` : "";
+      left.textContent = [words, data.left_out].filter(Boolean).join(" ");
       tabulate();
     }
 
     /** What was observed of an alternative at the simulated contexts that lie on this line. */
     function averages(k, context) {
       const { count, mean, sd } = data.allocation;
-      return kit.coordinates[along].values.flatMap((x, c) => {
+      return data.contexts.tabled.flatMap((c, i) => {
         const here = kit.coordinates.every(
           (coordinate, j) => j === along || coordinate.values[c] === context[j],
         );
-        if (!here || !count[k][c]) return [];
-        const half = count[k][c] > 1 ? (INTERVAL * sd[k][c]) / Math.sqrt(count[k][c]) : 0;
-        return [{ x, y: mean[k][c], half, index: looks.get(k) }];
+        if (!here || !count[k][i]) return [];
+        const half = count[k][i] > 1 ? (INTERVAL * sd[k][i]) / Math.sqrt(count[k][i]) : 0;
+        return [{ x: kit.coordinates[along].values[c], y: mean[k][i], half, index: looks.get(k) }];
       });
     }
 

@@ -111,7 +111,7 @@
       [
         "Right everywhere at once",
         `${probability(sure.p_all)} ± ${number(sure.p_all_se, 2)}`,
-        "probability that no context is wrong, ± one Monte Carlo standard error",
+        `probability that no context is wrong, ± one standard error of its ${count(sure.draws, "random draw")}`,
       ],
       ["Expected loss", rounded(sure.eoc, sure.delta / 10), "opportunity cost of the selections, weighted over contexts"],
     ]);
@@ -153,9 +153,10 @@
     );
     host.append(element("div", { className: "controls" }, element("label", {}, "Probability ", level)));
     const { contexts, alternatives } = data;
+    if (data.left_out) host.append(element("p", {}, data.left_out));
     const rows = () =>
-      contexts.order.map((c) => {
-        const chance = data.certainty.probability.map((row) => row[c]);
+      argbest.tabled(data).map(([c, i]) => {
+        const chance = data.certainty.probability.map((row) => row[i]);
         if (chance[0] === null) return [contexts.short[c], 0, null, "no answer: every alternative failed here"];
         const found = contenders(chance, Number(level.value));
         const names = found.who.map((k) => alternatives.short[k]).join(", ");
