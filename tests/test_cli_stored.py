@@ -580,9 +580,33 @@ for words in (["tell", {str(place)!r}], ["ask", {str(place)!r}]):
         main(words)
     except SystemExit as end:
         assert not end.code, end.code
-late = {{"pandas", "numba", "matplotlib", "scipy.optimize", "scipy.stats"}}
-print(sorted(late & set(sys.modules)))
+    late = {{"pandas", "numba", "matplotlib", "scipy", "argbest.study.runner"}}
+    print(sorted(late & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == json.dumps({"trial": first["trial"], "status": "told"})
+    told, _, _, asked = done.stdout.splitlines()
+    assert told == json.dumps({"trial": first["trial"], "status": "told"})
+    assert done.stdout.splitlines()[1::2] == ["[]", asked] == ["[]", "[]"]
+
+
+def test_tell_does_without_scipy_where_something_was_learned(place: Path) -> None:
+    study = Study.load(place)
+    for trial in study.ask(study.n_queued):
+        study.tell(trial, float(trial.id % 3))
+    first, second = study.ask(2)  # now hyper-parameters are stored
+    study.close()
+    script = f"""
+import io, sys, types
+from argbest.cli import main
+sys.stdin = types.SimpleNamespace(buffer=io.BytesIO(b'{{"trial": {first.id}, "value": 1.5}}'))
+try:
+    main(["tell", {str(place)!r}])
+except SystemExit as end:
+    assert not end.code, end.code
+print(sorted({{"scipy", "numba", "pandas"}} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+    study = Study.load(place)
+    assert study.n_observations == study._journal.learned().n_records
+    assert [trial.id for trial in study.pending()] == [second.id]

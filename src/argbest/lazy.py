@@ -37,3 +37,20 @@ class later:  # noqa: N801 (it reads as what it does)
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self._name), attribute)
+
+
+def functions(module: str, names: str) -> list[Callable[..., Any]]:
+    """Return functions of a module that is imported when one of them is first called."""
+
+    def late(name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] | None = None
+
+        def call(*given: Any, **options: Any) -> Any:
+            nonlocal found
+            if found is None:
+                found = getattr(import_module(module), name)
+            return found(*given, **options)
+
+        return call
+
+    return [late(name) for name in names.split()]

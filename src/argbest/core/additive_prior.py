@@ -124,10 +124,13 @@ class AdditivePrior:
     def between(self, one: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> Array:
         """Return the covariances of two lists of cells of one study, alternatives and contexts, [m, n]."""
         where = np.ix_(one[1], other[1])
-        related = self.relation(one[0], 0, other[0])
-        out = related * (self.offset + self.joint * self.nearness[where]) + self.trend[where]
-        out += np.where(one[0][:, None] == other[0], self.own * self.nearness[where], 0.0)
-        return np.asarray(out)
+        near = self.nearness[where]
+        out = self.joint * near
+        out += self.offset
+        out *= self.relation(one[0], 0, other[0])
+        out += self.trend[where]
+        near *= np.where(one[0][:, None] == other[0], self.own, 0.0)
+        return np.asarray(out + near)
 
     def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:
         """Return the prior Var(f_b(c) − f_k(c)), [..., alternative, context]; the trend takes no part."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
 from argbest.core import even_grid
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.even_grid import REACH, kept_first
 from argbest.core.normal import loss as normal_loss
+from argbest.core.scipys import log_ndtr, ndtr
 
 _WIDTH = 3.0  # widest panel, in standard deviations of an alternative it touches ...
 _GRADE = 0.5  # ... or in distances from an alternative it does not touch

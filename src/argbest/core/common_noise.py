@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import fdtr, fdtrc
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.noise import shrunk
+from argbest.core.scipys import fdtr, fdtrc
 from argbest.core.tally import Tally
 
 MOST = 0.999  # of the correlation: differences are never taken as free of noise

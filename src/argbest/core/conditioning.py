@@ -1,13 +1,13 @@
 """GP posteriors from a tally, exact and at a cost that does not depend on the number of observations."""
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from argbest.core.additive_belief import AdditiveBelief, Data
 from argbest.core.arrays import Array
 from argbest.core.dense_belief import halving
 from argbest.core.foundations import ROOM, ByAlternative, Stack
 from argbest.core.kernels import NUGGET
+from argbest.core.scipys import cholesky, solve_triangular
 from argbest.core.tally import Tally
 
 

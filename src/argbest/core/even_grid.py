@@ -4,9 +4,9 @@ Rows are contexts of all batches, [row, alternative]; rewards are independent no
 """
 
 import numpy as np
-from scipy.special import ndtr
 
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.scipys import ndtr
 
 REACH = 7.5  # Φ(-7.5) = 3e-14: what lies further from a mean, in standard deviations, is left out
 _STEP = 0.75  # between nodes, in units of 1 / √(Σ 1/s²)

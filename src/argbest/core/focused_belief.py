@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
@@ -18,6 +17,7 @@ from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, larges
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
 from argbest.core.representation import followed
+from argbest.core.scipys import log_ndtr, ndtr
 from argbest.core.seen_cells import Seen, Solved, mean_of, solve, variance_of
 
 _MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB

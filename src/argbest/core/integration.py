@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import gammaincinv, ndtri
 
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.scipys import gammaincinv, ndtri
 
 Evaluate: TypeAlias = Callable[[Array], tuple[Array, Array]]  # θ [m, ..., p]: log density [m, ...], gradient
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.conditioning import solve_lower
+from argbest.core.scipys import cholesky
 
 MOST = 768  # features of the joint part, and of the offset
 FEWER = 256  # where a search only finds its way

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaincinv, gammaln
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.integration import latin
+from argbest.core.scipys import gammaincinv, gammaln
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
 

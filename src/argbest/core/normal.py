@@ -1,9 +1,9 @@
 """The standard normal loss function h, stable in its tails."""
 
 import numpy as np
-from scipy.special import erfcx, ndtr
 
 from argbest.core.arrays import Array
+from argbest.core.scipys import erfcx, ndtr
 
 _LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 

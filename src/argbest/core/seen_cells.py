@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
-from scipy.linalg.lapack import dpstrf
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.kernels import NUGGET
+from argbest.core.scipys import cholesky, dpstrf, solve_triangular
 
 _BLOCK = 2**21  # numbers in one temporary array, 16 MB
 _WORK, _LEAST = 5e9, 32  # operations for the variances of the rest, and cells that these take in any case

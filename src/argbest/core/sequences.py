@@ -8,9 +8,9 @@ ever exceeds the mean.
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
 
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.scipys import stdtr
 
 PRIOR = 1.0  # prior replications behind the mixture over mean / std; tightest near n = 10 to 100
 _HALVINGS = 50
@@ -64,7 +64,7 @@ def radii(most: int, alpha: float, prior: float = PRIOR) -> Array:
 
 def log_evidence(n: IntArray, p: Array, prior: float = PRIOR) -> Array:
     """Return log G of `radii` for n values at the squared distance p = q/(1 + q)."""
-    half = np.asarray(special.stdtr(n, n * np.sqrt(p / (prior + n * (1.0 - p)))), np.float64)
+    half = np.asarray(stdtr(n, n * np.sqrt(p / (prior + n * (1.0 - p)))), np.float64)
     whole = 0.5 * np.log(prior / (n + prior)) - 0.5 * n * np.log1p(-p * n / (n + prior))
     return np.asarray(np.log(2.0 * half) + whole)
 

@@ -4,9 +4,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.scipys import gammaincc, gammainccinv, gammaincinv, gammaln, ndtr, xlogy
 from argbest.core.tally import Tally
 from argbest.errors import InputError, TooFewDataError
 
@@ -196,7 +196,7 @@ def constant_h(
 
     def excess(h: float) -> float:
         # One covariate at a time: the integrand's table stays small however many contexts there are.
-        inner = [(special.ndtr(h / s / spread) @ law.weights) ** (n_alternatives - 1) for s in std]
+        inner = [(ndtr(h / s / spread) @ law.weights) ** (n_alternatives - 1) for s in std]
         return float(share @ (np.stack(inner) @ law.weights)) - (1 - alpha)
 
     high = 1.0
@@ -220,14 +220,14 @@ def _least_chi2(freedom: int, number: int) -> Law:
             "Take more first-stage replications at every design context."
         )
     half = 0.5 * freedom
-    low = np.log(2.0 * special.gammaincinv(half, -np.expm1(np.log1p(-_TAIL) / number)))
-    high = np.log(2.0 * special.gammainccinv(half, _TAIL ** (1 / number)))
+    low = np.log(2.0 * gammaincinv(half, -np.expm1(np.log1p(-_TAIL) / number)))
+    high = np.log(2.0 * gammainccinv(half, _TAIL ** (1 / number)))
     # In log t the densities are smooth bells, also with the few degrees of freedom for which 1/t has no mean.
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     log_t = low + 0.5 * (high - low) * (nodes + 1.0)
     t = np.exp(log_t)
-    log_density = (half - 1) * (log_t - np.log(2.0)) - 0.5 * t - special.gammaln(half) - np.log(2.0)
-    log_density += np.log(number) + special.xlogy(number - 1, special.gammaincc(half, 0.5 * t))
+    log_density = (half - 1) * (log_t - np.log(2.0)) - 0.5 * t - gammaln(half) - np.log(2.0)
+    log_density += np.log(number) + xlogy(number - 1, gammaincc(half, 0.5 * t))
     return Law(freedom, t, 0.5 * (high - low) * weights * np.exp(log_density + log_t))
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from argbest.core import common_noise
 from argbest.core.additive_belief import AdditiveBelief
@@ -18,6 +17,7 @@ from argbest.core.next_replication import shocks
 from argbest.core.noise import sample_variance
 from argbest.core.replications import Replications
 from argbest.core.representation import affords_blocks
+from argbest.core.scipys import gammaincinv
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
@@ -13,6 +12,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, gaps, next_samples
 from argbest.core.decision import Decision, leading, of_each_context
 from argbest.core.next_replication import NextSamples
+from argbest.core.scipys import log_ndtr
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
 

@@ -45,7 +45,7 @@ BY_HAND = "by hand"  # the worker of trials asked for outside `run`
 class _Decided(NamedTuple):
     """What the policy decided: on which knowledge, what it becomes if it changes, both as events, pairs."""
 
-    knowledge: Knowledge | None
+    knowledge: Knowledge | None  # None: nothing was decided
     policy: Policy | None
     events: list[Event]
     pairs: list[tuple[int, int]]
@@ -80,7 +80,7 @@ class Journal(Transcript):
         def decide() -> list[Event]:
             nonlocal decided
             some = n if room is None else min(n, room(self))
-            decided = _Decided(self.knowledge, None, [], [])
+            decided = _Decided(None, None, [], [])
             if some < 1:
                 return []
             again = asking.given_back(self.ledger, some, only)
@@ -101,7 +101,7 @@ class Journal(Transcript):
             return decided.events + issued
 
         def know() -> None:
-            self.knowledge = decided.knowledge
+            self._knowledge = decided.knowledge or self._knowledge
             if decided.policy is not None:
                 self.policy, self._begun = decided.policy, True
 
@@ -265,7 +265,7 @@ class Journal(Transcript):
             )
             if not patient or not coming:
                 raise
-            return _Decided(self.knowledge, None, [], [])
+            return _Decided(None, None, [], [])
         return _Decided(knowledge, following, events, pairs)
 
     def _prepare(self) -> tuple[Knowledge, Policy | None, list[Event]]:

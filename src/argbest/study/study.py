@@ -21,7 +21,7 @@ from argbest.problems.axis import Item
 from argbest.problems.base import Simulate
 from argbest.storage.address import concealed
 from argbest.storage.base import Storage
-from argbest.study import grounds, runner
+from argbest.study import grounds
 from argbest.study.ask_tell import AskTell
 from argbest.study.limits import Limits, Resources, Stop
 from argbest.study.progress import OnResult, Progress
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from argbest.posthoc import observed
     from argbest.posthoc.columns import Bins
     from argbest.report.notebook import Plots
-else:  # rooms above this one: asking and telling needs none of them
+    from argbest.study import runner
+else:  # mostly rooms above this one: asking and telling needs none of them
     forecasting = later("argbest.answers.forecasting")
     frames = later("argbest.answers.frames")
     guarantee = later("argbest.answers.guarantee")
@@ -52,6 +53,7 @@ else:  # rooms above this one: asking and telling needs none of them
     normality = later("argbest.answers.normality")
     predicting = later("argbest.answers.predicting")
     observed = later("argbest.posthoc.observed")
+    runner = later("argbest.study.runner")
 
 
 class Study(AskTell):

@@ -27,7 +27,7 @@ class Transcript:
     """The ledger of a study, the knowledge gained, and the storage that both are rebuilt from."""
 
     ledger: Ledger
-    knowledge: Knowledge | None
+    _knowledge: Knowledge | Callable[[], Knowledge] | None
     _view: Knowledge | None
     _begun: bool
     _refit: Refit | None  # the last one that was learned from
@@ -44,6 +44,14 @@ class Transcript:
         self._whole = _InOnePiece(self)
         self._snapshots = Snapshots(storage, stored["id"], problem.n_alternatives * problem.n_contexts)
         self._read_anew()
+
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """What was learned last; restored when it is first needed: whoever tells a value does without."""
+        if callable(self._knowledge):
+            with explained("an event"):
+                self._knowledge = self._knowledge()
+        return self._knowledge
 
     def catch_up(self) -> None:
         """Take in what others have added to the storage."""
@@ -114,7 +122,7 @@ class Transcript:
     def _forget(self) -> None:
         self.ledger = checking.empty_ledger(self.problem, self._stored)
         self.policy, self._begun = self._first_policy, False
-        self.knowledge = self._view = self._refit = None
+        self._knowledge = self._view = self._refit = None
         self._revision = 0
 
     def _restored(self) -> Sequence[Event] | None:
@@ -184,10 +192,14 @@ class Transcript:
         self._refit, kind, found = event, params_type(self.model), event.params or {}
         if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
             return  # of a model that is gone
-        params = jsonable.decode_fields(kind, found)
-        belief = self.model.posterior(self.ledger.tally, self.open_setting(), params)
-        self.knowledge = Knowledge(params, belief, event.n_observations, len(self.ledger.records))
-        self._view = None
+        params, n_records = jsonable.decode_fields(kind, found), len(self.ledger.records)
+        told, setting = self.ledger.tally, self.open_setting()
+
+        def restored() -> Knowledge:
+            belief = self.model.posterior(told, setting, params)
+            return Knowledge(params, belief, event.n_observations, n_records)
+
+        self._knowledge, self._view = restored, None
 
 
 class _InOnePiece:
