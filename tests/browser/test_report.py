@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from report.page_studies import DAYS, HOSTILE, hostile, line, mixed, summary, told
+from report.page_studies import DAYS, HOSTILE, crowd, hostile, line, mixed, summary, told
 from watching import eventually
 
 from argbest import Problem, Study
@@ -68,6 +68,20 @@ def slide(page: Any, value: float) -> None:
         value,
     )
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def test_a_page_of_too_many_pairs_shows_some_and_says_which(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    study = crowd(monkeypatch)
+    page = open_page(write_report(study, tmp_path / "crowd.html"))
+    assert page.heard == []
+    assert column(page, "decisions", 2) == study.selection()["selected"].tolist()
+    for section in ("certainty", "allocation", "contention", "explore"):
+        said = page.locator(f"#{section}").inner_text()
+        assert "6 of 8 alternatives" in said
+    assert page.locator("#certainty tbody tr").count() == 3
+    page.context.close()
 
 
 def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study) -> None:

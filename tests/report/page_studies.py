@@ -5,10 +5,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from argbest import GP, AdditiveGP, Problem, Study
 from argbest.core.arrays import Array
 from argbest.models.base import Model
+from argbest.report import curves
 
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
@@ -44,6 +46,16 @@ def line(model: Named = "gp", *, goal: str = "max", policy: str = "equal", names
     alternatives = list("abcd") if names else [{"a": v} for v in a]
     problem = Problem(alternatives, [{"x": v} for v in x], goal=goal, name="line")
     return told(problem, truth, model=model, policy=policy)
+
+
+def crowd(monkeypatch: pytest.MonkeyPatch) -> Study:
+    """Eight alternatives in six contexts, more than a page holds that has room for twenty pairs."""
+    monkeypatch.setattr(curves, "MOST_PAIRS", 20)
+    monkeypatch.setattr(curves, "_CONTEXTS", 3)
+    x, a = np.arange(6.0), np.arange(8.0)
+    truth = 3.0 * np.cos(x[None, :] - a[:, None])
+    problem = Problem([f"plan {k}" for k in range(8)], [{"x": v} for v in x], name="crowd", goal="min")
+    return told(problem, truth, model="gp", policy="equal")
 
 
 def mixed(model: Named = "gp") -> Study:

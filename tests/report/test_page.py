@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from report.page_studies import HOSTILE, hostile, line, mixed, summary, told
+from report.page_studies import HOSTILE, crowd, hostile, line, mixed, summary, told
 
 from argbest import InputError, Problem, Study
 from argbest.answers import model_check
@@ -51,6 +51,29 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.inside:
             self.scripts[-1] += data
+
+
+def test_of_too_many_pairs_a_page_holds_the_foremost_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = crowd(monkeypatch)
+    data, selection, certificate = payload(study), study.selection(), study.certificate()
+    kept = [study.problem.alternatives.index(label) for label in data["alternatives"]["labels"]]
+    tabled, kit = data["contexts"]["tabled"], data["prediction"]
+    assert (len(kept), len(tabled), data["alternatives"]["total"]) == (6, 3, 8)
+    for found, table_ in (
+        (data["certainty"]["probability"], certificate.best_probability),
+        (data["allocation"]["mean"], study.tally.mean),
+        (np.transpose(kit["probability"]), certificate.best_probability),
+        (np.transpose(kit["mean"]), study._belief().mean),
+    ):
+        np.testing.assert_allclose(found, table_[np.ix_(kept, tabled)], rtol=1e-5, atol=1e-9)
+    assert [kit["points"][i][0] for i in range(3)] == [study.problem.contexts.item(c)["x"] for c in tabled]
+    for c in tabled:
+        assert {selection["selected"][c], selection["runner_up"][c]} <= set(data["alternatives"]["labels"])
+        assert data["alternatives"]["labels"][data["selected"][c]] == selection["selected"][c]
+    assert len(data["decisions"]["rows"]) == len(data["contexts"]["labels"]) == 6
+    assert "6 of 8 alternatives, those most likely to be the best and 3 of 6 contexts" in data["left_out"]
+    assert "argbest export STORAGE --table posterior" in data["left_out"]
+    assert payload(line())["left_out"] == ""
 
 
 def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:
