@@ -136,6 +136,8 @@ def _design(study: Study) -> str:
 def _impossible(study: Study) -> str:
     """Return a sentence on the alternatives that could not be simulated somewhere."""
     places, told = _places_aside(study), study.tally.count
+    if not places:
+        return ""
     called, where = names(study.problem.alternatives), names(study.problem.contexts)
     parts = []
     for k, contexts in islice(places.items(), _MOST_NAMED):
@@ -145,8 +147,6 @@ def _impossible(study: Study) -> str:
         if never:
             said.append(f"could not be simulated in {_listed(never)} and is not selected there")
         parts.append(f"{called[k]} {', and '.join(said)}")
-    if not parts:
-        return ""
     more = len(places) - len(parts)
     return "; ".join(parts) + (f"; the same applies to {count(more, 'other alternative')}." if more else ".")
 
