@@ -66,7 +66,9 @@ def test_of_too_many_pairs_a_page_holds_the_foremost_and_says_so(monkeypatch: py
         (np.transpose(kit["mean"]), study._belief().mean),
     ):
         np.testing.assert_allclose(found, table_[np.ix_(kept, tabled)], rtol=1e-5, atol=1e-9)
-    assert [kit["points"][i][0] for i in range(3)] == [study.problem.contexts.item(c)["x"] for c in tabled]
+    assert [kit["points"][i][0] for i in range(3)] == [
+        study.problem.contexts.coordinates["x"][c] for c in tabled
+    ]
     for c in tabled:
         assert {selection["selected"][c], selection["runner_up"][c]} <= set(data["alternatives"]["labels"])
         assert data["alternatives"]["labels"][data["selected"][c]] == selection["selected"][c]
