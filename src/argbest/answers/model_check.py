@@ -13,6 +13,7 @@ from argbest.answers.left_out import Relations, by_blocks, left_out, relations
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.common_noise import blocks, counted, likeness
+from argbest.core.focused_belief import FocusedBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
@@ -28,6 +29,7 @@ _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions w
 _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
 FALSE_ALARM = 0.01  # of each of the five tests, if the model holds
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
+_FEWEST, _NUMBERS = 100, 2**27  # but fewer of very many contexts: covariances of each with all, 1 GB
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -140,6 +142,8 @@ def _predicted(
 ) -> _Predicted:
     plain = tally.apart
     belief = model.posterior(plain, setting, params)
+    if isinstance(belief, FocusedBelief):  # exact for all that is wanted, not chosen anew for every pair
+        belief = belief.including(np.nonzero(wanted)[0])
     relates = belief.own_cov is None
     shared = getattr(params, "correlation", None) if tally.common is not None else None
     if shared is not None and np.any(shared):
@@ -175,10 +179,11 @@ def _frame(
 def _spread(observed: BoolArray) -> BoolArray:
     """Return which pairs are predicted: steps of the golden section do not keep time with the columns."""
     cells = np.flatnonzero(observed)
-    if len(cells) <= _MOST:
+    most = int(np.clip(_NUMBERS // max(len(cells) * observed.shape[1], 1), _FEWEST, _MOST))
+    if len(cells) <= most:
         return observed
     wanted = np.zeros(observed.size, bool)
-    wanted[cells[(np.arange(1, _MOST + 1) * _GOLDEN % 1.0 * len(cells)).astype(np.int64)]] = True
+    wanted[cells[(np.arange(1, most + 1) * _GOLDEN % 1.0 * len(cells)).astype(np.int64)]] = True
     return wanted.reshape(observed.shape)
 
 

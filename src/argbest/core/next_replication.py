@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.decision import Decision, at, cell, leading
 from argbest.core.replications import PLACE, Replications, after, following
+from argbest.core.scipys import solve_triangular
 
 _MOST = 1 << 22  # numbers in a table; that of all next contrasts is not worked out where it would be larger
 
