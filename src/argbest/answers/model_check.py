@@ -29,7 +29,7 @@ _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions w
 _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
 FALSE_ALARM = 0.01  # of each of the five tests, if the model holds
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
-_FEWEST, _NUMBERS = 100, 2**27  # but fewer of very many contexts: covariances of each with all, 1 GB
+_LARGE, _FEWEST, _NUMBERS = 2**16, 100, 2**27  # fewer on larger tables: covariances take up to 1 GB there
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -179,7 +179,8 @@ def _frame(
 def _spread(observed: BoolArray) -> BoolArray:
     """Return which pairs are predicted: steps of the golden section do not keep time with the columns."""
     cells = np.flatnonzero(observed)
-    most = int(np.clip(_NUMBERS // max(len(cells) * observed.shape[1], 1), _FEWEST, _MOST))
+    room = _NUMBERS // max(len(cells) * observed.shape[1], 1) if observed.size > _LARGE else _MOST
+    most = int(np.clip(room, _FEWEST, _MOST))
     if len(cells) <= most:
         return observed
     wanted = np.zeros(observed.size, bool)
