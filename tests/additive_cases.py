@@ -7,11 +7,12 @@ import oracles
 
 from argbest.core import kernels, priors
 from argbest.core.additive import Inputs
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.dense_belief import dense
 from argbest.core.priors import Hyperprior
+from argbest.core.seen_cells import Data
 from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams

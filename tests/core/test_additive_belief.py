@@ -11,13 +11,14 @@ from scipy.stats import norm
 from argbest.core import additive_belief, additive_conditioning
 from argbest.core import belief as beliefs
 from argbest.core import tally as tallies
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.blocks import drawing_root
 from argbest.core.decision import Decision
 from argbest.core.foundations import ByFormula
+from argbest.core.seen_cells import Data
 from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM

@@ -8,12 +8,13 @@ import pytest
 from additive_cases import crowd as study
 
 from argbest.core import focused_belief, seen_cells
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_conditioning import conditioned, missed
 from argbest.core.arrays import Array
 from argbest.core.belief import best
 from argbest.core.decision import Decision
 from argbest.core.focused_belief import FocusedBelief
+from argbest.core.seen_cells import Data
 from argbest.core.selectable import among_the_rest
 from argbest.core.tally import Tally
 

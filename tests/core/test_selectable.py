@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from argbest.core import additive_conditioning, kernels
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
 from argbest.core.certificate import Certificate
+from argbest.core.seen_cells import Data
 from argbest.core.selectable import among_the_rest
 from argbest.core.tally import Tally
 

@@ -6,12 +6,13 @@ from additive_cases import Case, Scales, case, log_density, log_prior, params, p
 from oracles import DenseBelief
 
 from argbest.core import structured_evidence
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.decision import Decision
 from argbest.core.landmarks import Landmarks, landmarks_of
 from argbest.core.priors import Hyperprior
+from argbest.core.seen_cells import Data
 from argbest.core.structured import features
 from argbest.core.structured_belief import by_features, by_features_at
 from argbest.models.additive_gp import PARTS, AdditiveGP

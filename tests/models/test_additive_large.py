@@ -10,7 +10,6 @@ from models.test_rounding import BOWLS, PRECISIONS, WAVES, rounded_otherwise
 from models.test_rounding import setting as smooth_setting
 
 from argbest.core import additive, additive_conditioning, search
-from argbest.core.additive_belief import Data
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.decision import Decision
@@ -18,6 +17,7 @@ from argbest.core.dense_belief import dense
 from argbest.core.foundations import ByFormula, ByStructure, SideBySide
 from argbest.core.landmarks import MOST
 from argbest.core.search import CONVERGED
+from argbest.core.seen_cells import Data
 from argbest.core.setting import Coordinates, Setting
 from argbest.core.structured_belief import by_features
 from argbest.core.tally import Tally

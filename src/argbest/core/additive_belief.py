@@ -7,7 +7,7 @@ is ever made.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from argbest.core.blocks import drawing_root, square_root, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import ByFormula, Foundation, Stack, apart
-from argbest.core.kernels import NUGGET
-from argbest.core.next_replication import NextSamples, Shocks, coming, shocks
-from argbest.core.tally import Tally
+from argbest.core.next_replication import NextSamples, Shocks, coming
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
@@ -288,44 +286,3 @@ class AdditiveBelief(CorrelatedAlternatives):
             return self.among(alternatives, np.full(len(alternatives), context))
         taken = self.rows[:, alternatives, context]
         return np.asarray(self.foundation.within(alternatives, context) - taken.T @ taken)
-
-
-class Data(NamedTuple):
-    """What the posterior of a study follows from; arrays [..., alternative, context], ``shift`` [...]."""
-
-    tally: Tally
-    noise: Array
-    shift: Array  # near the rewards: residuals from it keep their digits
-    correlation: Array | None = None  # [..., context]: of replications of equal number; None: there is none
-
-    def study(self, index: tuple[int, ...]) -> "Data":
-        """Return the data of one of several studies."""
-        shared = None if self.correlation is None else self.correlation[index]
-        return Data(self.tally[index], self.noise[index], self.shift[index], shared)
-
-    @property
-    def shares_noise(self) -> bool:
-        """Whether alternatives of some study share noise."""
-        known = self.tally.common is not None and self.correlation is not None
-        return known and bool(np.any(self.correlation))
-
-    @property
-    def shocks(self) -> Shocks | None:
-        """What later replications share with those told; None where they share nothing."""
-        if self.tally.common is None or self.correlation is None or not self.shares_noise:
-            return None
-        ahead = np.maximum(self.correlation, 0.0)  # what goes against each other is not shared any more
-        return shocks(self.tally.common, self.noise, ahead) if ahead.any() else None
-
-    def floored(self, variance: Array) -> Array:
-        """Return the noise of one study; no cell is known better than rounding allows (`NUGGET`)."""
-        count = self.tally.count
-        least = int((count > 0).sum()) * NUGGET * count * variance
-        if self.correlation is not None:  # what alternatives do not share is the smaller part
-            least = least / (1.0 - self.correlation)
-        return np.asarray(np.maximum(self.noise, least))
-
-    def root(self, variance: Array) -> Array:
-        """Return √(N/σ²) of the cells of one study."""
-        root: Array = np.sqrt(self.tally.count / self.floored(variance))
-        return root

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.dense_belief import halving
 from argbest.core.foundations import ROOM, ByAlternative, Stack
 from argbest.core.kernels import NUGGET
 from argbest.core.scipys import cholesky, solve_triangular
+from argbest.core.seen_cells import Data
 from argbest.core.tally import Tally
 
 

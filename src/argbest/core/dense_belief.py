@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.common_noise import blocks
 from argbest.core.foundations import ROOM, ByFormula, Stack
 from argbest.core.scipys import cholesky, solve_triangular
+from argbest.core.seen_cells import Data
 
 _UNKNOWN = 100.0  # standard deviations of an observation: the constant while nothing is known of it
 

@@ -1,4 +1,4 @@
-"""What was observed in one study, and what follows from it at any cell of a table of any size."""
+"""What was observed, and what follows from it at any cell of a table of any size."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,10 +8,52 @@ import numpy as np
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.kernels import NUGGET
+from argbest.core.next_replication import Shocks, shocks
 from argbest.core.scipys import cholesky, dpstrf, solve_triangular
+from argbest.core.tally import Tally
 
 _BLOCK = 2**21  # numbers in one temporary array, 16 MB
 _WORK, _LEAST = 5e9, 32  # operations for the variances of the rest, and cells that these take in any case
+
+
+class Data(NamedTuple):
+    """What the posterior of a study follows from; arrays [..., alternative, context], ``shift`` [...]."""
+
+    tally: Tally
+    noise: Array
+    shift: Array  # near the rewards: residuals from it keep their digits
+    correlation: Array | None = None  # [..., context]: of replications of equal number; None: there is none
+
+    def study(self, index: tuple[int, ...]) -> "Data":
+        """Return the data of one of several studies."""
+        shared = None if self.correlation is None else self.correlation[index]
+        return Data(self.tally[index], self.noise[index], self.shift[index], shared)
+
+    @property
+    def shares_noise(self) -> bool:
+        """Whether alternatives of some study share noise."""
+        known = self.tally.common is not None and self.correlation is not None
+        return known and bool(np.any(self.correlation))
+
+    @property
+    def shocks(self) -> Shocks | None:
+        """What later replications share with those told; None where they share nothing."""
+        if self.tally.common is None or self.correlation is None or not self.shares_noise:
+            return None
+        ahead = np.maximum(self.correlation, 0.0)  # what goes against each other is not shared any more
+        return shocks(self.tally.common, self.noise, ahead) if ahead.any() else None
+
+    def floored(self, variance: Array) -> Array:
+        """Return the noise of one study; no cell is known better than rounding allows (`NUGGET`)."""
+        count = self.tally.count
+        least = int((count > 0).sum()) * NUGGET * count * variance
+        if self.correlation is not None:  # what alternatives do not share is the smaller part
+            least = least / (1.0 - self.correlation)
+        return np.asarray(np.maximum(self.noise, least))
+
+    def root(self, variance: Array) -> Array:
+        """Return √(N/σ²) of the cells of one study."""
+        return np.asarray(np.sqrt(self.tally.count / self.floored(variance)))
 
 
 class Seen(NamedTuple):

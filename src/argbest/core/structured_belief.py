@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.conditioning import solve_lower
 from argbest.core.foundations import ByStructure, Stack
 from argbest.core.landmarks import MOST, innovation, landmarks_of
+from argbest.core.seen_cells import Data
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from argbest.core import additive_conditioning, common_noise, kernels, scaling
-from argbest.core.additive_belief import AdditiveBelief, Data
+from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
 from argbest.core.priors import Hyperprior, additive, fixed
+from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from argbest.core import conditioning, kernels, priors, scaling
-from argbest.core.additive_belief import Data
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.conditioning import joined, joined_at
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
+from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.base import Plausible
