@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 
-from argbest.core import conditioning, kernels
+from argbest.core import conditioning, fitting, kernels
 from argbest.core.tally import Tally
 
 
@@ -38,6 +38,23 @@ def test_many_contexts_are_solved_as_few_are(lead: tuple[int, ...], monkeypatch:
     monkeypatch.setattr(conditioning, "_TRIANGULAR", 41)
     for one, other in zip(by_triangles, conditioning.posterior(*given), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_compiled_posteriors_of_many_alternatives_are_those_of_numpy(kernel: str) -> None:
+    rng = np.random.default_rng(17)
+    shape, x = (3, 5, 12), rng.random((12, 2))
+    separation = np.moveaxis((x[:, None] - x) ** 2, -1, 0)
+    seen = Tally(rng.poisson(1.0, shape), rng.standard_normal(shape), rng.random(shape))
+    seen.count[0, 0] = 0
+    lengthscale, scale = np.exp(rng.normal(-1, 0.5, (3, 5, 2))), np.exp(rng.normal(0, 1, (3, 5)))
+    constant, noise = rng.standard_normal((3, 5)), np.exp(rng.normal(-2, 2, shape))
+    prior = kernels.covariance(kernel, separation, lengthscale, scale)
+    expected = conditioning.posterior(prior, constant, noise, seen)
+    found = fitting.posterior(kernel, separation, seen, noise, lengthscale, scale, constant)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(found[1], np.swapaxes(found[1], -1, -2))
 
 
 def test_scikit_learn_predicts_the_same_at_contexts_and_new_points() -> None:

@@ -29,6 +29,23 @@ def by_quadrature(a: Array, s: Array) -> float:
     )
 
 
+def test_the_bound_of_a_weighted_sum_lies_closely_above_it() -> None:
+    rng = np.random.default_rng(6)
+    cov, root = rng.standard_normal((200, 3, 5)), np.exp(rng.normal(0, 1, (200, 3)))
+    cov[:20, 0], cov[20:40, :, 2] = 0.0, 0.0
+    gap = np.abs(rng.standard_normal((200, 5))) * np.geomspace(1e-3, 1e9, 200)[:, None]
+    gap[::7, 1], gap[::5, 2] = 0.0, np.inf
+    gap[-1] = np.inf
+    weights = np.array([0.1, 0.2, 0.3, 0.4, 0.0])
+    with np.errstate(divide="ignore"):
+        terms = kg.log_kg(gap[:, None], cov * root[..., None]) + np.log(weights)
+    bound, value = kg.log_kg_bound(cov, root, gap, weights), logsumexp(terms, axis=-1)
+    assert np.all(bound[:20, 0] == -np.inf)
+    finite = value > -1e299
+    np.testing.assert_array_less(value[finite], bound[finite] + 1e-12 * (1 + abs(value[finite])))
+    np.testing.assert_array_less(bound[finite], value[finite] + 0.11 + 1e-12 * abs(value[finite]))
+
+
 @pytest.mark.parametrize("slope", [0.3, -1.0, 2.5])
 @pytest.mark.parametrize("gap", [0.0, 0.4, 2.0])
 def test_the_closed_form_is_the_expected_gain_of_one_moving_line(gap: float, slope: float) -> None:

@@ -89,8 +89,15 @@ def expecting(belief: Belief, pending: IntArray) -> Belief:
     return belief
 
 
-def take_in(belief: Belief, decision: Decision, value: AnyArray, number: AnyArray) -> Belief:
-    """Return the belief after one replication, whose number matters where alternatives share noise."""
+def take_in(
+    belief: Belief, decision: Decision, value: AnyArray, number: AnyArray, *, mine: bool = False
+) -> Belief:
+    """Return the belief after one replication, whose number matters where alternatives share noise.
+
+    What is ``mine`` nobody else holds: it may be written to, and is lost then.
+    """
+    if mine and isinstance(belief, BlockBelief) and belief.mean.ndim > 2:
+        return belief.absorb(decision, value)
     if getattr(belief, "shocks", None) is None:
         return belief.update(decision, value)
     later: Belief = belief.update_common(decision, number, value)  # type: ignore[attr-defined]

@@ -5,14 +5,16 @@ A sample of (k, c) moves the mean of (j, c′) by s Z with Z ~ N(0, 1) and slope
 exp(−v²/2) in the gap over the slope, so only their logarithms keep an order in the tail.
 """
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import Belief, BlockBelief
 from argbest.core.decision import of_each_context
-from argbest.core.normal import log_loss
+from argbest.core.normal import log_loss, loss
 
 _FARTHEST = 1e150  # of a gap over a slope: its square is still a number
 _COLUMNS = 2**16  # entries of the covariances of alternatives worked on together, half a megabyte
@@ -60,6 +62,62 @@ def log_kg(gap: Array, slope: Array) -> Array:
     with np.errstate(divide="ignore"):
         size: Array = np.log(np.abs(slope))
     return size + log_loss(standardised(gap, slope))
+
+
+_STEPS = 32  # of the table of h between 0 and 1
+_FAR = 8  # where it ends
+_LOSS = loss(np.arange(_FAR * _STEPS + 1) / _STEPS)
+_LOG_4_OVER_ROOT_2PI = float(np.log(4.0) - 0.5 * np.log(2.0 * np.pi))
+
+
+def log_kg_bound(cov: Array, root: Array, gap: Array, weights: Array) -> Array:
+    """Return an upper bound of log Σ_c′ w_c′ s h(gap/s), s = |cov| root, at most 0.11 above it, [..., c].
+
+    ``cov`` is [..., c, c′], ``root`` [..., c], ``gap`` and ``weights`` are [..., c′].
+    """
+    with np.errstate(all="ignore"):
+        bound: Array = _bounding()(cov, root, gap, weights)
+    return bound
+
+
+def _bound_body(cov, root, gap, weights, bound):  # type: ignore[no-untyped-def]
+    """Fill the bounds: between the entries of a table the convex h lies below the chord.
+
+    Far out, where the table ends, h(v) = φ(v) (1 − v m(v)) ≤ φ(v) (2 / (v + √(v² + 4)))² by Birnbaum's lower
+    bound of Mills' ratio m (1942), in logarithms.
+    """
+    for c in range(root.size):
+        total, size, nearest = 0.0, 0.0, _FARTHEST
+        for x in range(gap.size):
+            slope = abs(cov[c, x]) * root[c]
+            if slope > 0.0 and weights[x] > 0.0:
+                v, term = gap[x] / slope, slope * weights[x]
+                size += term
+                nearest = min(nearest, v)
+                if v < _FAR:
+                    i = int(v * _STEPS)
+                    total += term * (_LOSS[i] + (v * _STEPS - i) * (_LOSS[i + 1] - _LOSS[i]))
+                else:
+                    total += term * _LOSS[-1]
+        if total > 100.0 * size * _LOSS[-1] or size == 0.0:
+            bound[c] = np.log(total) if size > 0.0 else -np.inf
+            continue
+        total = 0.0
+        for x in range(gap.size):
+            slope = abs(cov[c, x]) * root[c]
+            if slope > 0.0 and weights[x] > 0.0:
+                v = min(gap[x] / slope, _FARTHEST)
+                exponent = max(0.5 * (nearest - v) * (nearest + v), -200.0)  # still a bound, no underflow
+                total += slope * weights[x] * np.exp(exponent) / (v + np.sqrt(v * v + 4.0)) ** 2
+        bound[c] = np.log(total) - 0.5 * nearest * nearest + _LOG_4_OVER_ROOT_2PI
+
+
+@functools.cache
+def _bounding() -> Callable[..., Any]:
+    from argbest.compilation import compile_ufunc  # imports Numba, so not before it is needed
+
+    inputs = "float64[:,:], float64[:], float64[:], float64[:]"
+    return compile_ufunc(_bound_body, f"void({inputs}, float64[:])", "(c,x),(c),(x),(x)->(c)")
 
 
 def envelope_kg(intercept: Array, slope: Array) -> Array:

@@ -116,7 +116,12 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
         number = np.where(own_number < 0, at(tally.count, decision), -1)
         tally = tallies.add(tally, decision, value, number=number)
         groups = [
-            (runs, take_in(belief, Decision(*(each[runs] for each in decision)), value[runs], number[runs]))
+            (
+                runs,
+                take_in(
+                    belief, Decision(*(each[runs] for each in decision)), value[runs], number[runs], mine=True
+                ),
+            )
             for runs, belief in groups
         ]
         chosen[:, i] = decision

@@ -121,10 +121,14 @@ class GP:
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
         own = tally.apart[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
-        prior = kernels.covariance(
-            self.kernel, setting.separation, params.lengthscale[chosen], params.scale[chosen]
-        )
-        mean, cov = conditioning.posterior(prior, constant, noise, own)
+        shape = params.lengthscale[chosen], params.scale[chosen]
+        if chosen.ndim > 1:  # many studies: those that compiled code pays for
+            from argbest.core import fitting
+
+            mean, cov = fitting.posterior(self.kernel, setting.separation, own, noise, *shape, constant)
+        else:
+            prior = kernels.covariance(self.kernel, setting.separation, *shape)
+            mean, cov = conditioning.posterior(prior, constant, noise, own)
         fresh = BlockBelief(mean, cov, noise)
         if known is None or chosen.ndim > 1 or chosen.all():
             return scattered(fresh, chosen, known)

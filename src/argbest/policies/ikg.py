@@ -14,7 +14,6 @@ from argbest.errors import InputError
 from argbest.policies.base import Moment, OneByOne, largest
 
 _AT_ONCE = 2**20  # covariances looked at together
-_LOG_4_OVER_ROOT_2PI = np.log(4.0) - 0.5 * np.log(2.0 * np.pi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,27 +151,9 @@ def _value(pairs: _Pairs, row: IntArray, context: IntArray) -> Array:
 
 
 def _bound(pairs: _Pairs) -> Array:
-    """Return an upper bound of log IKG, at most 0.11 above it, [run · alternative, context].
-
-    h(v) = φ(v) (1 − v m(v)) ≤ φ(v) (2 / (v + √(v² + 4)))² by Birnbaum's lower bound of Mills' ratio m (1942).
-    Unlike h it takes only operations that NumPy vectorises.
-    """
-    weights = np.exp(pairs.log_weights)
-    n_rows, n_contexts, width = pairs.cov.shape
-    bound = np.empty((n_rows, n_contexts))
-    for rows in kg.blocks(n_rows, n_contexts * width):
-        slope = np.abs(pairs.cov[rows])
-        slope *= pairs.root[rows]
-        v = kg.standardised(pairs.gap[rows], slope)
-        exponent = v * v
-        v += np.sqrt(exponent + 4.0)
-        slope *= weights
-        slope /= np.square(v, out=v)
-        exponent *= -0.5
-        shift = exponent.max(axis=-1, keepdims=True)
-        exponent -= shift
-        np.maximum(exponent, -200.0, out=exponent)  # still a bound; underflow would be ten times slower
-        total = np.einsum("rcx,rcx->rc", slope, np.exp(exponent, out=exponent))
-        with np.errstate(divide="ignore"):
-            bound[rows] = np.log(total) + (shift[..., 0] + _LOG_4_OVER_ROOT_2PI)
-    return bound
+    """Return an upper bound of log IKG, [run · alternative, context]."""
+    cov, root, gap, log_weights = pairs
+    weights = np.exp(log_weights)
+    if cov.shape[-1] == 1:  # independent contexts: each by itself, and `root`, `gap` are columns too
+        return kg.log_kg_bound(cov[..., None], root, gap, np.broadcast_to(weights, gap.shape))[..., 0]
+    return kg.log_kg_bound(cov, root[..., 0], gap[..., 0, :], weights[..., 0, :])
