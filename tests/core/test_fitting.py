@@ -147,6 +147,22 @@ def test_many_searches_at_once_equal_single_ones() -> None:
         np.testing.assert_array_equal(many.theta[i], single.theta)
 
 
+def test_a_search_that_goes_on_with_what_it_learned_ends_where_a_blank_one_does() -> None:
+    rng = np.random.default_rng(15)
+    for _ in range(10):
+        data = oracles.random_data(rng, standardised=True)
+        prior, ones = priors.hyperprior("paper", data.x.shape[1]), np.ones(len(data.x))
+        before = search(data, prior)
+        assert np.all(np.linalg.eigvalsh(before.hessian) > 0)
+        grown = Tally(
+            2 * data.tally.count, data.tally.mean + 0.1 * rng.normal(size=len(data.x)), data.tally.m2
+        )
+        given = "matern52", data.separation, grown, ones, prior, before.theta[None]
+        on, blank = fitting.fit_map(*given, before.hessian), fitting.fit_map(*given)
+        assert on.status == blank.status == CONVERGED
+        np.testing.assert_allclose(on.value, blank.value, rtol=1e-9, atol=1e-8)
+
+
 def test_known_noise_stays_fixed() -> None:
     rng = np.random.default_rng(14)
     data = oracles.random_data(rng, standardised=True)

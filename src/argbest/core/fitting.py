@@ -26,23 +26,35 @@ class Fit(NamedTuple):
     constant: Array  # [...]: the profiled mean
     value: Array  # [...]: log evidence + log prior
     status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
+    hessian: Array  # [..., d + 2, d + 2]: of −value, as the search has learned it
 
 
 def fit_map(
-    kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, starts: Array
+    kernel: str,
+    separation: Array,
+    tally: Tally,
+    noise: Array,
+    prior: Hyperprior,
+    starts: Array,
+    hessian: Array | None = None,
 ) -> Fit:
     """Return the best maximum found from ``starts`` [..., s, d + 2], a row of NaN being none.
+
+    ``hessian`` [..., d + 2, d + 2] is what an earlier search has learned at the first start, or NaN.
 
     The tally holds standardised outcomes [..., alternative, context]; ``noise`` [..., alternative, context]
     multiplies the noise parameter: 1 where it is learned, the known variances where that is fixed.
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
+    bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
     if not lead:
-        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts))
+        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
-    found = Fit(np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64))
+    tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
+    found = Fit(*tables, np.empty(bent.shape))
     for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
-        parts = _call(_search(), kernel, separation, tally[some], noise[some], prior, starts[some])
+        own = tally[some], noise[some], prior, starts[some], bent[some]
+        parts = _call(_search(), kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):
             whole[some] = part
     return found
@@ -75,13 +87,13 @@ def _call(
     tally: Tally,
     noise: Array,
     prior: Hyperprior,
-    points: Array,
+    *points: Array,
 ) -> tuple[Any, ...]:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
     count = tally.count.astype(float)
     with np.errstate(all="ignore"):
         outputs: tuple[Any, ...] = ufunc(
-            separation, count, tally.mean, tally.m2, noise, prior.rules, kernel_code(kernel), points
+            separation, count, tally.mean, tally.m2, noise, prior.rules, kernel_code(kernel), *points
         )
     return outputs
 
@@ -97,14 +109,19 @@ _DATA = "float64[:,:,:], float64[:], float64[:], float64[:], float64[:], float64
 _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 
 
-def _search_body(separation, count, mean, m2, noise, rules, code, starts, theta, constant, value, status):  # type: ignore[no-untyped-def]
+def _search_body(  # type: ignore[no-untyped-def]
+    separation, count, mean, m2, noise, rules, code, starts, hessian, theta, constant, value, status, learned
+):
     """Fill the best of the maxima reached from the starts."""
     data = observed(separation, count, mean, m2, noise)
     spare = data[4][0] - data[1].size
-    blank = np.full((theta.size, theta.size), np.nan)
+    bent = hessian.copy()
     value[0], constant[0], _, status[0] = _maximise(
-        starts, code, data, rules, spare, MAX_STEPS, theta, np.empty(theta.size), blank
+        starts, code, data, rules, spare, MAX_STEPS, theta, np.empty(theta.size), bent
     )
+    for i in range(theta.size):
+        for j in range(theta.size):
+            learned[i, j] = bent[i, j]
 
 
 def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value, gradient, constant):  # type: ignore[no-untyped-def]
@@ -169,8 +186,9 @@ def _condition() -> Callable[..., Any]:
 
 @functools.cache
 def _search() -> Callable[..., Any]:
-    signature = f"void({_DATA}, float64[:,:], float64[:], float64[:], float64[:], int64[:])"
-    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p)->(p),(),(),()")
+    outputs = "float64[:], float64[:], float64[:], int64[:], float64[:,:]"
+    signature = f"void({_DATA}, float64[:,:], float64[:,:], {outputs})"
+    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p),(p,p)->(p),(),(),(),(p,p)")
 
 
 @functools.cache

@@ -53,6 +53,7 @@ class GPParams:
     status: IntArray  # [..., alternative]: how the search ended
     changed: BoolArray  # [..., alternative]: whether the last fit was of this alternative
     correlation: Array | None = None  # [..., context]: of noise that is shared; None: stored by 0.1
+    hessian: Array | None = None  # [..., alternative, parameter, parameter]: what the search has learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,8 @@ class GP:
         prior, noise = noise_table(self, preset, tally, scale, per_alternative=True)
         own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
         points, searched = starts(prior, data, noise[chosen], chosen, params)
-        found = fitting.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points)
+        bent = None if params is None or params.hessian is None else params.hessian[chosen]
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points, bent)
         check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
         none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
@@ -225,6 +227,7 @@ def _in_units(
         searched=searched,
         status=found.status,
         changed=np.ones(fitted.shape, bool),
+        hessian=found.hessian,
     )
 
 

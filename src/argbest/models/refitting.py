@@ -125,8 +125,11 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None, **whole_fields: AnyArr
         if part is None:
             merged[field.name] = None
             continue
-        shape = (*chosen.shape, *part.shape[1:])
-        whole = np.empty(shape, part.dtype) if old is None else getattr(old, field.name).copy()
+        known = None if old is None else getattr(old, field.name)
+        if known is None:  # nor has an older version kept it, if it is a number
+            unknown = np.nan if part.dtype.kind == "f" else 0
+            known = np.full((*chosen.shape, *part.shape[1:]), unknown, part.dtype)
+        whole = known.copy()
         whole[chosen] = part
         merged[field.name] = whole
     return type(fresh)(**merged)
