@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from argbest.core import additive, fitting
+from argbest.core import additive, fitting, knowledge_gradient
 from argbest.problems.covid import disease
 
 ALL: tuple[Callable[[], Any], ...] = (
@@ -13,6 +13,8 @@ ALL: tuple[Callable[[], Any], ...] = (
     fitting._search,
     disease.run,
     fitting._evaluate,
+    fitting._condition,
+    knowledge_gradient._bounding,
 )
 
 

@@ -246,8 +246,8 @@ def test_the_live_view_is_dark_at_night_and_fits_a_narrow_screen(open_live: Open
 
 HEAT = """([size, first, second]) => {
   const labels = Array.from({ length: size }, (_, k) => `a${k}`), order = [...labels.keys()];
-  const contexts = { title: "c", short: ["0"], order: [0] };
-  const data = { alternatives: { labels, short: labels, order }, contexts };
+  const contexts = { title: "c", short: ["0"], order: [0], tabled: [0] };
+  const data = { alternatives: { labels, short: labels, order, total: size }, contexts };
   const place = document.createElement("div");
   const update = argbest.heat(place, { ...data, v: first }, {
     caption: "t", read: (next) => next.v, kind: "count", file: "t.csv"

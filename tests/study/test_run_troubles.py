@@ -41,7 +41,7 @@ def test_a_pair_that_never_works_stops_no_policy(policy: str, tmp_path: Path) ->
     assert resumed.tally.count[2, 0] >= 2
 
 
-def test_an_error_while_reading_what_others_wrote_leaves_no_half_of_it(
+def test_an_error_while_restoring_what_others_learned_leaves_no_half_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = Study(problem(), policy="gp-c-ocba", initial=1, storage=tmp_path / "s.db").run(14)
@@ -55,8 +55,8 @@ def test_an_error_while_reading_what_others_wrote_leaves_no_half_of_it(
 
     monkeypatch.setattr(GP, "posterior", broken)
     with pytest.raises(StorageError, match=r"an event holds data that argbest never wrote \(LinAlgError"):
-        two.refresh()
-    assert two.refresh().n_observations == 40
+        two.refresh().ask()
+    assert (two.refresh().n_observations, two.pending()) == (40, [])
     assert_same_frames(two.run(50), Study(problem(), policy="gp-c-ocba", initial=1).run(50))
     assert_same_frames(Study.load(tmp_path / "s.db", simulate=simulate), two)
 

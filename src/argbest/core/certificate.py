@@ -18,9 +18,7 @@ _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their ave
 _ENOUGH = 32
 
 
-Blocks = Callable[
-    [int], Iterable[Array]
-]  # normals, some at a time: as many as a multiple of the number given
+Blocks = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,14 +18,9 @@ from argbest.core.scipys import log_ndtr, ndtr, ndtri
 
 SOBOL_POINTS = 4096
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
-_CROWD = (
-    512  # alternatives of a context whose covariances are worked out; of more, the likeliest to be the best
-)
+_CROWD = 512  # alternatives of a context that are looked at together; of more, the likeliest to be the best
 _SMALL_CROWD = 256  # of each of many beliefs
-_LARGE, _SMALLEST_CROWD = (
-    2**16,
-    32,
-)  # cells of a table of which only few alternatives per context are looked at
+_LARGE, _SMALLEST_CROWD = 2**16, 32  # cells of a table of which only few alternatives per context are
 _WIDE = 2**12  # cells of a table from which those out of reach of the best are not drawn at all
 _KEPT = 2**21  # numbers of drawn regrets that are kept, 16 MB
 _NODES = 48  # of the integral over the largest of many leads

@@ -122,7 +122,7 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
         alternatives,
         contexts,
         f"There are too many pairs for a page. Tables by alternative show {' and '.join(parts)}. For all of "
-        "them: argbest export STORAGE --table posterior (or allocation), study.posterior() in Python.",
+        "them: argbest export STORAGE --table posterior (or allocation); in Python the study has both.",
     )
 
 
