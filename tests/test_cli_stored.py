@@ -589,8 +589,9 @@ for words in (["tell", {str(place)!r}], ["ask", {str(place)!r}]):
     assert done.stdout.splitlines()[1::2] == ["[]", asked] == ["[]", "[]"]
 
 
-def test_tell_does_without_scipy_where_something_was_learned(place: Path) -> None:
-    study = Study.load(place)
+def test_tell_does_without_scipy_where_something_was_learned(tmp_path: Path) -> None:
+    place = tmp_path / "study.db"
+    study = Study(Problem(["a", "b", "c"], [1.0, 2.0, 3.0]), storage=place)
     for trial in study.ask(study.n_queued):
         study.tell(trial, float(trial.id % 3))
     first, second = study.ask(2)  # now hyper-parameters are stored

@@ -66,7 +66,6 @@ def log_kg(gap: Array, slope: Array) -> Array:
 
 _STEPS = 32  # of the table of h between 0 and 1
 _FAR = 8  # where it ends
-_LOSS = loss(np.arange(_FAR * _STEPS + 1) / _STEPS)
 _LOG_4_OVER_ROOT_2PI = float(np.log(4.0) - 0.5 * np.log(2.0 * np.pi))
 
 
@@ -76,11 +75,17 @@ def log_kg_bound(cov: Array, root: Array, gap: Array, weights: Array) -> Array:
     ``cov`` is [..., c, c′], ``root`` [..., c], ``gap`` and ``weights`` are [..., c′].
     """
     with np.errstate(all="ignore"):
-        bound: Array = _bounding()(cov, root, gap, weights)
+        bound: Array = _bounding()(cov, root, gap, weights, _losses())
     return bound
 
 
-def _bound_body(cov, root, gap, weights, bound):  # type: ignore[no-untyped-def]
+@functools.cache
+def _losses() -> Array:
+    """Return the table of h; made when it is needed, for that imports SciPy."""
+    return loss(np.arange(_FAR * _STEPS + 1) / _STEPS)
+
+
+def _bound_body(cov, root, gap, weights, losses, bound):  # type: ignore[no-untyped-def]
     """Fill the bounds: between the entries of a table the convex h lies below the chord.
 
     Far out, where the table ends, h(v) = φ(v) (1 − v m(v)) ≤ φ(v) (2 / (v + √(v² + 4)))² by Birnbaum's lower
@@ -96,10 +101,10 @@ def _bound_body(cov, root, gap, weights, bound):  # type: ignore[no-untyped-def]
                 nearest = min(nearest, v)
                 if v < _FAR:
                     i = int(v * _STEPS)
-                    total += term * (_LOSS[i] + (v * _STEPS - i) * (_LOSS[i + 1] - _LOSS[i]))
+                    total += term * (losses[i] + (v * _STEPS - i) * (losses[i + 1] - losses[i]))
                 else:
-                    total += term * _LOSS[-1]
-        if total > 100.0 * size * _LOSS[-1] or size == 0.0:
+                    total += term * losses[-1]
+        if total > 100.0 * size * losses[-1] or size == 0.0:
             bound[c] = np.log(total) if size > 0.0 else -np.inf
             continue
         total = 0.0
@@ -116,8 +121,8 @@ def _bound_body(cov, root, gap, weights, bound):  # type: ignore[no-untyped-def]
 def _bounding() -> Callable[..., Any]:
     from argbest.compilation import compile_ufunc  # imports Numba, so not before it is needed
 
-    inputs = "float64[:,:], float64[:], float64[:], float64[:]"
-    return compile_ufunc(_bound_body, f"void({inputs}, float64[:])", "(c,x),(c),(x),(x)->(c)")
+    inputs = "float64[:,:], float64[:], float64[:], float64[:], float64[:]"
+    return compile_ufunc(_bound_body, f"void({inputs}, float64[:])", "(c,x),(c),(x),(x),(h)->(c)")
 
 
 def envelope_kg(intercept: Array, slope: Array) -> Array:
