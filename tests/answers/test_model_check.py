@@ -13,9 +13,11 @@ from scipy import stats
 from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
 from argbest.answers import discrepancies, left_out, model_check
 from argbest.answers.model_check import ModelCheck
+from argbest.core import representation, seen_cells
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.decision import Decision
+from argbest.core.focused_belief import FocusedBelief
 from argbest.core.tally import Tally
 from argbest.models.gp import GPParams
 
@@ -93,6 +95,37 @@ def test_pairs_without_noise_are_taken_out_one_by_one() -> None:
     assert np.isfinite(check.pairs["z"]).all()
     assert np.isnan(check.p_value)
     assert check.fits == (check.n_flagged == 0)
+
+
+def test_pairs_of_very_many_alternatives_are_predicted_in_closed_form_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, rng = np.linspace(0.0, 1.0, 70), np.random.default_rng(1)
+    problem, model = Problem(x.tolist(), [0.0, 0.5, 1.0]), AdditiveGP()
+    count = np.zeros(problem.shape, np.int64)
+    count[::3, ::2] = 2
+    count[-1, 0] = 8  # of an alternative that is out
+    mean = np.where(
+        count > 0, np.sin(4 * x[:, None] + np.arange(3)) + 0.2 * rng.normal(size=count.shape), 0.0
+    )
+    tally = Tally(count, mean, 0.1 * np.maximum(count - 1.0, 0.0))
+    params = model.fit(tally, problem.setting)
+    usual = model_check.check(problem, model, problem.setting, tally, params)
+    monkeypatch.setattr(representation, "_CELLS", 96)  # 32 alternatives are followed
+    monkeypatch.setattr(seen_cells, "_WORK", 0.0)
+    monkeypatch.setattr(seen_cells, "_LEAST", 4)  # and few cells tell the variances of the others
+    assert isinstance(model.posterior(tally, problem.setting, params), FocusedBelief)
+    calls, posterior = [0], AdditiveGP.posterior
+
+    def counted(*given: Any) -> Any:
+        calls[0] += 1
+        return posterior(*given)
+
+    monkeypatch.setattr(AdditiveGP, "posterior", counted)
+    focused = model_check.check(problem, model, problem.setting, tally, params)
+    same = ["n", "observed", "predicted", "sd", "residual", "z"]
+    pd.testing.assert_frame_equal(focused.pairs[same], usual.pairs[same], rtol=1e-6)
+    assert calls == [2]
 
 
 def test_z_scores_and_p_value_are_those_of_the_dense_inverse() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best
 from argbest.core.common_noise import Block
+from argbest.core.focused_belief import FocusedBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -73,11 +74,16 @@ def _without(
     count[k, c], mean[k, c], m2[k, c] = 0, 0.0, 0.0
     try:
         with np.errstate(all="ignore"):
-            belief = model.posterior(Tally(count, mean, m2), setting, params)
+            belief = exact_at(model.posterior(Tally(count, mean, m2), setting, params), np.array([k]))
             found = float(belief.mean[k, c]), float(belief.var[k, c])
     except (InputError, np.linalg.LinAlgError):
         return np.nan, np.nan
     return found if np.isfinite(found).all() else (np.nan, np.nan)
+
+
+def exact_at(belief: Belief, alternatives: IntArray) -> Belief:
+    """Return the belief with these alternatives followed exactly, where very many are only summarised."""
+    return belief.including(alternatives) if isinstance(belief, FocusedBelief) else belief
 
 
 def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray) -> Relations:

@@ -9,11 +9,10 @@ import pandas as pd
 from scipy.special import ndtri
 
 from argbest.answers import discrepancies
-from argbest.answers.left_out import Relations, by_blocks, left_out, relations
+from argbest.answers.left_out import Relations, by_blocks, exact_at, left_out, relations
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.common_noise import blocks, counted, likeness
-from argbest.core.focused_belief import FocusedBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
@@ -141,9 +140,7 @@ def _predicted(
     model: Model[Any], setting: Setting, tally: Tally, params: Any, wanted: BoolArray
 ) -> _Predicted:
     plain = tally.apart
-    belief = model.posterior(plain, setting, params)
-    if isinstance(belief, FocusedBelief):  # exact for all that is wanted, not chosen anew for every pair
-        belief = belief.including(np.nonzero(wanted)[0])
+    belief = exact_at(model.posterior(plain, setting, params), np.nonzero(wanted)[0])  # once for all pairs
     relates = belief.own_cov is None
     shared = getattr(params, "correlation", None) if tally.common is not None else None
     if shared is not None and np.any(shared):
