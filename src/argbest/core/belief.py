@@ -189,7 +189,7 @@ class BlockBelief(_IndependentAlternatives):
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
         """Return the rank-one update v(y − μ_c)/s, vvᵀ/s with v = S[:, c], s = S_cc + σ²/n; O(C²)."""
         if self.mean.ndim > 2:
-            return self.absorb(decision, value, n, self.mean.copy(), self.cov.copy())
+            return self.absorb(decision, value, n, copy=True)
         k, c = int(decision.alternative), int(decision.context)
         own = self._divided.of(k)
         column, mean, var = own[c], self.mean.copy(), self.var.copy()
@@ -201,15 +201,10 @@ class BlockBelief(_IndependentAlternatives):
         return self._with(mean, var, self._divided.with_({k: (own, ())}))
 
     def absorb(
-        self,
-        decision: Decision,
-        value: AnyArray,
-        n: AnyArray | int = 1,
-        mean: Array | None = None,
-        cov: Array | None = None,
+        self, decision: Decision, value: AnyArray, n: AnyArray | int = 1, *, copy: bool = False
     ) -> "BlockBelief":
-        """Return what `update` does, written to the arrays given: this belief's own, which are lost then."""
-        mean, cov = self.mean if mean is None else mean, self.cov if cov is None else cov
+        """Return what `update` does, written to a copy, or to its own arrays, which are lost then."""
+        mean, cov = (self.mean.copy(), self.cov.copy()) if copy else (self.mean, self.cov)
         index, column = self._block(decision), self._column(decision)
         weight = weight_of(np.asarray(n, float), at(self.var, decision), at(self.noise, decision))[..., None]
         surprise = (np.asarray(value, float) - at(self.mean, decision))[..., None]
@@ -277,8 +272,7 @@ class BlockBelief(_IndependentAlternatives):
         """The covariances block by block, those of all studies in a row."""
         if "_blocks" not in self.__dict__:
             self.__dict__["_blocks"] = Blocks(self.cov.reshape(-1, *self.cov.shape[-2:]))
-        blocks: Blocks = self.__dict__["_blocks"]
-        return blocks
+        return self.__dict__["_blocks"]  # type: ignore[no-any-return]
 
     def _block(self, decision: Decision) -> tuple[IntArray, ...]:
         """Return the index of the decided alternative, one per leading index."""
@@ -289,8 +283,7 @@ class BlockBelief(_IndependentAlternatives):
         # The blocks are symmetric: a row does for a column, and needs no slice between the indices.
         if self.mean.ndim == 2 and np.ndim(decision.alternative) == 0:
             return self._divided.of(int(decision.alternative))[decision.context]
-        row: Array = self.cov[(*self._block(decision), decision.context)]
-        return row
+        return np.asarray(self.cov[(*self._block(decision), decision.context)])
 
 
 @dataclass(frozen=True)
