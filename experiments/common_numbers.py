@@ -40,7 +40,7 @@ import pandas as pd
 
 from argbest import defaults
 from argbest.cli.terminal import say, table
-from argbest.core.kernels import covariance
+from argbest.core.priors import covariance
 from argbest.experiment import Experiment, run
 from argbest.experiment.measures import unpacked
 from argbest.problems.axis import Axis

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 import oracles
 
-from argbest.core import kernels, priors
+from argbest.core import priors
 from argbest.core.additive import Inputs
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
-from argbest.core.dense_belief import dense
+from argbest.core.conditioning import dense
 from argbest.core.priors import Hyperprior
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Coordinates, Setting
@@ -176,7 +176,7 @@ def crowd(k: int, c: int, observed: int, spread: float = 1.0) -> tuple[Setting, 
     z, x = rng.random((k, 2)), np.linspace(0, 1, c)[:, None]
     located = Coordinates(z, np.zeros(2, bool))
     where = Setting(np.full(c, 1 / c), squares(x), np.ones(c, bool), alternatives=located)
-    near = kernels.covariance("matern52", where.separation, np.array([0.5]), one)
+    near = priors.covariance("matern52", where.separation, np.array([0.5]), one)
     prior = AdditivePrior("matern52", located, np.full(2, 0.3), near, near, 0.1 * one, one, 0.05 * one)
     count = np.zeros((k, c), np.int64)
     count.flat[rng.choice(k * c, observed, replace=False)] = 2

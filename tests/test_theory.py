@@ -6,11 +6,11 @@ from scipy.special import log_ndtr, ndtr
 
 from argbest import InputError, Problem, Study, registry, theory
 from argbest.core import conditioning
-from argbest.core.allocation import optimal_allocation, rate_function
 from argbest.core.arrays import BoolArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision
+from argbest.core.rates import optimal_allocation, rate_function
 from argbest.core.tally import Tally
 
 COSTS = np.array([[1.2], [2.1], [3.4], [4.87], [6.05]])

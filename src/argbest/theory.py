@@ -16,11 +16,11 @@ import pandas as pd
 
 from argbest import streams
 from argbest.checks import finite, indifference_zone, table, whole
-from argbest.core import allocation as core
-from argbest.core.allocation import Convergence
+from argbest.core import rates as core
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
+from argbest.core.rates import Convergence
 from argbest.core.states import LEVEL, contenders
 from argbest.errors import InputError
 from argbest.problems.base import Problem

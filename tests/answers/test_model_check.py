@@ -13,7 +13,7 @@ from scipy import stats
 from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
 from argbest.answers import discrepancies, left_out, model_check
 from argbest.answers.model_check import ModelCheck
-from argbest.core import representation, seen_cells
+from argbest.core import landmarks, seen_cells
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.decision import Decision
@@ -111,7 +111,7 @@ def test_pairs_of_very_many_alternatives_are_predicted_in_closed_form_too(
     tally = Tally(count, mean, 0.1 * np.maximum(count - 1.0, 0.0))
     params = model.fit(tally, problem.setting)
     usual = model_check.check(problem, model, problem.setting, tally, params)
-    monkeypatch.setattr(representation, "_CELLS", 96)  # 32 alternatives are followed
+    monkeypatch.setattr(landmarks, "_CELLS", 96)  # 32 alternatives are followed
     monkeypatch.setattr(seen_cells, "_WORK", 0.0)
     monkeypatch.setattr(seen_cells, "_LEAST", 4)  # and few cells tell the variances of the others
     assert isinstance(model.posterior(tally, problem.setting, params), FocusedBelief)

@@ -13,7 +13,7 @@ from argbest.answers.model_summary import ModelSummary, summary
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.findings import Findings, Lengthscales
-from argbest.core.kernels import matern52
+from argbest.core.priors import matern52
 
 SERVERS = [{"servers": n, "shift": s} for n in (2, 4, 6) for s in ("day", "night")]
 RATES = [{"rate": r, "open": b, "fixed": 1.0} for r in (10.0, 20.0, 50.0) for b in (False, True)]

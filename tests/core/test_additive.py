@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from argbest.core import additive, priors
 from argbest.core.arrays import Array
-from argbest.core.kernels import KERNELS
+from argbest.core.priors import KERNELS
 from argbest.core.search import CONVERGED
 from argbest.core.tally import Tally, empty
 

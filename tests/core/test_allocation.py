@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from argbest.core import conditioning
-from argbest.core.allocation import (
+from argbest.core.arrays import Array
+from argbest.core.rates import (
     balance,
     expected_pcs,
     optimal_allocation,
@@ -16,7 +17,6 @@ from argbest.core.allocation import (
     selection_probability,
     separated,
 )
-from argbest.core.arrays import Array
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 

@@ -4,7 +4,7 @@ import numpy as np
 import oracles
 import pytest
 
-from argbest.core import conditioning, fitting, kernels
+from argbest.core import conditioning, fitting, priors
 from argbest.core.tally import Tally
 
 
@@ -40,7 +40,7 @@ def test_many_contexts_are_solved_as_few_are(lead: tuple[int, ...], monkeypatch:
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", kernels.KERNELS)
+@pytest.mark.parametrize("kernel", priors.KERNELS)
 def test_compiled_posteriors_of_many_alternatives_are_those_of_numpy(kernel: str) -> None:
     rng = np.random.default_rng(17)
     shape, x = (3, 5, 12), rng.random((12, 2))
@@ -49,7 +49,7 @@ def test_compiled_posteriors_of_many_alternatives_are_those_of_numpy(kernel: str
     seen.count[0, 0] = 0
     lengthscale, scale = np.exp(rng.normal(-1, 0.5, (3, 5, 2))), np.exp(rng.normal(0, 1, (3, 5)))
     constant, noise = rng.standard_normal((3, 5)), np.exp(rng.normal(-2, 2, shape))
-    prior = kernels.covariance(kernel, separation, lengthscale, scale)
+    prior = priors.covariance(kernel, separation, lengthscale, scale)
     expected = conditioning.posterior(prior, constant, noise, seen)
     found = fitting.posterior(kernel, separation, seen, noise, lengthscale, scale, constant)
     for one, other in zip(found, expected, strict=True):
@@ -74,7 +74,7 @@ def test_scikit_learn_predicts_the_same_at_contexts_and_new_points() -> None:
         np.testing.assert_allclose(cov, their_cov, rtol=1e-8, atol=1e-8)
         new = rng.random((5, data.x.shape[1])) * 2 - 0.5
         theirs, their_sd = regressor.predict(new, return_std=True)
-        cross = kernels.covariance(
+        cross = priors.covariance(
             "matern52", np.moveaxis((data.x[:, None] - new) ** 2, -1, 0), lengthscale, np.array(2.0)
         )
         mean, var = conditioning.predict(prior, cross, np.full(5, 2.0), np.array(constant), noise, data.tally)

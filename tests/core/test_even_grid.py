@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from argbest.core import certainty, even_grid
+from argbest.core import certainty, normal
 from argbest.core.arrays import Array, BoolArray
 
 
@@ -30,7 +30,7 @@ def literal(mean: Array, std: Array, b: int) -> float:
 def test_sums_equal_adaptive_quadrature(n: int) -> None:
     rng = np.random.default_rng(n)
     mean, std = rng.normal(0, 2, (30, n)), np.exp(rng.normal(0, 0.3, (30, n)))
-    good, rest = even_grid.good_probability(mean, std, chosen(mean, 1))
+    good, rest = normal.good_probability(mean, std, chosen(mean, 1))
     assert not rest.size
     expected = [literal(mean[i], std[i], 1) for i in range(30)]
     np.testing.assert_allclose(good, expected, atol=3e-13)
@@ -42,7 +42,7 @@ def test_two_alternatives_follow_the_normal_difference(ratio: float) -> None:
     mean = np.stack([gap, np.zeros(49)], axis=1)
     std = np.broadcast_to([1.0, 1.0 / ratio], (49, 2))
     for b, sign in ((0, 1), (1, -1)):
-        good, rest = even_grid.good_probability(mean, std, chosen(mean, b))
+        good, rest = normal.good_probability(mean, std, chosen(mean, b))
         exact = ndtr(sign * gap / np.hypot(1, 1 / ratio))
         kept = np.setdiff1d(np.arange(49), rest)
         np.testing.assert_allclose(good[kept], exact[kept], atol=3e-13)
@@ -52,7 +52,7 @@ def test_two_alternatives_follow_the_normal_difference(ratio: float) -> None:
 def test_point_masses_and_very_unequal_beliefs_are_handed_back() -> None:
     mean = np.zeros((5, 2))
     std = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1e-6], [1.0, 1e-200]])
-    _, rest = even_grid.good_probability(mean, std, chosen(mean, 0))
+    _, rest = normal.good_probability(mean, std, chosen(mean, 0))
     assert rest.tolist() == [0, 1, 2, 3, 4]
 
 
@@ -61,11 +61,11 @@ def test_whichever_way_it_goes_the_answer_is_the_same(monkeypatch: pytest.Monkey
     mean, std = rng.normal(0, 2, (6, 5, 7)), np.exp(rng.normal(0, 1.0, (6, 5, 7)))
     selected = rng.integers(0, 5, (6, 7))
     mixed = certainty.good_probability(mean, std, selected, 0.3)
-    monkeypatch.setattr(even_grid, "_MOST", 0)
+    monkeypatch.setattr(normal, "_MOST", 0)
     np.testing.assert_allclose(certainty.good_probability(mean, std, selected, 0.3), mixed, atol=3e-13)
 
 
 def test_who_is_far_ahead_is_certain_and_who_is_far_behind_has_no_chance() -> None:
     mean, std = np.array([[0.0, 100.0, 0.0], [0.0, -100.0, 0.0]]), np.ones((2, 3))
-    good, rest = even_grid.good_probability(mean, std, chosen(mean, 1))
+    good, rest = normal.good_probability(mean, std, chosen(mean, 1))
     assert (good.tolist(), rest.size) == ([1.0, 0.0], 0)

@@ -6,7 +6,7 @@ import pytest
 
 from argbest.core import fitting, priors
 from argbest.core.arrays import Array
-from argbest.core.kernels import KERNELS
+from argbest.core.priors import KERNELS
 from argbest.core.tally import Tally
 
 

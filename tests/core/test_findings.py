@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from additive_cases import Case, Scales
 
-from argbest.core import findings, kernels
+from argbest.core import findings, priors
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.setting import Coordinates
@@ -30,8 +30,8 @@ def prior(case: Case, scales: Scales, kernel: str = "matern52") -> AdditivePrior
         kernel=kernel,
         alternatives=setting.alternatives,
         alternative_lengthscale=scales.alternative_lengths,
-        trend=kernels.covariance(kernel, setting.separation, scales.trend_lengths, trend),
-        nearness=kernels.covariance(kernel, setting.separation, scales.lengths, one),
+        trend=priors.covariance(kernel, setting.separation, scales.trend_lengths, trend),
+        nearness=priors.covariance(kernel, setting.separation, scales.lengths, one),
         offset=np.array(scales.offset),
         joint=np.array(scales.joint),
         own=np.array(scales.own),

@@ -15,7 +15,7 @@ from argbest.core.belief import best
 from argbest.core.decision import Decision
 from argbest.core.focused_belief import FocusedBelief
 from argbest.core.seen_cells import Data
-from argbest.core.selectable import among_the_rest
+from argbest.core.setting import among_the_rest
 from argbest.core.tally import Tally
 
 SHAPE = 1500, 2

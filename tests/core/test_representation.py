@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from argbest.core.arrays import IntArray
-from argbest.core.representation import structured
+from argbest.core.landmarks import structured
 
 
 def table(k: int, c: int) -> IntArray:

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from argbest.core import additive_conditioning, kernels
+from argbest.core import additive_conditioning, priors
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
 from argbest.core.certificate import Certificate
 from argbest.core.seen_cells import Data
-from argbest.core.selectable import among_the_rest
+from argbest.core.setting import among_the_rest
 from argbest.core.tally import Tally
 
 K, C = 4, 3
@@ -37,7 +37,7 @@ def beliefs(lead: tuple[int, ...] = ()) -> dict[str, Belief]:
 def additive(rng: np.random.Generator, lead: tuple[int, ...]) -> AdditiveBelief:
     """Alternatives that covary through a trend."""
     x, one = np.linspace(0.0, 1.0, C), np.ones(lead)
-    near = kernels.covariance("matern52", ((x[:, None] - x) ** 2)[None], one[..., None], one)
+    near = priors.covariance("matern52", ((x[:, None] - x) ** 2)[None], one[..., None], one)
     prior = AdditivePrior("matern52", None, one[..., None], 2.0 * near, near, 0.5 * one, 0.0 * one, one)
     shape = (*lead, K, C)
     tally = Tally(rng.integers(0, 3, shape), rng.normal(size=shape), np.zeros(shape))

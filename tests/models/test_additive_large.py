@@ -12,8 +12,8 @@ from models.test_rounding import setting as smooth_setting
 from argbest.core import additive, additive_conditioning, search
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
+from argbest.core.conditioning import dense
 from argbest.core.decision import Decision
-from argbest.core.dense_belief import dense
 from argbest.core.foundations import ByFormula, ByStructure, SideBySide
 from argbest.core.landmarks import MOST
 from argbest.core.search import CONVERGED

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 
 from argbest.core import tally as tallies
-from argbest.core.allocation import balance
 from argbest.core.arrays import IntArray
 from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
+from argbest.core.rates import balance
 from argbest.core.setting import Setting
 from argbest.policies.gp_c_ocba import GPCOCBA
 from argbest.streams import Draws, Purpose

@@ -11,11 +11,11 @@ from by_tally import a_tally, variance
 from scipy.optimize import minimize
 
 from argbest import registry, testing, theory
-from argbest.core.allocation import balance, optimal_allocation
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief, best
 from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
+from argbest.core.rates import balance, optimal_allocation
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError

@@ -8,7 +8,7 @@ import pytest
 from study.conftest import noise
 
 from argbest import ExpectedPCS, Problem, Study, registry
-from argbest.core.selectable import among_the_rest
+from argbest.core.setting import among_the_rest
 from argbest.policies.base import Policy
 from argbest.streams import Draws, Purpose
 from argbest.study.ledger import SET_ASIDE_AFTER

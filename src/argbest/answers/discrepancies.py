@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.special import chdtr, chdtrc, gammainc, gammaincc, ndtr, polygamma, psi
 
 from argbest.answers.left_out import Relations
-from argbest.core import kernels
+from argbest.core import priors
 from argbest.core.arrays import Array, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -173,7 +173,7 @@ def alike(setting: Setting, z: Array, related: Relations) -> float:
     of the z-scores, Q has the cumulants tr BR, 2 tr (BR)², 8 tr (BR)³; a gamma distribution has the same.
     """
     k, c = related.alternative, related.context
-    correlation, _ = kernels.KERNELS["matern52"]
+    correlation, _ = priors.KERNELS["matern52"]
     near = correlation(setting.separation.sum(axis=0) / _NEAR**2)[np.ix_(c, c)] * (k[:, None] != k)
     product = near @ related.correlation
     square = product @ product

@@ -24,7 +24,7 @@ from argbest.core.belief import Belief, best, gaps
 from argbest.core.certainty import slepian_bound
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
-from argbest.core.selectable import among_the_rest
+from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
 from argbest.errors import InputError
 from argbest.texts import Sentences, chance

@@ -11,7 +11,7 @@ from argbest.checks import whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray, IntArray
 from argbest.core.certificate import Certificate
-from argbest.core.selectable import among_the_rest
+from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from argbest.core import common_noise, kernels
+from argbest.core import common_noise, priors
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.findings import Findings, Lengthscales
@@ -138,7 +138,7 @@ def _lengths(
     users = [part for part in given.parts if part in present]
     axis = problem.alternatives if given.axis == "alternative" else problem.contexts
     bounds = axis.bounds() if given.axis == "alternative" else problem.bounds
-    correlation, _ = kernels.KERNELS[kernel]
+    correlation, _ = priors.KERNELS[kernel]
     for j, (name, values) in enumerate(axis.coordinates.items()):
         low, high = bounds.get(name, (0.0, 1.0))
         if not users or len(set(values)) < 2:

@@ -10,7 +10,7 @@ import pandas as pd
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.core.selectable import among_the_rest
+from argbest.core.setting import among_the_rest
 from argbest.errors import ExtrapolationNotice
 from argbest.models import base as models
 from argbest.problems.axis import Axis

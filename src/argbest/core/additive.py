@@ -18,9 +18,8 @@ from argbest.core.additive_evidence import log_posterior, log_posterior_common, 
 from argbest.core.arrays import Array, IntArray
 from argbest.core.fitting import kernel_code
 from argbest.core.integration import Evaluate
-from argbest.core.landmarks import FEWER, MOST
+from argbest.core.landmarks import FEWER, MOST, structure_shows_the_way, structured
 from argbest.core.priors import Hyperprior
-from argbest.core.representation import structure_shows_the_way, structured
 from argbest.core.search import MAX_STEPS, SMALL, STEP_LIMIT, in_python, search_for, studies_alike
 from argbest.core.setting import Coordinates
 from argbest.core.tally import Tally

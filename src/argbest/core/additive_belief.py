@@ -16,7 +16,7 @@ from argbest.core.blocks import drawing_root, square_root, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import ByFormula, Foundation, Stack, apart
-from argbest.core.next_replication import NextSamples, Shocks, coming
+from argbest.core.replications import NextSamples, Shocks, coming
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context

@@ -8,10 +8,10 @@ import numpy as np
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
-from argbest.core.dense_belief import dense, dense_at
+from argbest.core.conditioning import dense, dense_at
 from argbest.core.focused_belief import FocusedBelief, at_points, focused
 from argbest.core.foundations import SideBySide, Stack
-from argbest.core.representation import structured, too_large
+from argbest.core.landmarks import structured, too_large
 from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
 from argbest.core.structured_belief import by_features, by_features_at
 

@@ -22,7 +22,7 @@ from argbest.core.evidence import (
     greatest_diagonal,
     observed_cells,
 )
-from argbest.core.kernels import NUGGET
+from argbest.core.priors import NUGGET
 
 PARTS = 4  # trend, offset, joint, own: their scales stand before the noise
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core import kernels
+from argbest.core import priors
 from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import leading
 from argbest.core.setting import Coordinates
@@ -90,7 +90,7 @@ class AdditivePrior:
         return self._correlation(total)
 
     def _correlation(self, squares: Array) -> Array:
-        correlation, _ = kernels.KERNELS[self.kernel]
+        correlation, _ = priors.KERNELS[self.kernel]
         return np.asarray(correlation(squares))
 
     def rows(self, alternative: IntArray, context: IntArray, n_alternatives: int) -> Array:

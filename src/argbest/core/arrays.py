@@ -1,11 +1,50 @@
-"""Names for the array types used throughout."""
+"""Names used throughout: array types, and functions of SciPy under their own names.
 
-from typing import Any, TypeAlias
+SciPy is imported when one of them is first called: that takes a fifth of a second, and whoever takes down a
+value needs none of them.
+"""
+
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from argbest.lazy import functions
 
 Array: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 AnyArray: TypeAlias = NDArray[Any]
+
+if TYPE_CHECKING:
+    from scipy.linalg import cholesky, solve_triangular
+    from scipy.linalg.lapack import dpotrf, dpotri, dpstrf, dtrtri
+    from scipy.special import (
+        erfcx,
+        fdtr,
+        fdtrc,
+        gammaincc,
+        gammainccinv,
+        gammaincinv,
+        gammaln,
+        log_ndtr,
+        ndtr,
+        ndtri,
+        stdtr,
+        xlogy,
+    )
+else:
+    _LATER = {
+        "scipy.linalg": "cholesky solve_triangular",
+        "scipy.linalg.lapack": "dpotrf dpotri dpstrf dtrtri",
+        "scipy.special": "erfcx fdtr fdtrc gammaincc gammainccinv gammaincinv gammaln log_ndtr ndtr ndtri "
+        "stdtr xlogy",
+    }
+    for _module, _names in _LATER.items():
+        globals().update(zip(_names.split(), functions(_module, _names), strict=True))
+
+__all__ = [
+    "AnyArray", "Array", "BoolArray", "IntArray", "cholesky", "dpotrf", "dpotri", "dpstrf", "dtrtri", "erfcx",
+    "fdtr", "fdtrc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "log_ndtr", "ndtr", "ndtri",
+    "solve_triangular", "stdtr", "xlogy",
+]  # fmt: skip

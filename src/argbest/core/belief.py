@@ -11,7 +11,7 @@ from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.blocks import Blocks, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
-from argbest.core.next_replication import NextSamples
+from argbest.core.replications import NextSamples
 
 
 class Belief(certainty.Certainty, Protocol):

@@ -12,11 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from argbest.core import even_grid
-from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.even_grid import REACH, kept_first
+from argbest.core import normal
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, log_ndtr, ndtr
+from argbest.core.normal import REACH, kept_first
 from argbest.core.normal import loss as normal_loss
-from argbest.core.scipys import log_ndtr, ndtr
 
 _WIDTH = 3.0  # widest panel, in standard deviations of an alternative it touches ...
 _GRADE = 0.5  # ... or in distances from an alternative it does not touch
@@ -73,7 +72,7 @@ def good_probability(mean: Array, std: Array, selected: IntArray, delta: float =
     rows_mean, rows_std, chosen = _rows(mean), _rows(std), _rows(index)[:, 0]
     is_chosen = np.arange(rows_mean.shape[1]) == chosen[:, None]
     rows_mean = rows_mean + delta * is_chosen
-    good, rest = even_grid.good_probability(rows_mean, rows_std, is_chosen)
+    good, rest = normal.good_probability(rows_mean, rows_std, is_chosen)
     for part in _parts(rest.size, rows_mean.shape[1]):
         some = rest[part]
         good[some] = _row_wins(rows_mean[some], rows_std[some])[is_chosen[some]]

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray, fdtr, fdtrc
 from argbest.core.noise import shrunk
-from argbest.core.scipys import fdtr, fdtrc
 from argbest.core.tally import Tally
 
 MOST = 0.999  # of the correlation: differences are never taken as free of noise

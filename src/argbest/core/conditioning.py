@@ -1,13 +1,15 @@
-"""GP posteriors from a tally, exact and at a cost that does not depend on the number of observations."""
+"""Posteriors of Gaussian processes, dense in the observed cells: exact for any number of observations."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.arrays import Array
-from argbest.core.dense_belief import halving
-from argbest.core.foundations import ROOM, ByAlternative, Stack
-from argbest.core.kernels import NUGGET
-from argbest.core.scipys import cholesky, solve_triangular
+from argbest.core.additive_prior import AdditivePrior
+from argbest.core.arrays import Array, cholesky, solve_triangular
+from argbest.core.common_noise import blocks
+from argbest.core.foundations import ROOM, ByAlternative, ByFormula, Stack
+from argbest.core.priors import NUGGET
 from argbest.core.seen_cells import Data
 from argbest.core.tally import Tally
 
@@ -30,7 +32,7 @@ def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tupl
 
     μ = m + K A (Ȳ − m), S = K − K A K with A = D½ (I + D½ K D½)⁻¹ D½, D = diag(N/σ²). All eigenvalues of the
     bracket are at least 1: it needs no jitter, and contexts without observations need no special care; only
-    data more exact than the kernel in doubles (`argbest.core.kernels.NUGGET`) are taken as less exact.
+    data more exact than the kernel in doubles (`argbest.core.priors.NUGGET`) are taken as less exact.
     ``prior`` is K [..., C, C], ``constant`` m [...], ``noise`` σ² [..., C]; the tally's arrays are [..., C].
     """
     half, weighted = reduce(prior, constant, noise, tally)
@@ -81,9 +83,9 @@ def joined(prior: Array, constant: Array, data: Data) -> AdditiveBelief:
     """Return the belief at the contexts.
 
     ``prior`` [..., alternative, context, context′] is each alternative's own, about ``constant``
-    [..., alternative]. Dense in the observed cells, as `argbest.core.dense_belief`, the constants known.
+    [..., alternative]. Dense in the observed cells, as `argbest.core.conditioning`, the constants known.
     """
-    mean, rows, n_rows = _reduced(prior, prior, constant, data)
+    mean, rows, n_rows = _joined_rows(prior, prior, constant, data)
     var = np.einsum("...cc->...c", prior) - np.sum(rows**2, axis=-3)
     tables = mean, np.maximum(var, 0.0), data.noise
     return AdditiveBelief(*tables, ByAlternative(prior), Stack(rows, n_rows), n_rows, shocks=data.shocks)
@@ -95,7 +97,7 @@ def joined_at(prior: Array, cross: Array, scale: Array, constant: Array, data: D
     ``cross`` [..., alternative, context, X] is the prior covariance with the contexts, ``scale``
     [..., alternative] the variance of a reward. The noise at a point is the alternative's average.
     """
-    mean, rows, n_rows = _reduced(prior, cross, constant, data)
+    mean, rows, n_rows = _joined_rows(prior, cross, constant, data)
     var = np.maximum(scale[..., None] - np.sum(rows**2, axis=-3), 0.0)
     tables = mean, var, rows[..., :n_rows, :, :]
     mean, var, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
@@ -104,7 +106,7 @@ def joined_at(prior: Array, cross: Array, scale: Array, constant: Array, data: D
     return AdditiveBelief(mean, var, noise, ByAlternative(own), Stack(np.ascontiguousarray(rows)), n_rows)
 
 
-def _reduced(prior: Array, cross: Array, constant: Array, data: Data) -> tuple[Array, Array, int]:
+def _joined_rows(prior: Array, cross: Array, constant: Array, data: Data) -> tuple[Array, Array, int]:
     """Return the mean, the rows w = L⁻¹ Λ½ K_o* with room for more, and their number, study by study."""
     lead, (n_alternatives, there) = prior.shape[:-3], (prior.shape[-3], cross.shape[-1])
     n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
@@ -125,3 +127,107 @@ def _reduced(prior: Array, cross: Array, constant: Array, data: Data) -> tuple[A
         rows[study][: len(k)] = solved[:, :-1].reshape(towards.shape)
         mean[study] += (solved[:, :-1].T @ solved[:, -1]).reshape(n_alternatives, there)
     return mean, rows, n_rows
+
+
+_UNKNOWN = 100.0  # standard deviations of an observation: the constant while nothing is known of it
+
+
+def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
+    """Return the belief at the contexts."""
+    mean, var, level, rows, n_rows = _reduced(prior, None, data)
+    stack = Stack(rows, n_rows)
+    foundation = ByFormula(prior, level)
+    return AdditiveBelief(mean, var, data.noise, foundation, stack, n_rows, shocks=data.shocks)
+
+
+def dense_at(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:
+    """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].
+
+    ``cross`` has the tables [..., context, X] in place of [..., context, context′]. The noise at a point is
+    the alternative's average.
+    """
+    mean, var, level, rows, n_rows = _reduced(prior, cross, data)
+    tables = mean, var, level, rows[..., :n_rows, :, :]
+    mean, var, level, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
+    noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
+    foundation = ByFormula(prior.alone(len(mean)), level)
+    return AdditiveBelief(mean, var, noise, foundation, Stack(np.ascontiguousarray(rows)), n_rows)
+
+
+def _reduced(
+    prior: AdditivePrior, cross: AdditivePrior | None, data: Data
+) -> tuple[Array, Array, Array, Array, int]:
+    """Return mean, variance, q, the rows with room for more, and their number, study by study."""
+    there = prior if cross is None else cross
+    lead, n_alternatives = data.tally.shape[:-2], data.tally.shape[-2]
+    shape = (*lead, n_alternatives, there.trend.shape[-1])
+    n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
+    rows = np.zeros((*lead, n_rows + ROOM + n_rows // 8, *shape[-2:]))
+    mean, var, level = np.empty(shape), np.empty(shape), np.empty(shape)
+    for study in np.ndindex(lead):
+        own, other = prior.study(study), None if cross is None else cross.study(study)
+        half, mean[study], level[study] = _reduced_study(own, other, data.study(study))
+        var[study] = own.variance - np.sum(half**2, axis=0) + level[study] ** 2
+        rows[study][: len(half)] = half
+    return mean, np.maximum(var, 0.0), level, rows, n_rows
+
+
+def _reduced_study(
+    prior: AdditivePrior, cross: AdditivePrior | None, data: Data
+) -> tuple[Array, Array, Array]:
+    """Return w = L⁻¹ D½ K_o* [cell, alternative, context], the mean and q of one study.
+
+    L is the Cholesky factor of I + D½ K_oo D½, whose eigenvalues are at least 1. With e = L⁻¹ D½ 1 and
+    u = L⁻¹ D½ Ȳ the constant is m = eᵀu / eᵀe, the mean m + wᵀ(u − m e), and q = (1 − wᵀe) / √(eᵀe). Before
+    anything is observed the constant is as good as unknown. Where noise is common, D½ has blocks.
+    """
+    tally, noise, shift, _ = data
+    k, c = np.nonzero(tally.count > 0)
+    if not len(k):
+        table = tally.shape[-2], (prior if cross is None else cross).trend.shape[-1]
+        level = np.full(table, _UNKNOWN * np.sqrt(prior.variance + noise.max()))
+        return np.empty((0, *table)), np.full(table, shift), level
+    near = prior.rows(k, c, tally.shape[-2])
+    rows = near if cross is None else cross.rows(k, c, tally.shape[-2])
+    if data.shares_noise:
+        halve, means = halving(data, prior.variance)
+        bracket, right = halve(halve(near[:, k, c]).T), [halve(rows.reshape(len(k), -1))]
+        right += [halve(np.ones(len(k))), halve(means - shift)]
+    else:
+        root = data.root(prior.variance)[k, c]
+        bracket, right = root[:, None] * near[:, k, c] * root, [root[:, None] * rows.reshape(len(k), -1)]
+        right += [root, root * (tally.mean[k, c] - shift)]
+    bracket.flat[:: len(k) + 1] += 1.0
+    solved = solve_triangular(
+        cholesky(bracket, lower=True, check_finite=False),
+        np.column_stack(right),
+        lower=True,
+        check_finite=False,
+    )
+    half, ones, values = solved[:, :-2], solved[:, -2], solved[:, -1]
+    below = ones @ ones
+    constant = ones @ values / below
+    mean = shift + constant + half.T @ (values - constant * ones)
+    level = (1.0 - half.T @ ones) / np.sqrt(below)
+    table = rows.shape[1:]
+    return half.reshape(-1, *table), mean.reshape(table), level.reshape(table)
+
+
+def halving(data: Data, variance: Array) -> tuple[Callable[[Array], Array], Array]:
+    """Return the function that multiplies rows, one per observed cell, by R S⁻¹ (`Block`), and the means."""
+    found = blocks(data.tally, data.floored(variance), np.asarray(data.correlation))
+    k, c = np.nonzero(data.tally.count > 0)
+    rank = np.full(data.tally.shape, -1)
+    rank[k, c] = np.arange(len(k))
+    cells = [rank[block.alternative, block.context] for block in found]
+    mean = np.empty(len(k))
+    for where, block in zip(cells, found, strict=True):
+        mean[where] = block.mean
+
+    def halve(rows: Array) -> Array:
+        out = np.empty_like(rows)
+        for where, block in zip(cells, found, strict=True):
+            out[where] = (block.root / block.sd) @ rows[where]
+        return out
+
+    return halve, mean

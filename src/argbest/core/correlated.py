@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from argbest.core import certainty
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr, ndtr, ndtri
 from argbest.core.belief import OneCellAtATime, of_selected
 from argbest.core.blocks import drawing_root
 from argbest.core.decision import of_each_context
-from argbest.core.even_grid import kept_first
+from argbest.core.normal import kept_first
 from argbest.core.normal import loss as normal_loss
-from argbest.core.scipys import log_ndtr, ndtr, ndtri
 
 SOBOL_POINTS = 4096
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB

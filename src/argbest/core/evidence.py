@@ -7,15 +7,14 @@ for.
 
 import numpy as np
 
-from argbest.core import kernels
+from argbest.core import priors
 from argbest.core.cholesky import compiled, factorise_in_blocks
-from argbest.core.kernels import NUGGET
-from argbest.core.priors import FLAT, GAMMA
+from argbest.core.priors import FLAT, GAMMA, NUGGET
 
-_rbf, _rbf_slope = (compiled(f) for f in kernels.KERNELS["rbf"])
-_matern12, _matern12_slope = (compiled(f) for f in kernels.KERNELS["matern12"])
-_matern32, _matern32_slope = (compiled(f) for f in kernels.KERNELS["matern32"])
-_matern52, _matern52_slope = (compiled(f) for f in kernels.KERNELS["matern52"])
+_rbf, _rbf_slope = (compiled(f) for f in priors.KERNELS["rbf"])
+_matern12, _matern12_slope = (compiled(f) for f in priors.KERNELS["matern12"])
+_matern32, _matern32_slope = (compiled(f) for f in priors.KERNELS["matern32"])
+_matern52, _matern52_slope = (compiled(f) for f in priors.KERNELS["matern52"])
 _RBF, _MATERN12, _MATERN32, _ = range(4)
 _EPSILON = float(np.finfo(float).eps)
 

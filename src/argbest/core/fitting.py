@@ -13,8 +13,7 @@ from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array, IntArray
 from argbest.core.cholesky import compiled
 from argbest.core.evidence import correlate, inverse_squares, log_posterior, observed
-from argbest.core.kernels import KERNELS, NUGGET
-from argbest.core.priors import Hyperprior
+from argbest.core.priors import KERNELS, NUGGET, Hyperprior
 from argbest.core.search import MAX_STEPS, portions, search_for
 from argbest.core.tally import Tally
 

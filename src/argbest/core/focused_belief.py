@@ -11,13 +11,12 @@ import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, log_ndtr, ndtr
 from argbest.core.belief import of_selected
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, largest_lead, ratio_of
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
-from argbest.core.representation import followed
-from argbest.core.scipys import log_ndtr, ndtr
+from argbest.core.landmarks import followed
 from argbest.core.seen_cells import Seen, Solved, mean_of, solve, variance_of
 
 _MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB

@@ -9,8 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.scipys import gammaincinv, ndtri
+from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri
 
 Evaluate: TypeAlias = Callable[[Array], tuple[Array, Array]]  # θ [m, ..., p]: log density [m, ...], gradient
 

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, gammaln
 from argbest.core.integration import latin
-from argbest.core.scipys import gammaincinv, gammaln
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
 

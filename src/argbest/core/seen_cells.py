@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, IntArray
-from argbest.core.kernels import NUGGET
-from argbest.core.next_replication import Shocks, shocks
-from argbest.core.scipys import cholesky, dpstrf, solve_triangular
+from argbest.core.arrays import Array, IntArray, cholesky, dpstrf, solve_triangular
+from argbest.core.priors import NUGGET
+from argbest.core.replications import Shocks, shocks
 from argbest.core.tally import Tally
 
 _BLOCK = 2**21  # numbers in one temporary array, 16 MB
@@ -85,7 +84,7 @@ def seen_of(count: IntArray, mean: Array, noise: Array, shift: float) -> Seen:
 
 
 class Solved(NamedTuple):
-    """The data under one prior; L is the Cholesky factor of I + D½ K_oo D½ (`argbest.core.dense_belief`)."""
+    """The data under one prior; L is the Cholesky factor of I + D½ K_oo D½ (`argbest.core.conditioning`)."""
 
     root: Array
     bracket: Array

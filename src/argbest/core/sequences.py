@@ -9,8 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.scipys import stdtr
+from argbest.core.arrays import Array, BoolArray, IntArray, stdtr
 
 PRIOR = 1.0  # prior replications behind the mixture over mean / std; tightest near n = 10 to 100
 _HALVINGS = 50

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, IntArray, dpotrf, dpotri, dtrtri
 from argbest.core.conditioning import solve_lower
 from argbest.core.landmarks import Landmarks, Root, features_of, root_of
-from argbest.core.scipys import dpotrf, dpotri, dtrtri
 
 _SMALL = 16  # matrices below this size are inverted many at once, larger ones one by one
 

@@ -13,8 +13,8 @@ from argbest.core.additive_evidence import PARTS
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.evidence import add_log_prior, doubt_of
-from argbest.core.kernels import KERNELS, NUGGET, covariance, scaled
 from argbest.core.landmarks import LEAST, Landmarks, landmarks_of
+from argbest.core.priors import KERNELS, NUGGET, covariance, scaled
 from argbest.core.search import in_python
 from argbest.core.setting import Coordinates
 from argbest.core.structured import Blocks, Features, Solution, Solved, blocks_of, features, inverse_of, solve

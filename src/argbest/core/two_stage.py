@@ -5,8 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.scipys import gammaincc, gammainccinv, gammaincinv, gammaln, ndtr, xlogy
+from argbest.core.arrays import (
+    Array,
+    BoolArray,
+    IntArray,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+    gammaln,
+    ndtr,
+    xlogy,
+)
 from argbest.core.tally import Tally
 from argbest.errors import InputError, TooFewDataError
 

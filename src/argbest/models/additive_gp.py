@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, common_noise, kernels, scaling
+from argbest.core import additive_conditioning, common_noise, priors, scaling
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -239,8 +239,8 @@ class AdditiveGP:
             kernel=self.kernel,
             alternatives=setting.alternatives,
             alternative_lengthscale=params.alternative_lengthscale,
-            trend=kernels.covariance(self.kernel, separation, params.trend_lengthscale, params.trend),
-            nearness=kernels.covariance(self.kernel, separation, params.lengthscale, lone),
+            trend=priors.covariance(self.kernel, separation, params.trend_lengthscale, params.trend),
+            nearness=priors.covariance(self.kernel, separation, params.lengthscale, lone),
             offset=params.offset,
             joint=params.joint,
             own=params.own,

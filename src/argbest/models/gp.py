@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import conditioning, kernels, priors, scaling
+from argbest.core import conditioning, priors, scaling
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.conditioning import joined, joined_at
@@ -117,7 +117,7 @@ class GP:
     ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
         """Return the exact posterior at the contexts; noise in common makes alternatives covary."""
         if tally.common is not None and (data := _joint(tally, params)).shares_noise:
-            prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+            prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
             return joined(prior, params.constant, data)
         known = known if isinstance(known, BlockBelief) else None
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
@@ -129,7 +129,7 @@ class GP:
 
             mean, cov = fitting.posterior(self.kernel, setting.separation, own, noise, *shape, constant)
         else:
-            prior = kernels.covariance(self.kernel, setting.separation, *shape)
+            prior = priors.covariance(self.kernel, setting.separation, *shape)
             mean, cov = conditioning.posterior(prior, constant, noise, own)
         fresh = BlockBelief(mean, cov, noise)
         if known is None or chosen.ndim > 1 or chosen.all():
@@ -167,8 +167,8 @@ class GP:
         self, tally: Tally, setting: Setting, params: GPParams, separation: Array
     ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
         """Return the exact posterior at new contexts; their noise is the alternative's average."""
-        prior = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
-        cross = kernels.covariance(self.kernel, separation, params.lengthscale, params.scale)
+        prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        cross = priors.covariance(self.kernel, separation, params.lengthscale, params.scale)
         data = _joint(tally, params)
         if data.shares_noise:
             return joined_at(prior, np.swapaxes(cross, -1, -2), params.scale, params.constant, data)
@@ -182,7 +182,7 @@ class GP:
 
     def findings(self, setting: Setting, params: GPParams) -> Findings:
         """Return how much the curve of each alternative varies over the contexts, and over what distances."""
-        cov = kernels.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        cov = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
         return Findings(
             "Each alternative has a curve of its own over the contexts; nothing is shared between them.",
             params.noise,

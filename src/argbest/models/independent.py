@@ -7,17 +7,15 @@ import numpy as np
 
 from argbest.core import common_noise
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv
 from argbest.core.belief import CellBelief
 from argbest.core.common_noise import blocks
 from argbest.core.findings import Findings
 from argbest.core.foundations import ByContext, Stack
 from argbest.core.integration import latin, n_points
-from argbest.core.next_replication import shocks
+from argbest.core.landmarks import affords_blocks
 from argbest.core.noise import sample_variance
-from argbest.core.replications import Replications
-from argbest.core.representation import affords_blocks
-from argbest.core.scipys import gammaincinv
+from argbest.core.replications import Replications, shocks
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError

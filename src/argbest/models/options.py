@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from argbest.core import kernels, priors
+from argbest.core import priors
 from argbest.core.arrays import Array
 from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.scaling import Scaling
@@ -27,8 +27,8 @@ class NoiseOptions(Protocol):
 
 def check_kernel(name: str) -> None:
     """Raise an InputError unless there is such a kernel."""
-    if not isinstance(name, str) or name not in kernels.KERNELS:
-        raise unknown_name("kernel", str(name), kernels.KERNELS)
+    if not isinstance(name, str) or name not in priors.KERNELS:
+        raise unknown_name("kernel", str(name), priors.KERNELS)
 
 
 def checked_noise(noise: str, noise_sd: object, noises: Collection[str]) -> Array | None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from argbest.core import common_noise
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.landmarks import affords_common_noise
 from argbest.core.priors import Hyperprior
-from argbest.core.representation import affords_common_noise
 from argbest.core.scaling import Scaling
 from argbest.core.tally import Tally
 from argbest.errors import FitError

@@ -8,11 +8,10 @@ import numpy as np
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
 from argbest.core import rates
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
 from argbest.core.belief import Belief, best, gaps, next_samples
 from argbest.core.decision import Decision, leading, of_each_context
-from argbest.core.next_replication import NextSamples
-from argbest.core.scipys import log_ndtr
+from argbest.core.replications import NextSamples
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from argbest.checks import finite
 from argbest.core import rates
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray, ndtri
 from argbest.core.belief import Belief, gaps
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.scipys import ndtri
 from argbest.core.setting import Setting
 from argbest.policies.base import Draws, Moment, OneByOne, pick
 

@@ -9,7 +9,7 @@ import numpy as np
 from argbest import streams
 from argbest.checks import finite
 from argbest.core.arrays import Array, IntArray
-from argbest.core.kernels import covariance
+from argbest.core.priors import covariance
 from argbest.problems.axis import Axis, Bounds, Item
 from argbest.problems.base import Problem
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from argbest import streams
 from argbest.core.focused_belief import FocusedBelief
-from argbest.core.selectable import among_the_rest
-from argbest.core.setting import Setting
+from argbest.core.setting import Setting, among_the_rest
 from argbest.policies.base import Policy
 from argbest.storage.base import Asked, Event, Passed
 from argbest.study.learning import Knowledge

@@ -10,8 +10,7 @@ from argbest import streams
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, Mixture
-from argbest.core.selectable import among_the_rest
-from argbest.core.setting import Setting
+from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.models.base import Integrated, Model, integrated
 

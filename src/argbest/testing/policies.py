@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core import conditioning, kernels
+from argbest.core import conditioning, priors
 from argbest.core.arrays import IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.decision import Decision
@@ -51,7 +51,7 @@ def situation(
     tally = Tally(rng.integers(2, 10, full), rng.normal(0, 2, full), rng.random(full) + 0.5)
     x = np.sort(rng.random(shape[1]))
     separation = (x[:, None] - x)[None] ** 2
-    prior = kernels.covariance("matern52", separation, np.full((*full[:2], 1), 0.4), np.full(full[:2], 3.0))
+    prior = priors.covariance("matern52", separation, np.full((*full[:2], 1), 0.4), np.full(full[:2], 3.0))
     noise = np.full(full, 1.0) + rng.random((*full[:2], 1))
     mean, cov = conditioning.posterior(prior, np.zeros(full[:2]), noise, tally)
     weights = rng.random(shape[1]) + 0.1
