@@ -18,16 +18,16 @@ from argbest import ExtremeContexts, Problem, StorageError, Study
 from argbest.cli import main
 from argbest.storage import pages
 from argbest.storage.sql import SQLStorage
-from argbest.study import snapshots
+from argbest.study import checking
+from argbest.study.checking import Snapshots
 from argbest.study.ledger import Ledger
-from argbest.study.snapshots import Snapshots
 
 EVERY = 30
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "EVERY", EVERY)
+    monkeypatch.setattr(checking, "EVERY", EVERY)
 
 
 def load(path: Path) -> Study:
@@ -161,7 +161,7 @@ def test_decisions_after_a_snapshot_are_those_of_an_uninterrupted_study(model: s
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapshots, "EVERY", EVERY)
+        patch.setattr(checking, "EVERY", EVERY)
         path = tmp_path_factory.mktemp("kept") / "s.db"
         eventful(path, policy="equal", model="independent", initial=2).close()
     return path
@@ -262,7 +262,7 @@ def test_an_end_in_any_step_of_keeping_a_snapshot_loses_nothing(
             told += 1
             study.tell(trial, 1.0)
     monkeypatch.undo()
-    monkeypatch.setattr(snapshots, "EVERY", EVERY)
+    monkeypatch.setattr(checking, "EVERY", EVERY)
     expected = known(replayed(tmp_path / "s.db"))
     assert sum(expected["counts"].values()) == 40 + EVERY
     assert expected["counts"]["told"] == 40 + told
@@ -303,7 +303,7 @@ def test_a_storage_that_keeps_no_pages_works_as_before() -> None:
 def test_events_come_back_from_pages_as_they_went_in() -> None:
     from argbest.testing.storages import example_events
 
-    events = [snapshots.without_params(event) for event in example_events(8)]
+    events = [pages.without_params(event) for event in example_events(8)]
     first = pages.page(events[:20], 0, "", {}, {})
     second = pages.page(events[20:], 20, first.fingerprint, {"a": np.arange(3)}, {"b": 1})
     past, arrays, words = pages.read([first, second])

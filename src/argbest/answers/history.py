@@ -17,8 +17,7 @@ from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
 from argbest.study.grounds import integrated_by_seed
 from argbest.study.ledger import Ledger
-from argbest.study.rows import Records, Trials
-from argbest.study.trial import replications
+from argbest.study.trial import Records, Trials, replications
 
 if TYPE_CHECKING:
     from argbest.study.study import Study

@@ -25,7 +25,7 @@ from argbest.experiment.results import Results, joined
 from argbest.experiment.spec import Experiment
 from argbest.experiment.storage import Folder
 from argbest.simulators.process import postponed
-from argbest.study.progress import Progress, reporter
+from argbest.study.limits import Progress, reporter
 
 _MOST = 100  # macro-replications in a part: enough to be quick, few enough to share among processors
 _NUMBERS = 2**19  # in the covariances of a part: beyond, more runs side by side gain nothing

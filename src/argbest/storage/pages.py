@@ -198,11 +198,14 @@ def _content(events: Sequence[Event]) -> bytes:
     arrays["told seconds"] = [np.nan if event.seconds is None else event.seconds for event in told]
     for name, column in arrays.items():
         arrays[name] = np.array(column, float if name.split()[-1] in _REALS else np.int64)
-    return pack(arrays, {"workers": workers, "rare": [[type(e).__name__, _plain(e)] for e in rare]})
+    return pack(
+        arrays, {"workers": workers, "rare": [[type(e).__name__, asdict(without_params(e))] for e in rare]}
+    )
 
 
-def _plain(event: Event) -> Plain:
-    return asdict(replace(event, params=None) if isinstance(event, Refit) else event)
+def without_params(event: Event) -> Event:
+    """Return an event without what is forgotten once a later one has taken its place."""
+    return replace(event, params=None) if isinstance(event, Refit) else event
 
 
 def _past(arrays: Mapping[str, AnyArray], words: Plain) -> Past:

@@ -93,7 +93,8 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
     from argbest.simulators.pool import SimulationPool, check_portable
 
     check_portable(simulate)
-    return stack.enter_context(SimulationPool(slots, timeout=resources.whole_timeout)), slots
+    timeout = None if resources.timeout is None else resources.timeout * resources.batch  # of all its trials
+    return stack.enter_context(SimulationPool(slots, timeout=timeout)), slots
 
 
 @dataclass

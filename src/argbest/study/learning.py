@@ -18,8 +18,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import SlowNotice
 from argbest.models.base import Model
-from argbest.study.rows import Records, Trials
-from argbest.study.trial import numbered
+from argbest.study.trial import Records, Trials, numbered
 
 SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 _QUICK = 0.02  # of these: whoever learned so quickly last time is not watched

@@ -12,10 +12,9 @@ from argbest.errors import StorageError
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Plain, Readmitted, Told
 from argbest.storage.pages import Past
-from argbest.study.rows import FAILED as FAILED_END
-from argbest.study.rows import OPEN, Records, Trials
 from argbest.study.separations import Replications, Separations
-from argbest.study.trial import numbered
+from argbest.study.trial import FAILED as FAILED_END
+from argbest.study.trial import OPEN, Records, Trials, numbered
 
 PENDING, GIVEN_BACK, TOLD, FAILED = "pending", "given back", "told", "failed"
 SET_ASIDE_AFTER = 6  # failures in a row; by chance 1 in 15,000 cases of a pair that fails once in five

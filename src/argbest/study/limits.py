@@ -1,24 +1,31 @@
-"""The options of a run: its limits, rules that stop it earlier (any function of the study), its resources."""
+"""The options of a run: its limits, rules that stop it earlier, its resources, and who hears of progress."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from html import escape
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from argbest import defaults
-from argbest.checks import finite, indifference_zone, not_negative, one_of, whole
+from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, whole
 from argbest.core.arrays import BoolArray
-from argbest.errors import InputError
+from argbest.errors import InputError, OutageNotice
 from argbest.study import separations
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.ledger import Ledger
+from argbest.study.trial import Trial
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 Stop: TypeAlias = Callable[["Study"], bool]
+Progress: TypeAlias = Callable[[int, int], None]
+OnResult: TypeAlias = Callable[[Trial, float], None]
 
 
 @dataclass(frozen=True)
@@ -82,42 +89,34 @@ class Resources:
             finite("timeout", self.timeout, above=0)
         one_of("on_failure", self.on_failure, ("raise", "record"))
 
-    @property
-    def whole_timeout(self) -> float | None:
-        """Seconds for a batch of trials, each of which has ``timeout`` of them."""
-        return None if self.timeout is None else self.timeout * self.batch
-
 
 @dataclass(frozen=True)
-class _TargetPCS(ABC):
+class _TargetPCS:
     """A probability to reach, where within δ of the best counts as right."""
 
     target: float
     delta: float = 0.0
+    measure: ClassVar[str]  # of the certificate
 
     def __post_init__(self) -> None:
         finite("the target probability", self.target, above=0, below=1)
         indifference_zone(self.delta)
 
-    @abstractmethod
     def __call__(self, study: "Study") -> bool:
         """Return whether the target is reached."""
+        return bool(getattr(study.certificate(self.delta), self.measure) >= self.target)
 
 
 class ExpectedPCS(_TargetPCS):
     """Stop when Σ_c w_c P(selected within δ of the best) reaches the target."""
 
-    def __call__(self, study: "Study") -> bool:
-        """Return whether PCS_E has reached the target."""
-        return bool(study.certificate(self.delta).pcs_e >= self.target)
+    measure = "pcs_e"
 
 
 class WorstPCS(_TargetPCS):
     """Stop when min_c P(selected within δ of the best) reaches the target."""
 
-    def __call__(self, study: "Study") -> bool:
-        """Return whether PCS_M has reached the target."""
-        return bool(study.certificate(self.delta).pcs_m >= self.target)
+    measure = "pcs_m"
 
 
 @dataclass(frozen=True)
@@ -160,3 +159,76 @@ class Guaranteed:
         """Return the pairs that still need replications, [alternative, context]."""
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
         return separations.missing(study, share, self.delta)
+
+
+@contextmanager
+def reporter(progress: bool | Progress, budget: int, done: int = 0, opening: str = "") -> Iterator[Progress]:
+    """Yield the function to call with (done, budget) as simulations are done.
+
+    ``opening`` is a line to say before the bar.
+    """
+    if callable(progress):
+        yield progress
+    elif flag("progress, where it is not a function of (done, budget),", progress):
+        shown = _in_notebook if "ipykernel" in sys.modules else _bar
+        with shown(budget, done, opening) as report:
+            yield report
+    else:
+        yield lambda _done, _budget: None
+
+
+@contextmanager
+def _bar(budget: int, done: int, opening: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Remaining())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        if opening:
+            bar.console.print(opening, markup=False, highlight=False)
+        task = bar.add_task("simulating", total=budget, completed=done)
+        yield lambda now, _: bar.update(task, completed=now)
+
+
+@contextmanager
+def _in_notebook(budget: int, done: int, opening: str) -> Iterator[Progress]:
+    """Yield a bar that is one output of its cell, renewed a few times a second."""
+    from IPython.display import HTML, display
+
+    def bar(now: int) -> object:
+        words = f"{now:,} of {budget:,} replications"
+        said = f"<br>{escape(opening)}" if opening else ""
+        return HTML(f'<progress value="{now}" max="{budget}" aria-label="{words}"></progress> {words}{said}')
+
+    handle, renewed = display(bar(done), display_id=True), time.monotonic()
+
+    def report(now: int, _: int) -> None:
+        nonlocal renewed
+        if now >= budget or time.monotonic() - renewed > 0.3:
+            handle.update(bar(now))
+            renewed = time.monotonic()
+
+    yield report
+
+
+def tracker(on_result: OnResult | None) -> OnResult:
+    """Return the function to call with (trial, value); of its exceptions the first becomes a warning."""
+    if on_result is None:
+        return lambda _trial, _value: None
+    if not callable(on_result):
+        raise InputError(f"on_result={on_result!r} cannot be called; give a function of (trial, value).")
+    troubles = 0
+
+    def track(trial: Trial, value: float) -> None:
+        nonlocal troubles
+        try:
+            on_result(trial, value)
+        except Exception as error:
+            troubles += 1
+            if troubles == 1:
+                said = f"on_result raised {type(error).__name__}: {error}, for {trial}"
+                words = f"{said}. The result is kept and the run continues. Later errors are not shown."
+                warnings.warn(words, OutageNotice, stacklevel=2)
+
+    return track

@@ -30,10 +30,9 @@ from argbest.storage.base import is_shared
 from argbest.study import executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import Guaranteed, Limits, Resources
+from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, reporter, tracker
 from argbest.study.patience import Patience, keep
 from argbest.study.presence import Presence, Watch
-from argbest.study.progress import OnResult, Progress, reporter, tracker
 from argbest.study.trial import Trial, record
 
 if TYPE_CHECKING:

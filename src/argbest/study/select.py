@@ -10,8 +10,7 @@ from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage.base import Storage
-from argbest.study.limits import Stop
-from argbest.study.progress import OnResult, Progress
+from argbest.study.limits import OnResult, Progress, Stop
 from argbest.study.study import Study
 
 

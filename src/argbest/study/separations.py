@@ -10,7 +10,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import best
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
-from argbest.study.rows import Records, Trials
+from argbest.study.trial import Records, Trials
 
 if TYPE_CHECKING:
     from argbest.study.study import Study

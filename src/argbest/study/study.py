@@ -23,8 +23,7 @@ from argbest.storage.address import concealed
 from argbest.storage.base import Storage
 from argbest.study import grounds
 from argbest.study.ask_tell import AskTell
-from argbest.study.limits import Limits, Resources, Stop
-from argbest.study.progress import OnResult, Progress
+from argbest.study.limits import Limits, OnResult, Progress, Resources, Stop
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,10 +17,10 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker, explained
 from argbest.study import checking, definition
+from argbest.study.checking import Snapshots
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
 from argbest.study.patience import Tries, at_once
-from argbest.study.snapshots import Snapshots
 
 
 class Transcript:
