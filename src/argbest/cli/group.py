@@ -22,7 +22,7 @@ from argbest.errors import (
     unknown_name,
 )
 from argbest.outlets import lasting_streams
-from argbest.storage.address import concealed
+from argbest.storage.opening import concealed
 from argbest.texts import harmless
 
 _NOTICES = (CompilationNotice, DataNotice, ExtrapolationNotice, OutageNotice, SlowNotice, VersionNotice)

@@ -84,7 +84,7 @@ _FORMATS: dict[str, Callable[["pd.DataFrame"], str | bytes]] = {
 @click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
 def report(storage: str, name: str, out: Path, show: bool) -> None:
     """Write the study in STORAGE as one self-contained HTML page."""
-    from argbest.storage.address import shown
+    from argbest.storage.opening import shown
 
     path = load(storage, name).report(out, command=shlex.join(["argbest", "report", shown(storage)]))
     echo(f"written: {path}")

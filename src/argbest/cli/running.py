@@ -156,7 +156,7 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
 
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
-    from argbest.storage.address import shown
+    from argbest.storage.opening import shown
     from argbest.study.limits import Guaranteed
 
     problem = study.problem

@@ -137,8 +137,7 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from argbest.storage.address import shown
-    from argbest.storage.opening import open_storage
+    from argbest.storage.opening import open_storage, shown
     from argbest.study import checking
 
     need_file(storage)

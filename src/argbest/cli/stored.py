@@ -44,7 +44,7 @@ def load(storage: str, name: str, python: str | None = None, file: Path | None =
 
 def need_file(storage: str) -> None:
     """Refuse the path of a file that is not there."""
-    from argbest.storage.address import meant
+    from argbest.storage.opening import meant
 
     if "://" not in storage and not meant(storage) and not Path(storage).exists():
         raise StorageError(
@@ -67,7 +67,7 @@ def _need_the_same(stored: "Study", described: "Study", file: Path) -> None:
 
 def resume_command(storage: str, name: str, python: str | None = None) -> str:
     """Return the command that goes on with a study."""
-    from argbest.storage.address import shown
+    from argbest.storage.opening import shown
 
     options = ([] if name == "study" else ["--name", name]) + ([] if python is None else ["--python", python])
     return shlex.join(["argbest", "resume", shown(storage), *options])

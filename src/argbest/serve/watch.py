@@ -10,9 +10,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import metadata
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 import sqlalchemy as sa
@@ -23,8 +23,7 @@ from argbest.errors import ArgbestError, StorageError, TooFewDataError
 from argbest.jsonable import value
 from argbest.report.curves import row_labels
 from argbest.report.page.studies import payload
-from argbest.storage.base import Event, Plain, Worker
-from argbest.storage.log import SQLLog
+from argbest.storage.base import Event, Plain
 from argbest.storage.schema import studies, version
 from argbest.storage.sql import SQLStorage
 from argbest.study.study import Study
@@ -49,8 +48,8 @@ class Reading(SQLStorage):
     def __init__(self, url: str | os.PathLike[str], *, name: str = "study") -> None:
         super().__init__(url, name=name)
         self.revision = 0
-        kind = "sqlite" if self._place.path is not None else "postgresql"
-        sa.event.listen(self._way.own.engine, "connect", _ONLY_READ[kind])
+        words = "SET default_transaction_read_only = on" if self.path is None else "PRAGMA query_only = ON"
+        sa.event.listen(self._way.own.engine, "connect", lambda connection, _: connection.execute(words))
 
     def __str__(self) -> str:
         return str(self._place)
@@ -67,20 +66,6 @@ class Reading(SQLStorage):
         self.revision = revision + len(found)
         return found
 
-    def create(self, definition: Plain) -> None:
-        """Refuse."""
-        self._refuse()
-
-    @contextmanager
-    def exclusive(self) -> Iterator[SQLLog]:
-        """Refuse."""
-        self._refuse()
-        yield
-
-    def greet(self, worker: Worker) -> None:
-        """Refuse."""
-        self._refuse()
-
     def _need_our_version(self) -> None:
         newest = sa.select(sa.func.max(studies.c.schema_version))
         with self._way.connection() as connection, self._way.explained():
@@ -92,19 +77,10 @@ class Reading(SQLStorage):
                 "`argbest status` updates an older one; for a newer one, upgrade argbest."
             )
 
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise StorageError(f"{self._place} is opened read-only here.")
 
-
-def _only_read_file(connection: Any, _: object) -> None:
-    connection.execute("PRAGMA query_only = ON")
-
-
-def _only_read_session(connection: Any, _: object) -> None:
-    connection.execute("SET default_transaction_read_only = on")
-
-
-_ONLY_READ = {"sqlite": _only_read_file, "postgresql": _only_read_session}
+    create = greet = exclusive = _refuse
 
 
 class Watch:

@@ -11,8 +11,8 @@ from sqlalchemy.exc import OperationalError, ProgrammingError, SQLAlchemyError
 
 from argbest.errors import ArgbestError, StorageError
 from argbest.storage import place as places
-from argbest.storage.address import without_secrets
 from argbest.storage.base import explained
+from argbest.storage.opening import without_secrets
 from argbest.storage.place import WAIT, Place
 
 _FULL = "has no room left", "Free some space on the disk, then continue the study."

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from argbest.errors import InputError, StorageError
-from argbest.storage.address import meant, shown, understood
+from argbest.storage.opening import meant, shown, understood
 
 WAIT = 60.0  # seconds that somebody waits for a lock: others may be fitting models while they hold it
 _LOOK = 0.25  # seconds between looks at whether SQLite's lock is free; Ctrl-C is heeded in between

@@ -8,8 +8,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from dataclasses import fields
+from types import MappingProxyType, NoneType
+from typing import Any, get_args
 
 import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
@@ -26,7 +27,9 @@ from argbest.storage.base import (
     Readmitted,
     Refit,
     Told,
+    Worker,
 )
+from argbest.storage.pages import Page
 
 VERSION_AT_FIRST = 1
 # Step i brings a database from version i + 1 to i + 2: statements that SQLite and PostgreSQL understand.
@@ -57,61 +60,72 @@ def version() -> int:
     return VERSION_AT_FIRST + len(MIGRATIONS)
 
 
-class _Whole(sa.TypeDecorator[int]):
+class _Stored(sa.TypeDecorator[Any]):
+    """What is not None: ``put`` into a form that databases keep, and ``got`` back.
+
+    SQLite keeps anything in any column, so it is looked at whether what comes was ``written``.
+    """
+
+    written: Any = str
+
+    def put(self, value: Any) -> Any:
+        return self.written(value)
+
+    def got(self, value: Any) -> Any:
+        return value
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> Any:
+        return None if value is None else self.put(value)
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, self.written):
+            raise ValueError(f"{str(value)[:40]!r} stands where something else was written")
+        return self.got(value)
+
+
+class _Whole(_Stored):
     """Whole numbers: NumPy's own would be kept as bytes by SQLite."""
 
-    impl = sa.BigInteger
-    cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> int | None:
-        return None if value is None else int(value)
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        return _kept(value, int)
+    impl, cache_ok, written = sa.BigInteger, True, int
 
 
-class _Number(sa.TypeDecorator[float]):
+class _Number(_Stored):
     """Finite doubles, exact; only the sign of a zero may be lost (SQLite keeps none)."""
 
-    impl = sa.Double
-    cache_ok = True
+    impl, cache_ok, written = sa.Double, True, int | float
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> float | None:
-        if value is not None and not math.isfinite(value):
+    def put(self, value: Any) -> float:
+        if not math.isfinite(value):
             raise InputError(f"a stored number must be finite, got {value!r}.")
-        return None if value is None else float(value)
+        return float(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> float | None:
-        found: float | None = _kept(value, int | float)
-        if found is not None and not math.isfinite(found):
-            raise ValueError(f"{found} is not finite")
-        return None if found is None else float(found)
+    def got(self, value: Any) -> float:
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is not finite")
+        return float(value)
 
 
-class _Words(sa.TypeDecorator[str]):
+class _Words(_Stored):
     """Text; characters that no database keeps (NUL, halves of a surrogate pair) become U+FFFD."""
 
-    impl = sa.Text
-    cache_ok = True
+    impl, cache_ok = sa.Text, True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        return None if value is None else storable(str(value))
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        return _kept(value, str)
+    def put(self, value: Any) -> str:
+        return storable(str(value))
 
 
-class _JSON(sa.TypeDecorator[Any]):
+class _JSON(_Stored):
     """JSON as its standard has it: no NaN, no infinity; ASCII, whatever the encoding of the database."""
 
-    impl = sa.Text
-    cache_ok = True
+    impl, cache_ok = sa.Text, True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
-        return None if value is None else to_json(value)
+    def put(self, value: Any) -> str:
+        return to_json(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        return None if value is None else from_json(_kept(value, str))
+    def got(self, value: Any) -> Any:
+        return from_json(value)
 
 
 class _Replications(_JSON):
@@ -119,9 +133,8 @@ class _Replications(_JSON):
 
     cache_ok = True
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        found = super().process_result_value(value, dialect)
-        return None if found is None else tuple(float(each) for each in found)
+    def got(self, value: Any) -> tuple[float, ...]:
+        return tuple(map(float, super().got(value)))
 
 
 class _Pairs(_JSON):
@@ -129,15 +142,8 @@ class _Pairs(_JSON):
 
     cache_ok = True
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        return tuple((int(k), int(c)) for k, c in super().process_result_value(value, dialect))
-
-
-def _kept(value: Any, kind: Any) -> Any:
-    """Return a value of the kind that was written; SQLite keeps anything in any column."""
-    if value is not None and not isinstance(value, kind):
-        raise ValueError(f"{str(value)[:40]!r} stands where something else was written")
-    return value
+    def got(self, value: Any) -> tuple[tuple[int, int], ...]:
+        return tuple((int(k), int(c)) for k, c in super().got(value))
 
 
 def storable(text: str) -> str:
@@ -181,117 +187,55 @@ studies = sa.Table(
     sa.Column("created", _Number, nullable=False),
 )
 
-workers = sa.Table(
-    "argbest_workers",
-    _METADATA,
-    sa.Column("study", sa.ForeignKey("argbest_studies.id"), primary_key=True),
-    sa.Column("name", _Words, primary_key=True),
-    sa.Column("host", _Words, nullable=False),
-    sa.Column("process", _Whole, nullable=False),
-    sa.Column("started", _Number, nullable=False),
-    sa.Column("seen", _Number, nullable=False),
-    sa.Column("slots", _Whole, nullable=False),
-    sa.Column("busy", _Number, nullable=False),
-)
+_TYPES: dict[Any, Any] = {
+    int: _Whole, float: _Number, str: _Words, bool: sa.Boolean, bytes: sa.LargeBinary,
+    Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _Pairs,
+}  # fmt: skip
 
+
+def _table(name: str, kind: type, key: str, *more: SchemaItem, **options: Any) -> sa.Table:
+    """Return a table with a row per thing of this kind: the study, the key, and the fields of its class."""
+    columns: list[SchemaItem] = [sa.Column("study", sa.ForeignKey("argbest_studies.id"), primary_key=True)]
+    for each, sort in ({key: int} | {field.name: field.type for field in fields(kind)}).items():
+        choices = get_args(sort)
+        empty, first = NoneType in choices, each == key
+        type_ = _TYPES[choices[0] if empty else sort]
+        columns.append(sa.Column(each, type_, nullable=empty, primary_key=first, autoincrement=False))
+    return sa.Table(name, _METADATA, *columns, *more, **options)
+
+
+workers = _table("argbest_workers", Worker, "name")
 # What pages hold is in the events too: whoever reads a study from outside can leave them aside.
-pages = sa.Table(
-    "argbest_pages",
-    _METADATA,
-    sa.Column("study", sa.ForeignKey("argbest_studies.id"), primary_key=True),
-    sa.Column("last", _Whole, primary_key=True, autoincrement=False),
-    sa.Column("first", _Whole, nullable=False),
-    sa.Column("fingerprint", _Words, nullable=False),
-    sa.Column("content", sa.LargeBinary, nullable=False),
-    sa.Column("state", sa.LargeBinary),
-)
+pages = _table("argbest_pages", Page, "last")
 PAGED_SINCE = 4  # the version of the tables that brought them
 
 
-def _events(name: str, *columns: SchemaItem) -> sa.Table:
+def _events(name: str, kind: type[Event], *more: SchemaItem) -> sa.Table:
     """Return a table of events: the n-th event of a study has revision n, counted over all kinds."""
-    return sa.Table(
-        name,
-        _METADATA,
-        sa.Column("study", sa.ForeignKey("argbest_studies.id"), primary_key=True),
-        sa.Column("revision", _Whole, primary_key=True, autoincrement=False),
-        *columns,
-        sqlite_with_rowid=False,  # one tree fewer to write
-    )
+    return _table(name, kind, "revision", *more, sqlite_with_rowid=False)  # one tree fewer to write
+
+
+def _once() -> sa.UniqueConstraint:
+    return sa.UniqueConstraint("study", "trial")
 
 
 def _of_trial() -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(["study", "trial"], ["argbest_trials.study", "argbest_trials.trial"])
 
 
-def _number(name: str, *, nullable: bool = False) -> "sa.Column[float]":
-    return sa.Column(name, _Number, nullable=nullable)
-
-
-def _whole(name: str) -> "sa.Column[int]":
-    return sa.Column(name, _Whole, nullable=False)
-
-
-# The columns are the events' fields, in their order. A trial is asked once, told at most once and failed at
-# most once: the database itself refuses a second time, whatever the program believes.
+# A trial is asked once, told at most once and failed at most once: the database itself refuses a second time,
+# whatever the program believes.
 TABLES: Mapping[type[Event], sa.Table] = MappingProxyType(
     {
-        Asked: _events(
-            "argbest_trials",
-            _whole("trial"),
-            _whole("alternative"),
-            _whole("context"),
-            _whole("replication"),
-            _whole("seed"),
-            sa.Column("designed", sa.Boolean, nullable=False),
-            sa.Column("worker", _Words, nullable=False),
-            _number("time"),
-            sa.UniqueConstraint("study", "trial"),
-        ),
-        Told: _events(
-            "argbest_observations",
-            _whole("trial"),
-            _whole("n"),
-            _number("mean"),
-            _number("m2"),
-            sa.Column("values", _Replications),
-            _number("seconds", nullable=True),
-            _number("time"),
-            sa.UniqueConstraint("study", "trial"),
-            _of_trial(),
-        ),
-        Failed: _events(
-            "argbest_failures",
-            _whole("trial"),
-            sa.Column("reason", _Words, nullable=False),
-            sa.Column("again", sa.Boolean, nullable=False),
-            _number("seconds", nullable=True),
-            _number("time"),
-            sa.UniqueConstraint("study", "trial"),
-            _of_trial(),
-        ),
-        Passed: _events(
-            "argbest_passings",
-            _whole("trial"),
-            sa.Column("worker", _Words, nullable=False),
-            _number("time"),
-            _of_trial(),
-        ),
-        Refit: _events(
-            "argbest_refits",
-            _whole("n_records"),
-            _whole("n_observations"),
-            sa.Column("params", _JSON),
-        ),
-        Begun: _events("argbest_beginnings", _whole("n_records")),
-        Readmitted: _events("argbest_readmissions", _number("time")),
-        Designed: _events(
-            "argbest_designs",
-            sa.Column("pairs", _Pairs, nullable=False),
-            sa.Column("reason", _Words, nullable=False),
-            _number("time"),
-        ),
-        Parted: _events("argbest_partings", _number("time")),
+        Asked: _events("argbest_trials", Asked, _once()),
+        Told: _events("argbest_observations", Told, _once(), _of_trial()),
+        Failed: _events("argbest_failures", Failed, _once(), _of_trial()),
+        Passed: _events("argbest_passings", Passed, _of_trial()),
+        Refit: _events("argbest_refits", Refit),
+        Begun: _events("argbest_beginnings", Begun),
+        Readmitted: _events("argbest_readmissions", Readmitted),
+        Designed: _events("argbest_designs", Designed),
+        Parted: _events("argbest_partings", Parted),
     }
 )
 _SINCE: Mapping[type[Event], int] = {Designed: 2, Parted: 3}  # tables that later versions brought

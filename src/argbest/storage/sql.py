@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from argbest.errors import InputError, StorageError, StudyExistsError
 from argbest.lazy import later
-from argbest.storage.address import shown
 from argbest.storage.base import BACKUP, Event, Plain, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
+from argbest.storage.opening import shown
 from argbest.storage.pages import Page
 from argbest.storage.place import place
 from argbest.storage.schema import (

@@ -18,9 +18,8 @@ from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage.address import shown
 from argbest.storage.base import Plain, Storage, Told, explained
-from argbest.storage.opening import opened
+from argbest.storage.opening import opened, shown
 from argbest.study import definition, grounds
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge

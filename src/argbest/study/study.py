@@ -19,8 +19,8 @@ from argbest.options import Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Simulate
-from argbest.storage.address import concealed
 from argbest.storage.base import Storage
+from argbest.storage.opening import concealed
 from argbest.study import grounds
 from argbest.study.ask_tell import AskTell
 from argbest.study.limits import Limits, OnResult, Progress, Resources, Stop

@@ -20,7 +20,7 @@ from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem
 from argbest.problems.labels import declared
-from argbest.storage.address import shown
+from argbest.storage.opening import shown
 from argbest.studyfile import options as file_options
 from argbest.studyfile import shipped
 from argbest.studyfile.options import TOP, Plain, run_options, table, text, within
