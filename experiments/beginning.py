@@ -26,10 +26,10 @@ import click
 import numpy as np
 import pandas as pd
 
-from argbest import defaults
 from argbest.cli.terminal import say, table
 from argbest.core.arrays import Array
 from argbest.experiment import Contender, Experiment, run
+from argbest.options import MODEL, POLICY
 from argbest.problems.base import Problem
 from argbest.problems.design import Automatic, for_model
 from argbest.table_files import write_csv
@@ -47,7 +47,7 @@ PROBLEMS = (
 THIRD, HALF, TWO_THIRDS = 1 / 3, 1 / 2, 2 / 3
 NEIGHBOURS = {0.42: (THIRD, HALF), 0.58: (HALF, TWO_THIRDS)}  # by what the whole design takes of the budget
 CERTAIN = 2.0  # standard errors
-RULE = Contender(defaults.POLICY, defaults.MODEL)
+RULE = Contender(POLICY, MODEL)
 
 
 def budget(problem: Problem, taken: float) -> int:

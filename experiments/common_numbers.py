@@ -38,11 +38,11 @@ import click
 import numpy as np
 import pandas as pd
 
-from argbest import defaults
 from argbest.cli.terminal import say, table
 from argbest.core.priors import covariance
 from argbest.experiment import Experiment, run
 from argbest.experiment.measures import unpacked
+from argbest.options import POLICY
 from argbest.problems.axis import Axis
 from argbest.problems.noisy_table import RandomProblem
 from argbest.table_files import write_csv
@@ -88,7 +88,7 @@ def course(correlation: float, *, common: bool, macroreps: int) -> pd.DataFrame:
 def _play(correlation: float, *, common: bool, macroreps: int, samples: int, every: int) -> pd.DataFrame:
     experiment = Experiment(
         family(correlation),
-        [defaults.POLICY],
+        [POLICY],
         samples=samples,
         macroreps=macroreps,
         initial=3,

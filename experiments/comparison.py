@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from argbest import defaults
 from argbest.cli.terminal import say, table
 from argbest.experiment import Experiment, run
+from argbest.options import POLICY
 from argbest.table_files import write_csv
 from experiments.models import first_below
 
@@ -41,7 +41,7 @@ def runs_of_default(problem: str, folder: Path, *, jobs: int, common: bool = Fal
     """Return the losses of today's default: macroreplication, samples, cost."""
     experiment = Experiment(
         problem,
-        defaults.POLICY,
+        POLICY,
         samples=SAMPLES,
         macroreps=MACROREPS,
         seed=SEED,

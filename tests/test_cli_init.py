@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from argbest import defaults
 from argbest.cli.group import _Group
 from argbest.cli.shipped import init
+from argbest.options import POLICY
 from argbest.studyfile.example import kinds, write
 from argbest.studyfile.reading import read
 
@@ -31,7 +31,7 @@ def test_init_writes_a_study_that_can_be_read_and_names_the_next_command(tmp_pat
         "written: study.toml (the study) and simulate.py (its simulator)\nnext: argbest run study.toml\n"
     )
     assert read("study.toml").problem.name == "call-centre"
-    assert tomllib.loads((tmp_path / "study.toml").read_text("utf-8"))["study"]["policy"] == defaults.POLICY
+    assert tomllib.loads((tmp_path / "study.toml").read_text("utf-8"))["study"]["policy"] == POLICY
 
 
 def test_a_study_file_names_itself_and_its_database_whatever_it_is_called(tmp_path: Path) -> None:

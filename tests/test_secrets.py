@@ -14,8 +14,7 @@ from argbest import Problem, Study
 from argbest.cli import main
 from argbest.errors import InputError, StorageError
 from argbest.serve.server import LiveView
-from argbest.storage.opening import concealed, shown
-from argbest.storage.opening import open_storage
+from argbest.storage.opening import concealed, open_storage, shown
 from argbest.storage.place import place
 from argbest.storage.sql import SQLStorage
 

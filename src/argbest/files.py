@@ -1,12 +1,16 @@
-"""Files written as a whole: beside what is there, and then put in its place."""
+"""Where output goes: files written as a whole, and standard streams whose readers may leave (`| head`).
 
-import contextlib
+A file is written beside what is there, and then put in its place.
+"""
+
 import errno
 import os
-import secrets
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, TextIO, cast
 
 from argbest.errors import ArgbestError, InputError
 
@@ -44,7 +48,7 @@ def _put(target: Path, data: bytes, there: os.stat_result | None) -> None:
     """Write a file beside the target and let it take its place."""
     if there is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # renaming would not ask
-    beside = target.with_name(f".argbest-{secrets.token_hex(6)}.part")
+    beside = target.with_name(f".argbest-{os.urandom(6).hex()}.part")
     descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(descriptor, "wb") as file:
@@ -53,7 +57,7 @@ def _put(target: Path, data: bytes, there: os.stat_result | None) -> None:
             os.fsync(descriptor)
         if there is not None:
             if hasattr(os, "chown"):
-                with contextlib.suppress(PermissionError):  # a file of somebody else becomes ours
+                with suppress(PermissionError):  # a file of somebody else becomes ours
                     os.chown(beside, there.st_uid, there.st_gid)
             beside.chmod(stat.S_IMODE(there.st_mode))
         os.replace(beside, target)
@@ -65,7 +69,7 @@ def _put(target: Path, data: bytes, there: os.stat_result | None) -> None:
 def _own(there: os.stat_result) -> int | None:
     """Return 1 or 2 if this is where standard output or standard error goes, as with /dev/stdout."""
     for descriptor, stream in ((1, sys.stdout), (2, sys.stderr)):
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or nothing that can be found
+        with suppress(AttributeError, OSError, ValueError):  # closed, or nothing that can be found
             if os.path.samestat(there, os.fstat(descriptor)):
                 stream.flush()  # what was said before comes first
                 return descriptor
@@ -74,7 +78,7 @@ def _own(there: os.stat_result) -> int | None:
 
 def _pour(place: Path | int, data: bytes) -> None:
     """Write to a pipe, a terminal or a device; a reader that is gone has read enough."""
-    with contextlib.suppress(BrokenPipeError), open(place, "wb", buffering=0) as file:
+    with suppress(BrokenPipeError), open(place, "wb", buffering=0) as file:
         left = memoryview(data)
         while left:
             left = left[file.write(left) :]
@@ -88,3 +92,62 @@ def _failure(place: Path, error: OSError | ValueError) -> ArgbestError:
     return ArgbestError(
         f"{said} The old file is unchanged. Free some space or name another place, and try again."
     )
+
+
+@contextmanager
+def lasting_streams() -> Iterator[None]:
+    """Let nobody who prints in here notice that a reader has left.
+
+    Standard output on a full disk is an `ArgbestError`; of standard error nobody could be told.
+    """
+    usual = sys.stdout, sys.stderr
+    made = [None if stream is None else _Lasting(stream) for stream in usual]
+    sys.stdout, sys.stderr = cast("list[TextIO]", made)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = usual
+        for stream in filter(None, made):
+            with suppress(ValueError, ArgbestError):  # it was closed, or cannot be written to
+                stream.flush()
+
+
+def unheard() -> bool:
+    """Return whether the reader of standard output is known to have left."""
+    return getattr(sys.stdout, "gone", False)
+
+
+class _Lasting:
+    """A stream that leads nowhere once it cannot be written to."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.gone = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Return how many characters were taken."""
+        with self._surviving():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what is buffered."""
+        with self._surviving():
+            self._stream.flush()
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.gone = True
+            with open(os.devnull, "wb") as nowhere, suppress(OSError):
+                os.dup2(nowhere.fileno(), self._stream.fileno())  # what is left in buffers can go there
+            if self is sys.stdout and not isinstance(error, BrokenPipeError):
+                raise ArgbestError(
+                    f"cannot write to standard output: {error.strerror or error}. Make room, or send it "
+                    "elsewhere."
+                ) from error

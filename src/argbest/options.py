@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 from argbest.errors import InputError, unknown_name
 
 Given: TypeAlias = str | Mapping[str, Any]
+POLICY = "dvr-loss"  # unless another is named: the winner of experiments/tournament.py
+MODEL = "additive-gp"
+ALPHA = 0.05  # probability of error of a guarantee
 
 
 def parsed(kind: str, given: object) -> tuple[str, dict[str, Any]]:

@@ -10,11 +10,11 @@ from argbest import options, plugins
 from argbest import policies as shipped
 from argbest.checks import one_of
 from argbest.core.arrays import BoolArray
-from argbest.defaults import MODEL
 from argbest.errors import InputError
 from argbest.lazy import later
 from argbest.models import retired
 from argbest.models.base import Model
+from argbest.options import MODEL
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from argbest import EveryPair, SpaceFilling, defaults
+from argbest import EveryPair, SpaceFilling
 from argbest.experiment import Experiment, run
+from argbest.options import POLICY
 from argbest.problems import design
 from argbest.problems.base import Problem
 from experiments import beginning
@@ -17,7 +18,7 @@ STORED = Path(beginning.__file__).parent / "stored" / "beginning.csv"
 
 
 def first(name: str) -> Problem:
-    return Experiment(name, defaults.POLICY, samples=0, seed=beginning.SEED).first_problem()
+    return Experiment(name, POLICY, samples=0, seed=beginning.SEED).first_problem()
 
 
 def scored(third: float, two_thirds: float, *, se: float = 0.1) -> pd.DataFrame:

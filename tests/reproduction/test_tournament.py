@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from argbest import defaults
 from argbest.experiment import Experiment, run
+from argbest.options import POLICY
 from experiments import tournament
 from experiments.tournament import Match
 
@@ -116,4 +116,4 @@ def test_the_default_policy_won_each_stored_tournament(kind: str) -> None:
     order = tournament.standing(kept, tournament.BARRED)
     stored = pd.read_csv(STORED / f"tournament{kind}_standing.csv")
     pd.testing.assert_frame_equal(order, stored, rtol=1e-3, atol=1e-4, check_dtype=False)
-    assert order["contender"].iloc[0] == defaults.POLICY
+    assert order["contender"].iloc[0] == POLICY

@@ -125,8 +125,7 @@ def test_a_disk_that_is_really_full_leaves_the_old_page(studied: Path, tmp_path:
 
 
 WRITERS = {
-    "files.py",  # for all
-    "outlets.py",  # to the null device
+    "files.py",  # for all, and to the null device
     "experiment/storage.py",  # a lock, which holds nothing
     "report/style.py",  # in memory
     "compilation.py",  # into a folder that then gets its name

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from study.conftest import TRUTH, assert_close, noise, pairs, problem, simulate
 
-from argbest import ExpectedPCS, Problem, Study, defaults
+from argbest import ExpectedPCS, Problem, Study, options
 
 SCALES = pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e9, 2.0**-40, 2.0**40])
 POLICY = pytest.mark.parametrize("policy", ["gp-c-ocba", "equal", "random"])
@@ -18,7 +18,7 @@ def scaled(scale: float, offset: float = 0.0) -> Problem:
 
 
 @cache
-def of_unit_scale(budget: int, policy: str = defaults.POLICY, stop: ExpectedPCS | None = None) -> Study:
+def of_unit_scale(budget: int, policy: str = options.POLICY, stop: ExpectedPCS | None = None) -> Study:
     return Study(problem(), policy=policy, seed=3).run(budget, stop=stop)
 
 
@@ -97,7 +97,7 @@ def test_alternatives_of_very_different_scale_live_together() -> None:
     np.testing.assert_allclose(means, truth, rtol=0.1)
 
 
-@pytest.mark.parametrize(("policy", "tolerance"), [("gp-c-ocba", 1e-9), (defaults.POLICY, 1e-7)])
+@pytest.mark.parametrize(("policy", "tolerance"), [("gp-c-ocba", 1e-9), (options.POLICY, 1e-7)])
 def test_permuting_the_alternatives_of_a_noise_free_study_permutes_the_answers(
     policy: str, tolerance: float
 ) -> None:

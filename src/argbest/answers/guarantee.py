@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from argbest import defaults
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import best
+from argbest.options import ALPHA
 from argbest.study import separations
 from argbest.study.separations import Replications
 from argbest.texts import Sentences
@@ -92,7 +92,7 @@ def planned(study: "Study") -> Guarantee:
     """Return the guarantee that the study was planned to stop with; if none was, the usual one."""
     rule = study.plan.get("stop")
     wished = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
-    return of_study(study, float(wished.get("alpha", defaults.ALPHA)), float(wished.get("delta", 0.0)))
+    return of_study(study, float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0)))
 
 
 def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":

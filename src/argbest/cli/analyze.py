@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest import defaults
 from argbest.cli.stored import MOST_ROWS, short_labels, standing
 from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
+from argbest.options import POLICY
 from argbest.texts import chance
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 @click.option(
     "--policy",
     metavar="NAME",
-    default=defaults.POLICY,
+    default=POLICY,
     help="Policy that decides where the next replications go.",
 )
 @click.option("--model", metavar="NAME", help="Model of the rewards.  [default: the policy's]")

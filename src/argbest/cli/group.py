@@ -21,7 +21,7 @@ from argbest.errors import (
     VersionNotice,
     unknown_name,
 )
-from argbest.outlets import lasting_streams
+from argbest.files import lasting_streams
 from argbest.storage.opening import concealed
 from argbest.texts import harmless
 

@@ -24,7 +24,7 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
     from argbest.answers.forecasting import foreseen
     from argbest.answers.overview import overview
     from argbest.core.states import LEVEL
-    from argbest.outlets import unheard
+    from argbest.files import unheard
 
     study = load(storage, name)
     while True:

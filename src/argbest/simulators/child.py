@@ -14,7 +14,7 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from argbest.errors import InputError, SimulationError
-from argbest.outlets import lasting_streams
+from argbest.files import lasting_streams
 from argbest.simulators.function import Function
 
 NAME = "argbest-simulator"

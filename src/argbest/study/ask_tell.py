@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from argbest import defaults, registry
+from argbest import registry
 from argbest.checks import flag, not_negative, whole
 from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray
 from argbest.errors import InputError, StorageError
 from argbest.models.base import Model, params_type
-from argbest.options import Given
+from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
@@ -33,7 +33,7 @@ class AskTell:
         self,
         problem: Problem,
         *,
-        policy: Given | Policy = defaults.POLICY,
+        policy: Given | Policy = POLICY,
         model: Given | Model[Any] | None = None,
         initial: object = "auto",
         seed: int = 0,

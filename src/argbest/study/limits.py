@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from argbest import defaults
 from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, whole
 from argbest.core.arrays import BoolArray
 from argbest.errors import InputError, OutageNotice
+from argbest.options import ALPHA
 from argbest.study import separations
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.ledger import Ledger
@@ -142,7 +142,7 @@ class Guaranteed:
     after every result, and once the initial design is in it simulates what the guarantee still needs.
     """
 
-    alpha: float = defaults.ALPHA
+    alpha: float = ALPHA
     delta: float = 0.0
     contexts: str = "all"
 

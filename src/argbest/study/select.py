@@ -4,9 +4,8 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
-from argbest import defaults
 from argbest.models.base import Model
-from argbest.options import Given
+from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage.base import Storage
@@ -25,7 +24,7 @@ def select(
     bounds: object = None,
     categorical: object = (),
     reward_range: object = None,
-    policy: Given | Policy = defaults.POLICY,
+    policy: Given | Policy = POLICY,
     model: Given | Model[Any] | None = None,
     initial: object = "auto",
     seed: int = 0,

@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from argbest import defaults
 from argbest.checks import finite, flag, indifference_zone, path_of
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
@@ -15,7 +14,7 @@ from argbest.core.states import LEVEL, usual_delta
 from argbest.errors import DataNotice
 from argbest.lazy import later
 from argbest.models.base import Model
-from argbest.options import Given
+from argbest.options import ALPHA, POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Simulate
@@ -88,7 +87,7 @@ class Study(AskTell):
         dropna: bool = False,
         simulate: Simulate | None = None,
         title: str = "runs",
-        policy: Given | Policy = defaults.POLICY,
+        policy: Given | Policy = POLICY,
         model: Given | Model[Any] | None = None,
         seed: int = 0,
         refit_every: int | str = "auto",
@@ -266,7 +265,7 @@ class Study(AskTell):
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
         return grounds.of_study(self).certificate(zone, integrate=averaged)
 
-    def guarantee(self, alpha: float = defaults.ALPHA, delta: float = 0.0) -> "guarantee.Guarantee":
+    def guarantee(self, alpha: float = ALPHA, delta: float = 0.0) -> "guarantee.Guarantee":
         """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
 
         That every selected alternative is within ``delta`` of the best of its context; 0: that it is the

@@ -7,11 +7,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from argbest import defaults, registry, streams
+from argbest import registry, streams
 from argbest.checks import finite, flag, indifference_zone, whole
 from argbest.core import schedule
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models import retired
+from argbest.options import POLICY
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, for_model, is_auto
@@ -133,7 +134,7 @@ def study_options(given: object, problem: Problem) -> dict[str, Any]:
             if not is_auto(options["initial"]):
                 n_designed(problem, options, None)
     with within("[study] model"):
-        _, model = registry.choose(options.get("policy", defaults.POLICY), options.get("model"))
+        _, model = registry.choose(options.get("policy", POLICY), options.get("model"))
         model.check(problem.shape, problem.setting)
     return options
 
@@ -143,7 +144,7 @@ def n_designed(problem: Problem, options: Mapping[str, Any], budget: int | None)
     generator = streams.generator(options.get("seed", 0), streams.Purpose.DESIGN)
     given = options.get("initial", AUTO)
     if is_auto(given):
-        _, model = registry.choose(options.get("policy", defaults.POLICY), options.get("model"))
+        _, model = registry.choose(options.get("policy", POLICY), options.get("model"))
         given = for_model(model, problem, budget)
     return len(design(given).pairs(problem, generator))
 
