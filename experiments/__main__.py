@@ -123,7 +123,7 @@ def _how(part: str, plan: "Plan") -> dict[str, object]:
 
 def _show(outcome: "Outcome", page: Path, *, how: dict[str, object]) -> None:
     """Print what was found, and write it as a page too."""
-    from argbest.report.page import write_outcome
+    from experiments.outcome_page import write_outcome
 
     say(outcome.title)
     rows = outcome.table.itertuples(index=False, name=None)

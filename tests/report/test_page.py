@@ -18,9 +18,10 @@ from report.page_studies import HOSTILE, crowd, hostile, line, mixed, summary, t
 from argbest import InputError, Problem, Study
 from argbest.answers import model_check
 from argbest.jsonable import table, value
-from argbest.report.page import payload, studies, write_comparison, write_outcome, write_report
+from argbest.report.page import payload, studies, write_comparison, write_report
 from argbest.report.page.document import document, embedded, script
-from argbest.report.page.experiments import comparison_payload, outcome_payload
+from argbest.report.page.experiments import comparison_payload
+from experiments.outcome_page import outcome_payload, write_outcome
 
 
 class Reader(HTMLParser):

@@ -2,12 +2,11 @@
 
 from argbest.cli.analyze import analyze
 from argbest.cli.compare import compare
-from argbest.cli.exchange import ask, tell
 from argbest.cli.group import main
-from argbest.cli.report import export, report, serve
+from argbest.cli.results import check, export, report, serve, status
 from argbest.cli.running import resume, run, submit, task, worker
 from argbest.cli.shipped import demo, init, models, policies, problems
-from argbest.cli.status import check, status
+from argbest.cli.stored import ask, tell
 
 for command in (
     analyze, ask, check, compare, demo, export, init, models, policies, problems, report, resume, run,

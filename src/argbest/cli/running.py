@@ -15,6 +15,7 @@ from argbest.errors import InputError, SimulationError, StorageError, StudyExist
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
     from argbest.study.study import Study
+    from argbest.studyfile import StudyFile
 
 Options = dict[str, Any]
 
@@ -76,17 +77,19 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     from argbest.study.study import Study
     from argbest.studyfile.options import n_designed
 
-    described = studyfile.read(file)
-    for remark in described.remarks:
-        note(remark)
+    described, where = _described(file, storage)
     if described.problem.simulate is None:
         raise InputError(f"{file.name} has no [simulator]; name a command or a Python function there.")
     _need_a_simulator(described.problem)
     plan = _merged(described.plain(), given)
     options = studyfile.run_options(plan)
     _need_a_budget(options)
-    _need_enough(options, n_designed(described.problem, described.options, options.get("budget")))
-    where = storage or described.storage or str(file.with_suffix(".db"))
+    needed = n_designed(described.problem, described.options, options.get("budget"))
+    if options.get("budget", needed) < needed:
+        raise InputError(
+            f"a budget of {options['budget']} is below the {needed} replications of the initial design; "
+            "raise it, or lower [study] initial."
+        )
     again = resume_command(where, described.name)
     try:
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
@@ -153,6 +156,16 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
     _go(study, _planned(study, given), quiet=quiet)
     n = study.n_observations
     say(f"finished: {n} replications, {n - before} of them since this worker began")
+
+
+def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
+    """Return what a study file says, and where its study is kept."""
+    from argbest import studyfile
+
+    described = studyfile.read(file)
+    for remark in described.remarks:
+        note(remark)
+    return described, storage or described.storage or str(file.with_suffix(".db"))
 
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
@@ -237,14 +250,6 @@ def _need_a_budget(options: Options) -> None:
         raise InputError("the study names no budget; give --budget or --seconds, or [run] in the study file.")
 
 
-def _need_enough(options: Options, needed: int) -> None:
-    if options.get("budget", needed) < needed:
-        raise InputError(
-            f"a budget of {options['budget']} is below the {needed} replications of the initial design; "
-            "raise it, or lower [study] initial."
-        )
-
-
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -268,14 +273,10 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
 
     The tasks share only the folder FILE.array. A study that already exists is continued.
     """
-    from argbest import studyfile
     from argbest.array.tasks import Script
     from argbest.study.study import Study
 
-    described = studyfile.read(file)
-    for remark in described.remarks:
-        note(remark)
-    where = storage or described.storage or str(file.with_suffix(".db"))
+    described, where = _described(file, storage)
     if "://" in where:
         raise InputError(
             "a study on a database server needs no shared folder; run `argbest worker` in every task."

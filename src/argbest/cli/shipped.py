@@ -4,7 +4,7 @@ import inspect
 import re
 import shlex
 import webbrowser
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from textwrap import shorten
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from argbest.checks import one_of
 from argbest.cli.stored import show_answer
 from argbest.cli.terminal import drawn, echo, list_written, numbers, prepare, say, show_json, table
-from argbest.errors import unknown_name
 
 if TYPE_CHECKING:
     from argbest.core.arrays import Array, IntArray
@@ -162,7 +162,7 @@ def policies(name: str | None) -> None:
         table(("policy", "what it does"), [(each, _first(entry.make())) for each, entry in entries.items()])
         say("`argbest policies NAME` shows one.")
     else:
-        entry = _named("policy", name, entries)
+        entry = entries[one_of("policy", name, entries)]
         _show(name, entry.make(), f"model by default: {entry.model}")
 
 
@@ -177,13 +177,7 @@ def models(name: str | None) -> None:
         table(("model", "what it does"), [(each, _first(make())) for each, make in entries.items()])
         say("`argbest models NAME` shows one.")
     else:
-        _show(name, _named("model", name, entries)())
-
-
-def _named(kind: str, name: str, entries: Mapping[str, Any]) -> Any:
-    if name not in entries:
-        raise unknown_name(kind, name, entries)
-    return entries[name]
+        _show(name, entries[one_of("model", name, entries)]())
 
 
 def _first(thing: Any) -> str:
@@ -202,13 +196,8 @@ def _show(name: str, thing: Any, *facts: str) -> None:
     told = re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.getdoc(thing) or "").replace("``", "")
     say(f"{name}: {told}", "", *facts)
     options = [f"  {each.name} = {getattr(thing, each.name)!r}" for each in fields(thing) if each.init]
-    say(
-        *(
-            [f"options, as in --{'policy' if facts else 'model'} {name}:OPTION=VALUE:", *options]
-            if options
-            else []
-        )
-    )
+    if options:
+        say(f"options, as in --{'policy' if facts else 'model'} {name}:OPTION=VALUE:", *options)
 
 
 def _show_problems(shipped: Iterable["Problem"]) -> None:

@@ -138,7 +138,8 @@ class Columns:
 
     def __init__(self, **kinds: str) -> None:
         self._of: dict[str, array[Any]] = {name: array(kind) for name, kind in kinds.items()}
-        self.one = next(iter(self._of.values()))  # any: all are equally long
+        self._each = tuple(self._of.values())
+        self.one = self._each[0]  # any: all are equally long
 
     def __len__(self) -> int:
         return len(self.one)
@@ -148,7 +149,7 @@ class Columns:
 
     def append(self, *row: float) -> None:
         """Add a row."""
-        for column, value in zip(self._of.values(), row, strict=True):
+        for column, value in zip(self._each, row, strict=True):
             column.append(value)
 
     def extend(self, rows: Mapping[str, AnyArray]) -> None:

@@ -1,17 +1,29 @@
-"""`argbest status` and `argbest check`: how a stored study stands, and whether it is sound."""
+"""`argbest status`, `check`, `export`, `report` and `serve`: what a stored study says, and if it is sound."""
 
+import json
+import shlex
 import time
+import webbrowser
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from argbest import files
 from argbest.cli.stored import load, need_file, of_stored_study, show_failures
-from argbest.cli.terminal import say, show_json, table
-from argbest.errors import StorageError
+from argbest.cli.terminal import echo, say, show_json, table
+from argbest.errors import InputError, StorageError
 from argbest.texts import chance
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from argbest.study.study import Study
+
+_TABLES = ("observations", "trials", "selection", "allocation", "posterior")
+_FORMATS = (".csv", ".parquet", ".json")
 
 
 @click.command()
@@ -44,11 +56,8 @@ def _finished(study: "Study", now: dict[str, Any]) -> bool:
     """Return whether a limit is reached, or the stop rule met."""
     from argbest import studyfile
 
-    spent = ((now["observations"], now["budget"]), (now["seconds_spent"], now["seconds_budget"]))
-    if any(limit is not None and amount >= limit for amount, limit in spent):
-        return True
-    rule = studyfile.run_options(study.plan).get("stop")
-    return rule is not None and now["certainty"] is not None and bool(rule(study))
+    rule = None if now["finished"] else studyfile.run_options(study.plan).get("stop")
+    return now["finished"] or (rule is not None and now["certainty"] is not None and bool(rule(study)))
 
 
 def _left(now: dict[str, Any]) -> bool:
@@ -135,8 +144,6 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     A snapshot makes long studies open fast. It only repeats what is in the events, so you can remove a wrong
     one with --renew. The exit code is 1 if something is wrong.
     """
-    from dataclasses import asdict
-
     from argbest.storage.opening import open_storage, shown
     from argbest.study import checking
 
@@ -156,3 +163,76 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
         say("It was removed." if renew else "No value is lost. To remove it: add --renew.")
     if found.wrong or (found.stale and not renew):
         raise SystemExit(1)
+
+
+@click.command()
+@of_stored_study
+@click.option("--table", type=click.Choice(_TABLES), default="observations", help="Which table.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File to write: .csv, .parquet or .json.  [default: the table's name, .csv]",
+)
+def export(storage: str, name: str, table: str, out: Path | None) -> None:
+    """Write a table of the study in STORAGE as a CSV, Parquet or JSON file."""
+    path = out or Path(f"{table}.csv")
+    if path.suffix not in _FORMATS:
+        raise InputError(f"cannot write {path.name!r}; give a name that ends in {', '.join(_FORMATS)}.")
+    study = load(storage, name)
+    frame = study.trials(details=True) if table == "trials" else getattr(study, table)()
+    files.write(path, _content(frame, path.suffix))
+    echo(f"written: {path} ({len(frame)} rows)")
+
+
+def _content(frame: "pd.DataFrame", form: str) -> str | bytes:
+    """Return what a file of the table holds; JSON has every number exact."""
+    if form == ".csv":
+        from argbest.table_files import to_csv
+
+        return to_csv(frame)
+    if form == ".json":
+        rows = [{str(name): _plain(each) for name, each in row.items()} for row in frame.to_dict("records")]
+        return json.dumps(rows, indent=1, allow_nan=False) + "\n"
+    try:
+        return frame.to_parquet(index=False)
+    except ImportError as error:
+        raise InputError("Parquet files need pyarrow: pip install 'argbest[parquet]'") from error
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for JSON: what is missing, not equal to itself, is null."""
+    return None if value != value else value.isoformat() if hasattr(value, "isoformat") else value
+
+
+@click.command()
+@of_stored_study
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("report.html"), help="The page to write."
+)
+@click.option("--open", "show", is_flag=True, help="Open the page in the browser.")
+def report(storage: str, name: str, out: Path, show: bool) -> None:
+    """Write the study in STORAGE as one self-contained HTML page."""
+    from argbest.storage.opening import shown
+
+    path = load(storage, name).report(out, command=shlex.join(["argbest", "report", shown(storage)]))
+    echo(f"written: {path}")
+    if show:
+        webbrowser.open(path.resolve().as_uri())
+
+
+@click.command()
+@of_stored_study
+@click.option("--host", default="127.0.0.1", help="Address of this machine to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0 means any free port.")
+@click.option(
+    "--allow-remote", is_flag=True, help="Let other machines read the study: no password, no encryption."
+)
+def serve(storage: str, name: str, host: str, port: int, allow_remote: bool) -> None:
+    """Show the study in STORAGE live in the browser, without changing it; Ctrl-C ends the view."""
+    from argbest.serve.server import LiveView
+
+    view = LiveView(storage, name=name, host=host, port=port, allow_remote=allow_remote)
+    echo(f"live view of {view.watch.title} at {view.url}\nCtrl-C ends the view; the study continues.")
+    with suppress(KeyboardInterrupt):  # how it is meant to end; there is none where a shell ignores Ctrl-C
+        view.serve()
+    echo("the live view has ended.")
