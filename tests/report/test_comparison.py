@@ -49,7 +49,7 @@ def test_every_panel_has_a_line_and_a_band_per_contender() -> None:
 
 
 def test_a_picture_is_written(tmp_path: Path) -> None:
-    path = comparison.save(SUMMARY, tmp_path / "curves.png", title="problem")
+    path = style.save(comparison.plot(SUMMARY, title="problem"), tmp_path / "curves.png")
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
 
 

@@ -9,7 +9,7 @@ from report.page_studies import line, told
 
 from argbest import Problem, Study
 from argbest.report import wording
-from argbest.report.page import answers, payload
+from argbest.report.page import payload
 
 
 def plain_study(truth: list[list[float]], contexts: list[Any], **options: Any) -> Study:
@@ -208,7 +208,7 @@ def test_contexts_without_an_answer_are_named() -> None:
 
 
 def test_of_many_pairs_that_are_set_aside_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "MOST_SET_ASIDE", 1)
+    monkeypatch.setattr(wording, "MOST_SET_ASIDE", 1)
     assert payload(broken())["failures"]["set_aside"].endswith(
         "failures: alternative 3 in context 3; and 1 more."
     )

@@ -82,9 +82,9 @@ class Forecast(Sentences):
             return f"{goal} is reached: it is {chance(self.now)}"
         if np.isinf(self.low):
             return f"{goal} takes more than {self.horizon:,} more replications (now {chance(self.now)})"
-        middle = f"about {_rounded(self.samples)}" if np.isfinite(self.samples) else "very many"
-        high = _rounded(self.high) if np.isfinite(self.high) else f"more than {self.horizon:,}"
-        ends = f"{_rounded(self.low)} to {high}"
+        middle = f"about {rounded(self.samples)}" if np.isfinite(self.samples) else "very many"
+        high = rounded(self.high) if np.isfinite(self.high) else f"more than {self.horizon:,}"
+        ends = f"{rounded(self.low)} to {high}"
         return f"{goal} takes {middle} more replications (now {chance(self.now)}; 90 %: {ends})"
 
 
@@ -243,6 +243,6 @@ def _tiled(thing: Any, n: int) -> Any:
     return thing
 
 
-def _rounded(samples: float) -> str:
+def rounded(samples: float) -> str:
     """Return a number with two digits that count: no forecast is worth more."""
     return f"{float(f'{samples:.2g}'):,.0f}"

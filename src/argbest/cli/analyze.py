@@ -1,6 +1,7 @@
 """`argbest analyze`: what runs made elsewhere say, and where the next ones should go."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +17,16 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 
+_column = partial(click.option, metavar="COL")
+
+
 @click.command()
 @click.argument("runs", type=click.Path(path_type=Path))
-@click.option(
-    "--alternative",
-    metavar="COL",
-    multiple=True,
-    help="Column that identifies the alternative; may be repeated.",
-)
-@click.option(
-    "--context", metavar="COL", multiple=True, help="Column that identifies the context; may be repeated."
-)
-@click.option("--value", metavar="COL", default="value", help="Column that holds the rewards.")
-@click.option(
+@_column("--alternative", multiple=True, help="Column that identifies the alternative; may be repeated.")
+@_column("--context", multiple=True, help="Column that identifies the context; may be repeated.")
+@_column("--value", default="value", help="Column that holds the rewards.")
+@_column(
     "--replication",
-    metavar="COL",
     help="Column that numbers the replications, or their seeds: runs of a context with the same number "
     "shared their random numbers.",
 )
@@ -40,13 +36,8 @@ if TYPE_CHECKING:
     default="max",
     help="Whether larger (max) or smaller (min) rewards are better.",
 )
-@click.option("--weights", metavar="COL", help="Column with the weight of each context.")
-@click.option(
-    "--categorical",
-    metavar="COL",
-    multiple=True,
-    help="Column whose numbers are names, not amounts; may be repeated.",
-)
+@_column("--weights", help="Column with the weight of each context.")
+@_column("--categorical", multiple=True, help="Column whose numbers are names, not amounts; may be repeated.")
 @click.option(
     "--bins",
     metavar="N|COL=N",

@@ -201,14 +201,11 @@ def _wanted(names: Names, columns: dict[str, _Column], bins: Bins) -> dict[str, 
     """Return into how many bins each column goes that goes into some."""
     if bins is None:
         return {}
+    numeric = [name for name, column in columns.items() if column.numeric and name not in names.categorical]
     if isinstance(bins, Mapping):
         asked = {short.removeprefix(f"{names.kind}."): n for short, n in bins.items()}
     else:
-        asked = {
-            short: bins
-            for short, column in columns.items()
-            if column.numeric and short not in names.categorical
-        }
+        asked = dict.fromkeys(numeric, bins)
     if not asked:
         raise InputError(
             f"bins={bins!r}, but no {names.kind} column holds numbers: {list(columns)}. Leave it out."
@@ -216,7 +213,7 @@ def _wanted(names: Names, columns: dict[str, _Column], bins: Bins) -> dict[str, 
     for short, n in asked.items():
         if short not in columns:
             raise unknown_name(f"{names.kind} column with bins", short, columns)
-        if not columns[short].numeric or short in names.categorical:
+        if short not in numeric:
             raise InputError(f"bins for {short!r}, which holds no numbers. Bins need numbers; leave it out.")
         whole(f"bins of {short!r}", n, at_least=2, at_most=10**5)
     return {short: n for short, n in asked.items() if len(columns[short].values) > n}

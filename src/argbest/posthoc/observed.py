@@ -1,8 +1,8 @@
 """Runs made elsewhere, a row each, as observations of a problem."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ _OFFER = 8  # bins
 _FEW = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
 _MANY = 500  # contexts; with more of them and hardly a pair run twice, no model has an answer in time
 
+_Given: TypeAlias = tuple[tuple[int, int], dict[str, Any]]  # a pair, and what `Study.tell` takes of it
 _CHOICES = "Alternatives are what you can choose: name the columns that identify them, or round their values."
 
 
@@ -44,43 +45,38 @@ class Observed:
         Where replications are numbered, each is a trial of its own, and the study one of common random
         numbers: those of equal number in a context share noise.
         """
-        told, numbers = self._told(), None
         if options.get("common_random_numbers") is None:
             options["common_random_numbers"] = self.number is not None
-        if self.number is not None:
-            told, numbers = self._numbered(self.number)
+        told, numbers = (self._told(), None) if self.number is None else self._numbered(self.number)
         design = _AsRun(tuple(pair for pair, _ in told), numbers)
         study = Study(self.problem, initial=design, **options)
         for trial, (_, given) in zip(study.ask(len(told)), told, strict=True):
             study.tell(trial, **given)
         return study
 
-    def _numbered(
-        self, number: IntArray
-    ) -> tuple[list[tuple[tuple[int, int], dict[str, Any]]], tuple[tuple[int], ...]]:
+    def _numbered(self, number: IntArray) -> tuple[list[_Given], tuple[tuple[int], ...]]:
         """Return pairs and what is told about each row, and the numbers; summaries share theirs with none."""
         said = number.copy()
         several = np.flatnonzero(self.n > 1)
         said[several] = number.max() + 1 + np.arange(len(several))
-        told: list[tuple[tuple[int, int], dict[str, Any]]] = []
-        order = np.argsort(said, kind="stable").tolist()
-        for row in order:
-            value, n = float(self.value[row]), int(self.n[row])
-            summary = {"mean": value, "variance": float(self.variance[row]), "n": n}
-            pair = int(self.alternative[row]), int(self.context[row])
-            told.append((pair, summary if n > 1 else {"value": value}))
-        return told, tuple((int(said[row]),) for row in order)
+        order, rows = np.argsort(said, kind="stable").tolist(), list(self._rows())
+        return [rows[row] for row in order], tuple((int(said[row]),) for row in order)
 
-    def _told(self) -> list[tuple[tuple[int, int], dict[str, Any]]]:
+    def _told(self) -> list[_Given]:
         """Return pairs and what is told about them, in the order of their first rows."""
-        told: dict[object, tuple[tuple[int, int], dict[str, Any]]] = {}
-        rows = zip(*(a.tolist() for a in (self.alternative, self.context, self.value, self.n)), strict=True)
-        for row, (k, c, value, n) in enumerate(rows):
-            if n > 1:
-                told[row] = (k, c), {"mean": value, "variance": float(self.variance[row]), "n": n}
+        told: dict[object, _Given] = {}
+        for row, (pair, given) in enumerate(self._rows()):
+            if "value" in given:
+                told.setdefault(pair, (pair, {"value": []}))[1]["value"].append(given["value"])
             else:
-                told.setdefault((k, c), ((k, c), {"value": []}))[1]["value"].append(value)
+                told[row] = pair, given
         return list(told.values())
+
+    def _rows(self) -> Iterator[_Given]:
+        """Yield the pair of every row, and what it tells."""
+        columns = self.alternative, self.context, self.value, self.n, self.variance
+        for k, c, value, n, variance in zip(*(each.tolist() for each in columns), strict=True):
+            yield (k, c), {"mean": value, "variance": variance, "n": n} if n > 1 else {"value": value}
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,8 @@ def observe(
     columns.check_name("value column", frame, value)
     if replication is not None:
         columns.check_name("replication column", frame, replication)
-    extra = [column for column in ("n", "variance") if _is_extra(frame, column, names, value)]
+    taken = (value, *names[0].used, *names[1].used)
+    extra = [column for column in ("n", "variance") if column in frame.columns and column not in taken]
     used = _used(frame, names, value, weights, [*extra, *([] if replication is None else [replication])])
     optional = "variance" if "variance" in extra else None  # only summaries have one
     kept, rows = _complete(frame, [name for name in used if name != optional], dropna)
@@ -183,10 +180,6 @@ def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: I
             "the column that distinguishes them."
         )
     return found
-
-
-def _is_extra(frame: pd.DataFrame, column: str, names: tuple[Names, Names], value: str) -> bool:
-    return column in frame.columns and column not in (value, *names[0].used, *names[1].used)
 
 
 def _used(
@@ -249,11 +242,10 @@ def _summaries(frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Arr
                 "their sample variance in a column 'variance', or rename 'n' if it means something else."
             )
         given = columns.numbers(frame.iloc[several], "variance", rows[several])
-        if (given < 0).any() or (given * n[several] > LARGEST**2).any():
-            at = int(np.argmax((given < 0) | (given * n[several] > LARGEST**2)))
-            raise InputError(
-                f"data row {rows[several[at]] + 1} has variance {given[at]:g}; expected 0 or more."
-            )
+        bad = (given < 0) | (given * n[several] > LARGEST**2)
+        if bad.any():
+            row, found = rows[several[bad]][0] + 1, given[bad][0]
+            raise InputError(f"data row {row} has variance {found:g}; expected 0 or more.")
         variance[several] = given
     return n.astype(np.int64), variance
 

@@ -3,7 +3,6 @@
 The numbers (`bands`, `progress`) stand apart from their drawing.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -131,11 +130,6 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     ax.set_xlabel("replications after the initial design", fontsize=LABEL)
     style.bare(ax)
     ax.margins(x=0.02)
-
-
-def save(summary: pd.DataFrame, path: str | Path, *, title: str = "", dpi: int = style.DPI) -> Path:
-    """Return the path of the picture, written."""
-    return style.save(plot(summary, title=title), path, dpi=dpi)
 
 
 _OF_STUDY = ("pcs_e", "pcs_m", "eoc")

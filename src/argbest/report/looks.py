@@ -15,14 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (4, 1.8)),
-    (0, (5, 1.3, 1.2, 1.3, 1.2, 1.3)),
-    (0, (10, 2.5)),
-    (0, (7, 1.8, 1.5, 1.8)),
-    (0, (2.4, 1.4)),
-    (0, (1.3, 1.1)),
-)
+    "-", (0, (4, 1.8)), (0, (5, 1.3, 1.2, 1.3, 1.2, 1.3)), (0, (10, 2.5)), (0, (7, 1.8, 1.5, 1.8)),
+    (0, (2.4, 1.4)), (0, (1.3, 1.1)),
+)  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _WIDE = (  # in the order in which they are taken
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK TC", "Noto Sans CJK KR", "Noto Sans SC"),
@@ -53,12 +48,8 @@ LIGHT = Theme(
     faint="#c8c8c8",
     alarm="#d55e00",
     shades=("#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"),
-    colours=(
-        "#0366ad", "#a43308", "#0d9261", "#9b4279", "#b78300", "#3b9bc5", "#1a1a1a", "#7d7d2e",
-    ),
-)  # fmt: skip
-
-
+    colours=("#0366ad", "#a43308", "#0d9261", "#9b4279", "#b78300", "#3b9bc5", "#1a1a1a", "#7d7d2e"),
+)
 DARK = Theme(
     name="dark",
     paper="#14181d",
@@ -66,12 +57,8 @@ DARK = Theme(
     faint="#4a5058",
     alarm="#ff8c42",
     shades=("#1b2129", "#1f4b73", "#2f83c0", "#86c5ee", "#e8f5ff"),
-    colours=(
-        "#56a8e0", "#ff8c42", "#2cc295", "#e79ac3", "#f0b429", "#9ad4f7", "#ececec", "#c9c96a",
-    ),
-)  # fmt: skip
-
-
+    colours=("#56a8e0", "#ff8c42", "#2cc295", "#e79ac3", "#f0b429", "#9ad4f7", "#ececec", "#c9c96a"),
+)
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 

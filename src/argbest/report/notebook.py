@@ -11,9 +11,8 @@ from argbest.report import (
     plot_profiles,
     plot_progress,
 )
-from argbest.report.page.answers import answer
 from argbest.report.sketch import sketch
-from argbest.report.wording import choices
+from argbest.report.wording import answer, choices
 from argbest.study.study import Study
 from argbest.texts import as_html
 

@@ -149,13 +149,6 @@ def n_designed(problem: Problem, options: Mapping[str, Any], budget: int | None)
     return len(design(given).pairs(problem, generator))
 
 
-def run_section(given: object) -> Plain:
-    """Return the [run] of a study file as JSON-ready values, checked."""
-    options = {} if given is None else table("[run]", given)
-    run_options(options)
-    return options
-
-
 def run_options(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `Study.run` that `StudyFile.plain` described."""
     options = dict(plain)

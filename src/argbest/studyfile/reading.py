@@ -81,16 +81,17 @@ def _study_file(file: Path, content: Mapping[str, Any]) -> StudyFile:
     problem, limit, remarks = _problem(content, folder, file.stem)
     options = file_options.study_options(content.get("study"), problem)
     cost = _cost(content.get("cost"), *problem.shape)
-    plain = file_options.run_section(content.get("run"))
+    plain = {} if content.get("run") is None else table("[run]", content["run"])
     if limit is not None:
         plain["timeout"] = limit
-    _afford(plain, problem, options)
+    run = run_options(plain)
+    _afford(run, problem, options)
     storage, name = _storage(content.get("storage"), file.parent)
     return StudyFile(
         path=file,
         problem=problem,
         options=options if cost is None else options | {"cost": cost},
-        run=run_options(plain),
+        run=run,
         storage=storage,
         name=name,
         remarks=remarks,

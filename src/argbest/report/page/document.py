@@ -17,26 +17,11 @@ from argbest.texts import harmless
 
 Plain: TypeAlias = dict[str, Any]
 
-# In the order in which they need each other.
-SCRIPTS = (
-    "vendor/uplot/uPlot.iife.min.js",
-    "js/text.js",
-    "js/normal.js",
-    "js/matrix.js",
-    "js/certainty.js",
-    "js/beliefs.js",
-    "js/predictor.js",
-    "js/table.js",
-    "js/chart.js",
-    "js/sections.js",
-    "js/heat.js",
-    "js/map.js",
-    "js/profile.js",
-    "js/explorer.js",
-    "js/study.js",
-    "js/experiment.js",
-    "js/main.js",
+_OWN = (  # scripts, in the order in which they need each other
+    *("text", "normal", "matrix", "certainty", "beliefs", "predictor", "table", "chart", "sections"),
+    *("heat", "map", "profile", "explorer", "study", "experiment", "main"),
 )
+SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", *(f"js/{name}.js" for name in _OWN))
 STYLES = ("vendor/uplot/uPlot.min.css", "style.css")
 # Characters that could end the script element, or that old parsers take for line ends.
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}

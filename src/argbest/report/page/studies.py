@@ -1,6 +1,5 @@
 """The page of a study: what it decided, how surely, and how that came about."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pandas as pd
 from argbest.answers import guarantee, model_check
 from argbest.answers.prediction_kit import kit_of_some, prediction_kit
 from argbest.core import schedule
-from argbest.core.arrays import IntArray
+from argbest.core.arrays import Array, IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
 from argbest.errors import TooFewDataError
@@ -19,10 +18,9 @@ from argbest.jsonable import rounded, table, value, values
 from argbest.problems.axis import Axis
 from argbest.report import curves
 from argbest.report.curves import Excerpt
-from argbest.report.page.answers import answer, set_aside
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.sketch import sketch
-from argbest.report.wording import choices, count, names, short, word
+from argbest.report.wording import answer, choices, count, names, set_aside, short, word
 from argbest.study.study import Study
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
@@ -228,52 +226,30 @@ def hyperparameters(kit: Plain, alternatives: Axis) -> Plain | None:
     Prior means are in the user's sign, scales and noise are standard deviations, and lengthscales are in the
     units of their coordinate (of a text: 1 is the distance of two different ones).
     """
-    table = _TABLES.get(kit["family"])
-    return None if table is None else {**table(kit, short(alternatives))}
+    made = {"gp": _gp, "linear": _linear}.get(kit["family"])
+    if made is None:
+        return None
+    names, numbers = made(kit)
+    rows = [[label, *row] for label, row in zip(short(alternatives), numbers.tolist(), strict=True)]
+    return {"columns": ["alternative", *names], "rows": values(rows)}
 
 
-def _gp(kit: Plain, labels: Sequence[object]) -> Plain:
-    noise = _noise(kit)
-    rows = [
-        [str(label), kit["sign"] * mean, np.sqrt(scale), sd, *_lengths(kit, own)]
-        for label, mean, scale, sd, own in zip(
-            labels, kit["constant"], kit["scale"], noise, kit["lengthscale"], strict=True
-        )
-    ]
-    return _table(["alternative", "prior mean", "prior sd", "noise sd", *_names(kit)], rows)
+def _gp(kit: Plain) -> tuple[list[str], Array]:
+    """Return names and numbers, a row per alternative; the noise is averaged over contexts."""
+    mean, scale, noise, scaled = (np.array(kit[n]) for n in ("constant", "scale", "noise", "lengthscale"))
+    widths = [column.get("high", 1.0) - column.get("low", 0.0) for column in kit["coordinates"]]
+    names = [f"lengthscale of {column['name']}" for column in kit["coordinates"]]
+    numbers = np.column_stack(
+        [kit["sign"] * mean, np.sqrt(scale), np.sqrt(noise.mean(axis=1)), scaled * widths]
+    )
+    return ["prior mean", "prior sd", "noise sd", *names], numbers
 
 
-def _linear(kit: Plain, labels: Sequence[object]) -> Plain:
+def _linear(kit: Plain) -> tuple[list[str], Array]:
     """Return the coefficients as they are: of 1 and of coordinates that run from 0 to 1 between two ends."""
-    rows = [
-        [str(label), *(kit["sign"] * np.array(beta)).tolist()]
-        for label, beta in zip(labels, kit["coefficients"], strict=True)
-    ]
     slopes = []
     for end in kit["ends"]:
         column = kit["coordinates"][end["coordinate"]]
         start, stop = column["values"][end["from"]], column["values"][end["to"]]
         slopes.append(f"{column['name']} from {start} to {stop}")
-    return _table(["alternative", "intercept", *slopes], rows)
-
-
-_TABLES = {"gp": _gp, "linear": _linear}
-
-
-def _names(kit: Plain) -> list[str]:
-    return [f"lengthscale of {column['name']}" for column in kit["coordinates"]]
-
-
-def _lengths(kit: Plain, scaled: Sequence[float]) -> list[float]:
-    widths = [column.get("high", 1.0) - column.get("low", 0.0) for column in kit["coordinates"]]
-    return [length * width for length, width in zip(scaled, widths, strict=True)]
-
-
-def _noise(kit: Plain) -> list[float]:
-    """Return the standard deviation of an observation of every alternative, averaged over contexts."""
-    averages: list[float] = np.sqrt(np.mean(np.array(kit["noise"], float), axis=1)).tolist()
-    return averages
-
-
-def _table(columns: list[str], rows: list[list[Any]]) -> Plain:
-    return {"columns": columns, "rows": values(rows)}
+    return ["intercept", *slopes], kit["sign"] * np.array(kit["coefficients"])
