@@ -10,7 +10,7 @@ import small_problems
 
 from argbest import InputError
 from argbest.experiment import Contender, Experiment, run
-from argbest.report import comparison, plot_comparison
+from argbest.report import comparison, plot_comparison, style
 
 SUMMARY = pd.DataFrame(
     {
