@@ -20,7 +20,7 @@ from argbest.cli import main
 from argbest.simulators.calling import evaluate
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.presence import Presence
+from argbest.study.workers import Presence
 
 FILE = """
 goal = "min"

@@ -20,7 +20,7 @@ import numpy as np
 from argbest import Problem, Study
 from argbest.storage.base import Event, Told
 from argbest.storage.log import SQLLog
-from argbest.study import presence
+from argbest.study import workers
 from argbest.study.transcript import Transcript
 
 ALTERNATIVES = ["a", "b", "c"]
@@ -205,7 +205,7 @@ def suspend(where: str, folder: str) -> dict[str, Any]:
     log.touch()
     Study(problem(value), policy="equal", initial=1, seed=SEED, storage=where).run(12)
     warm()
-    presence.BEAT, presence.SILENCE = 1e6, 0.5  # so that it is never stopped while it writes a sign of life
+    workers.BEAT, workers.SILENCE = 1e6, 0.5  # so that it is never stopped while it writes a sign of life
 
     def work(may: Callable[[], bool]) -> None:
         Study.load(where, simulate=Logged(log, may)).run(30)

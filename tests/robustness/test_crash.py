@@ -16,7 +16,7 @@ from robustness.mortal import POINTS, SEED, Logged, problem, value
 from argbest import Study
 from argbest.storage.base import Event, Refit, Told
 from argbest.storage.sql import SQLStorage
-from argbest.study import journal, ledger, presence, runner, transcript
+from argbest.study import journal, ledger, runner, transcript, workers
 
 
 def uninterrupted(budget: int) -> Study:
@@ -99,7 +99,7 @@ def test_an_interruption_between_any_two_lines_loses_nothing(
     every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the study that was interrupted, and with one loaded anew, it goes on as if it had not been."""
-    monkeypatch.setattr(presence, "SILENCE", 0.0)  # this process lives on; its trials are free all the same
+    monkeypatch.setattr(workers, "SILENCE", 0.0)  # this process lives on; its trials are free all the same
     base = tmp_path / "base.db"
     storage = SQLStorage(base)
     Study(problem(value), initial=1, seed=SEED, storage=storage).run(20)

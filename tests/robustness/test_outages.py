@@ -22,7 +22,7 @@ from watching import PATIENCE, eventually
 from argbest import Problem, StorageError, Study
 from argbest.errors import OutageNotice
 from argbest.storage import place as places
-from argbest.study import patience
+from argbest.study import workers
 
 pytestmark = pytest.mark.filterwarnings("always::argbest.errors.OutageNotice")
 
@@ -39,7 +39,7 @@ def own_server(postgres: Server) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES", (0.1, 0.2, 0.3) + (0.5,) * int(2 * PATIENCE))
+    monkeypatch.setattr(workers, "PAUSES", (0.1, 0.2, 0.3) + (0.5,) * int(2 * PATIENCE))
 
 
 def value(alternative: str, context: int, seed: int) -> float:
@@ -240,7 +240,7 @@ def test_ctrl_c_is_heeded_while_a_file_is_locked(tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)  # at the first one, the value in hand is tried once more
-            process.wait(timeout=0.7 * sum(patience.PAUSES))  # the file stays locked: it would wait longer
+            process.wait(timeout=0.7 * sum(workers.PAUSES))  # the file stays locked: it would wait longer
         finally:
             released.set()
 

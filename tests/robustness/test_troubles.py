@@ -21,7 +21,7 @@ from watching import PATIENCE
 from argbest import Study
 from argbest.cli import main
 from argbest.storage import place as places
-from argbest.study import patience
+from argbest.study import workers
 from argbest.studyfile import read
 
 SHELL = ["/bin/sh", "-c", "echo $(($1 % 100)).5", "sh", "{seed}", "{alternative}", "{context}"]
@@ -117,7 +117,7 @@ def test_a_locked_file_is_waited_for_and_then_complained_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(places, "WAIT", 0.2)
-    monkeypatch.setattr(patience, "PAUSES", ())
+    monkeypatch.setattr(workers, "PAUSES", ())
     path = stored(tmp_path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

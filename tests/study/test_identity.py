@@ -13,15 +13,14 @@ from study.conftest import problem, simulate
 from watching import eventually
 
 from argbest import Study
-from argbest.study import presence
-from argbest.study.patience import Patience
-from argbest.study.presence import Presence, Watch, alive
+from argbest.study import workers
+from argbest.study.workers import Patience, Presence, Watch, alive
 
 HOLDS = """
 import sys, time
-from argbest.study.presence import Presence
+from argbest.study.workers import Presence
 presence = Presence()
-from argbest.study.presence import Lifeline
+from argbest.study.workers import Lifeline
 line = Lifeline(presence.name)
 print(presence.name, flush=True)
 time.sleep(60)
@@ -64,7 +63,7 @@ def test_a_live_worker_of_a_machine_with_the_same_name_and_numbers_is_left_alone
         [trial] = there._journal.ask(1, worker=worker.name)
     go_to_another_machine(monkeypatch, tmp_path / "here")
     here = Study.load(tmp_path / "study.db", simulate=simulate)
-    monkeypatch.setattr(presence, "SILENCE", 3.0)
+    monkeypatch.setattr(workers, "SILENCE", 3.0)
     seen = here._journal.workers()[0]
     assert alive(seen)
     assert not Watch().dead(seen)
@@ -84,46 +83,46 @@ def test_a_worker_of_this_machine_that_ended_is_known_at_once(tmp_path: Path, ma
     )
     assert process.stdout is not None
     name = process.stdout.readline().strip()
-    assert not presence.ended(name)
+    assert not workers.ended(name)
     process.kill()
     process.wait()
-    assert eventually(lambda: presence.ended(name))
+    assert eventually(lambda: workers.ended(name))
     process.stdout.close()
 
 
 def test_two_runs_in_one_process_know_of_each_other_s_life(tmp_path: Path) -> None:
-    one = presence.Lifeline("host-1-abc")
-    assert not presence.ended("host-1-abc")
+    one = workers.Lifeline("host-1-abc")
+    assert not workers.ended("host-1-abc")
     one.let_go()
     one.let_go()
-    assert presence.ended("host-1-abc")
-    assert not presence.ended("host-1-def")  # never heard of
+    assert workers.ended("host-1-abc")
+    assert not workers.ended("host-1-def")  # never heard of
 
 
 def test_a_folder_shared_by_machines_proves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    line = presence.Lifeline("host-1-abc")
+    line = workers.Lifeline("host-1-abc")
     line.let_go()
-    assert presence.ended("host-1-abc")
+    assert workers.ended("host-1-abc")
     boot = tmp_path / "boot_id"
     boot.write_text("another-machine-or-another-boot\n")
-    monkeypatch.setattr(presence, "_BOOT", boot)
-    assert not presence.ended("host-1-abc")
+    monkeypatch.setattr(workers, "_BOOT", boot)
+    assert not workers.ended("host-1-abc")
 
 
 def test_a_folder_that_others_can_write_to_is_not_believed(machine: Path) -> None:
-    presence.Lifeline("host-1-abc").let_go()
+    workers.Lifeline("host-1-abc").let_go()
     [folder] = machine.iterdir()
     folder.chmod(0o777)
-    assert not presence.ended("host-1-abc")
+    assert not workers.ended("host-1-abc")
     folder.chmod(0o700)
-    assert presence.ended("host-1-abc")
+    assert workers.ended("host-1-abc")
     real = folder.rename(machine / "elsewhere")
     folder.symlink_to(real)
-    assert not presence.ended("host-1-abc")
+    assert not workers.ended("host-1-abc")
 
 
 def test_a_name_cannot_lead_out_of_the_folder(machine: Path) -> None:
-    presence.Lifeline("host-1-../../escaped").let_go()
+    workers.Lifeline("host-1-../../escaped").let_go()
     assert [path.name.rpartition("-")[2] for path in next(machine.iterdir()).iterdir()] == ["escaped"]
 
 
@@ -131,14 +130,14 @@ def test_files_of_workers_that_ended_long_ago_are_removed(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("old", "held"):
-        line = presence.Lifeline(f"host-1-{name}")
+        line = workers.Lifeline(f"host-1-{name}")
         if name == "old":
             line.let_go()
     [folder] = machine.iterdir()
     for path in folder.iterdir():
         os.utime(path, (0, 0))
-    monkeypatch.setattr(presence, "_SELDOM", 1)
-    presence.Lifeline("host-1-new").let_go()
+    monkeypatch.setattr(workers, "_SELDOM", 1)
+    workers.Lifeline("host-1-new").let_go()
     assert {path.name.rpartition("-")[2] for path in folder.iterdir()} == {"held", "new"}
 
 
@@ -146,17 +145,17 @@ def test_a_machine_without_room_for_lifelines_goes_by_silence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    presence.Lifeline("host-1-abc").let_go()
-    assert not presence.ended("host-1-abc")
-    monkeypatch.setattr(presence, "fcntl", None)
-    presence.Lifeline("host-1-abc").let_go()
-    assert not presence.ended("host-1-abc")
+    workers.Lifeline("host-1-abc").let_go()
+    assert not workers.ended("host-1-abc")
+    monkeypatch.setattr(workers, "fcntl", None)
+    workers.Lifeline("host-1-abc").let_go()
+    assert not workers.ended("host-1-abc")
 
 
 def test_a_run_that_ended_is_known_to_have_ended(tmp_path: Path) -> None:
     study = Study(problem(), initial=1, storage=tmp_path / "study.db").run(12)
     [worker] = study._journal.workers()
-    assert presence.ended(worker.name)
+    assert workers.ended(worker.name)
     assert not alive(worker)
-    with Presence().shown(study._journal.storage, Patience()):
+    with Presence().shown(study._journal.storage.greet, Patience()):
         assert sum(map(alive, study._journal.workers())) == 1

@@ -21,7 +21,7 @@ from argbest.cli import main
 from argbest.errors import OutageNotice
 from argbest.storage.base import Event, Log, Worker
 from argbest.storage.sql import SQLStorage
-from argbest.study import patience
+from argbest.study import workers
 
 BEGIN = r"^\d\d:\d\d:\d\d the wire is cut; waiting for up to 0.06 seconds. Nothing is lost.$"
 END = r"^\d\d:\d\d:\d\d the storage can be reached again, after 0 seconds.$"
@@ -80,10 +80,10 @@ class _ShakyLog:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES", (0.01, 0.02, 0.03))
+    monkeypatch.setattr(workers, "PAUSES", (0.01, 0.02, 0.03))
 
 
-ORDINARY = patience.PAUSES
+ORDINARY = workers.PAUSES
 
 
 def failing(operation: str, *, every: int, times: int) -> Callable[[str], bool]:
@@ -139,7 +139,7 @@ def test_patience_lasts_for_three_minutes() -> None:
 def test_what_is_no_outage_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = Shaky(tmp_path / "study.db")
     study = Study(problem(), initial=1, storage=storage)
-    monkeypatch.setattr(patience, "PAUSES", (1000.0,))
+    monkeypatch.setattr(workers, "PAUSES", (1000.0,))
     monkeypatch.setattr(Shaky, "_may_fail", lambda _, operation: _refuse(operation == "append"))
     with pytest.raises(StorageError, match="the wire is cut"):
         study.run(12)
@@ -213,7 +213,7 @@ def test_ctrl_c_ends_the_waiting_at_once_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     doom, really = Doom(tmp_path, 6), time.sleep
-    monkeypatch.setattr(patience, "PAUSES", (1000.0,) * 9)
+    monkeypatch.setattr(workers, "PAUSES", (1000.0,) * 9)
     monkeypatch.setattr(
         time, "sleep", lambda pause: really(pause) if pause < 1000 else signal.raise_signal(signal.SIGINT)
     )
@@ -229,7 +229,7 @@ def test_where_no_file_can_be_written_the_values_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = tmp_path / "nowhere"
-    monkeypatch.setattr(patience, "_folders", lambda _: [nowhere])
+    monkeypatch.setattr(workers, "_folders", lambda _: [nowhere])
     with pytest.raises(StorageError, match=r'nor written to a file. They are: \{"trial": 5, "values": \['):
         Doom(tmp_path, 6).study.run(40)
 

@@ -18,7 +18,7 @@ from argbest import GP, InputError, Program, SimulationError, StorageError, Stud
 from argbest.answers.overview import overview
 from argbest.errors import SlowNotice
 from argbest.storage.base import Worker
-from argbest.study import presence, runner
+from argbest.study import runner, workers
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_is_no_table_of_costs_is_refused(cost: object, message: str) -> Non
 def test_workers_are_judged_by_the_watcher_s_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    watch, far = presence.Watch(), Worker("w", "elsewhere", 1, 0.0, 1.0, 1, 0.0)  # its clock is years slow
+    watch, far = workers.Watch(), Worker("w", "elsewhere", 1, 0.0, 1.0, 1, 0.0)  # its clock is years slow
     assert not watch.dead(far)
     now[0] = 59.0
     assert not watch.dead(far)

@@ -10,7 +10,7 @@ from argbest.answers import guarantee
 from argbest.core.states import counts
 from argbest.jsonable import value
 from argbest.simulators.program import COMMAND
-from argbest.study.presence import alive
+from argbest.study.workers import alive
 
 if TYPE_CHECKING:
     from argbest.study.study import Study

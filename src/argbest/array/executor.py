@@ -13,7 +13,7 @@ from typing import Any
 from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe
 from argbest.errors import ArgbestError, InputError
 from argbest.simulators.calling import Job, Outcome
-from argbest.study.presence import BEAT, Lifeline, Presence, Watch, ended
+from argbest.study.workers import BEAT, Lifeline, Presence, Watch, ended
 
 SILENCE = 180.0  # seconds: a network drive may show a sign of life a minute late
 POLL = 0.2  # seconds between looks into the folder

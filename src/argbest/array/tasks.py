@@ -20,8 +20,7 @@ from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds, reas
 from argbest.simulators.pool import SimulationPool
 from argbest.simulators.program import Program
 from argbest.study.executors import Here
-from argbest.study.patience import Patience
-from argbest.study.presence import Presence
+from argbest.study.workers import Patience, Presence
 
 _HEADS = {
     "slurm": """\
@@ -201,7 +200,7 @@ def _present(folder: Folder, presence: Presence) -> Iterator[None]:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what batch systems send before they kill
     try:
-        with presence.shown(folder, Patience()):
+        with presence.shown(folder.greet, Patience()):
             yield
     finally:
         folder.leave(presence.name)

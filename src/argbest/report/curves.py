@@ -1,6 +1,6 @@
 """The numbers behind the maps of a study, in the order in which they are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -190,14 +190,6 @@ def side(axis: Axis) -> Side:
     return Side(order, tuple(labels[i] for i in order), _title(axis))
 
 
-def row_labels(axis: Axis) -> list[str]:
-    """Return a short label per entry, in the problem's order: its own, or the values of its columns."""
-    if axis.named or not axis.columns:
-        return shorten(axis.labels)
-    columns = [shorten(values) for values in axis.columns.values()]
-    return [", ".join(parts) for parts in zip(*columns, strict=True)]
-
-
 def shorten(values: Sequence[Label]) -> list[str]:
     """Return texts that are as short as may be while values that differ look different."""
     if any(isinstance(value, str) for value in values):
@@ -210,6 +202,13 @@ def shorten(values: Sequence[Label]) -> list[str]:
         if len(set(texts)) == len(set(values)):
             return texts
     return [str(value) for value in values]
+
+
+def row_labels(axis: Axis, short: Callable[[Sequence[Label]], list[str]] = shorten) -> list[str]:
+    """Return a short label per entry, in the problem's order: its own, or the values of its columns."""
+    if axis.named or not axis.columns:
+        return short(axis.labels)
+    return [", ".join(parts) for parts in zip(*map(short, axis.columns.values()), strict=True)]
 
 
 def middle_cut(text: str, longest: int = _LONGEST) -> str:

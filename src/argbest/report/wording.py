@@ -52,9 +52,7 @@ def word(axis: Axis) -> str:
 
 def short(axis: Axis) -> list[str]:
     """Return a short label per entry, as `curves.row_labels`, with booleans as the page writes them."""
-    if axis.named or not axis.columns:
-        return _shorten(axis.labels)
-    return [", ".join(parts) for parts in zip(*map(_shorten, axis.columns.values()), strict=True)]
+    return curves.row_labels(axis, _shorten)
 
 
 def count(n: int, noun: str) -> str:
@@ -135,9 +133,8 @@ class _Known:
     def _contenders(self, group: Sequence[int]) -> list[int]:
         """Return who is likely to be best in these contexts, likeliest first."""
         probability, found = self.probability[:, list(group)], dict[int, float]()
-        for column, order, size in zip(
-            probability.T, *(each.T for each in contenders(probability)), strict=True
-        ):
+        order_of, sizes = contenders(probability)
+        for column, order, size in zip(probability.T, order_of.T, sizes, strict=True):
             for k in order[: max(size, 2)].tolist():
                 found[k] = max(found.get(k, 0.0), float(column[k]))
         return sorted(found, key=lambda k: -found[k])
@@ -145,13 +142,9 @@ class _Known:
     def _either(self, some: Sequence[int]) -> str:
         """Return "order 70, 80 or 90": the word once, the first ones of many."""
         before = f"{word(self.axis)} "
-        kept = [
-            self.said[some[0]],
-            *(
-                self.bare[k] if self.said[k] == before + self.bare[k] else self.said[k]
-                for k in some[1:_MOST_NAMED]
-            ),
-        ]
+        kept = [self.said[k] for k in some[:_MOST_NAMED]]
+        for i, k in enumerate(some[1:_MOST_NAMED], start=1):
+            kept[i] = self.bare[k] if kept[i] == before + self.bare[k] else kept[i]
         if len(some) > _MOST_NAMED:
             kept.append(f"{len(some) - _MOST_NAMED} others" if len(some) > _MOST_NAMED + 1 else "another")
         return listed(kept, "or")

@@ -31,9 +31,8 @@ from argbest.study import executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, reporter, tracker
-from argbest.study.patience import Patience, keep
-from argbest.study.presence import Presence, Watch
 from argbest.study.trial import Trial, record
+from argbest.study.workers import Patience, Presence, Watch, keep
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -61,7 +60,7 @@ def run(
         executor, slots = executors.chosen(stack, simulate, resources)
         presence = Presence(slots=slots)
         shared = is_shared(journal.storage)
-        stack.enter_context(presence.shown(journal.storage, patience) if shared else nullcontext())
+        stack.enter_context(presence.shown(journal.storage.greet, patience) if shared else nullcontext())
         total = limits.budget or math.ceil(limits.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
         report = stack.enter_context(reporter(progress, total, limits.done(study._journal.ledger), opening))

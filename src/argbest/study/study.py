@@ -42,16 +42,11 @@ if TYPE_CHECKING:
     from argbest.report.notebook import Plots
     from argbest.study import runner
 else:  # mostly rooms above this one: asking and telling needs none of them
-    forecasting = later("argbest.answers.forecasting")
-    frames = later("argbest.answers.frames")
-    guarantee = later("argbest.answers.guarantee")
-    history = later("argbest.answers.history")
-    model_check = later("argbest.answers.model_check")
-    model_summary = later("argbest.answers.model_summary")
-    normality = later("argbest.answers.normality")
-    predicting = later("argbest.answers.predicting")
-    observed = later("argbest.posthoc.observed")
-    runner = later("argbest.study.runner")
+    _ANSWERS = "forecasting frames guarantee history model_check model_summary normality predicting"
+    forecasting, frames, guarantee, history, model_check, model_summary, normality, predicting = (
+        later(f"argbest.answers.{name}") for name in _ANSWERS.split()
+    )
+    observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
 
 class Study(AskTell):

@@ -20,7 +20,7 @@ from argbest.study import checking, definition
 from argbest.study.checking import Snapshots
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
-from argbest.study.patience import Tries, at_once
+from argbest.study.workers import Tries, at_once
 
 
 class Transcript:

@@ -1,27 +1,37 @@
-"""Presence: how workers of a stored study know which of them are alive."""
+"""Workers of a stored study: which of them are alive, and what they do while it is out of reach.
 
+A storage out of reach is waited for, and what cannot be delivered is kept for `argbest tell`.
+"""
+
+import json
 import math
 import os
 import secrets
+import shlex
 import socket
+import stat
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-from argbest.errors import StorageError
-from argbest.storage.base import Worker
-from argbest.study.patience import Patience
+from argbest.errors import OutageNotice, StorageError
+from argbest.storage.base import Storage, Told, Worker
 
 try:
     import fcntl
 except ImportError:  # Windows: there only silence tells
     fcntl = None  # type: ignore[assignment]
 
+BEAT = 5.0  # seconds between signs of life
+_FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
+SILENCE = 60.0  # seconds without one after which a worker counts as dead
+PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 60.0)  # seconds between attempts: three minutes in all
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
 _SELDOM = 64  # so many workers begin for each that looks for old files: there may be thousands of them
@@ -95,12 +105,7 @@ def _folder() -> Path:
 def _private(folder: Path) -> bool:
     """Return whether a folder is ours alone: in one that others can write to they could feign our death."""
     found = folder.lstat()
-    return (
-        folder.is_dir()
-        and not folder.is_symlink()
-        and found.st_uid == os.getuid()
-        and not found.st_mode & 0o077
-    )
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
 def _prune() -> None:
@@ -110,18 +115,6 @@ def _prune() -> None:
             if time.time() - path.stat().st_mtime > _KEPT and (number := _locked(path)) is not None:
                 path.unlink()
                 os.close(number)
-
-
-BEAT = 5.0  # seconds between signs of life
-_FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
-SILENCE = 60.0  # seconds without one after which a worker counts as dead
-
-
-class Register(Protocol):
-    """Where signs of life are kept, a storage for example."""
-
-    def greet(self, worker: Worker) -> None:
-        """Keep what a worker says of itself, in place of what it said before."""
 
 
 def _name() -> str:
@@ -144,13 +137,13 @@ class Presence:
         return Worker(self.name, host, os.getpid(), self.started, time.time(), self.slots, self.busy)
 
     @contextmanager
-    def shown(self, storage: Register, patience: Patience) -> Iterator[None]:
+    def shown(self, say: Callable[[Worker], None], patience: "Patience") -> Iterator[None]:
         """Give a sign of life now, every BEAT seconds, and at the end."""
         lifeline, over = Lifeline(self.name), threading.Event()
 
         def greet() -> None:
             try:
-                storage.greet(self.greeting())
+                say(self.greeting())
             except StorageError as error:  # the next one may get through
                 patience.note(error)
 
@@ -160,7 +153,7 @@ class Presence:
 
         thread = threading.Thread(target=go_on, name="argbest presence", daemon=True)
         try:
-            patience(lambda: storage.greet(self.greeting()))
+            patience(lambda: say(self.greeting()))
             thread.start()
             yield
         finally:
@@ -175,8 +168,7 @@ class Presence:
 class Watch:
     """Who has given no sign of life for too long, by the watcher's own clock: others' clocks may differ."""
 
-    def __init__(self, silence: float | None = None) -> None:
-        self._silence = SILENCE if silence is None else silence
+    def __init__(self) -> None:
         self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
 
     def dead(self, worker: Worker, *, deaf: float = -math.inf) -> bool:
@@ -191,9 +183,136 @@ class Watch:
         if seen != worker.seen:
             seen, since = worker.seen, now
         self._last[worker.name] = seen, max(since, deaf)
-        return now - max(since, deaf) >= self._silence
+        return now - max(since, deaf) >= SILENCE
 
 
 def alive(worker: Worker, now: float | None = None) -> bool:
     """Return whether a worker seems to be there, as far as clocks agree."""
     return not ended(worker.name) and (time.time() if now is None else now) - worker.seen < SILENCE
+
+
+_T = TypeVar("_T")
+
+
+class Tries(Protocol):
+    """A way to do something that may not work at once."""
+
+    def __call__(self, action: Callable[[], _T]) -> _T:
+        """Return what the action returns."""
+
+
+def at_once(action: Callable[[], _T]) -> _T:
+    """Return what the action returns: no patience at all."""
+    return action()
+
+
+class Patience:
+    """Tries again while a storage may come back; once it is over, every try is the only one."""
+
+    def __init__(self) -> None:
+        self.deaf = -math.inf  # when the storage was last found out of reach, by the monotonic clock
+        self.in_vain = False  # the last try failed, and there is no other
+        self._over = False
+
+    def end(self) -> None:
+        """Wait no more."""
+        self._over = True
+
+    def give_up(self) -> None:
+        """Wait no more, and expect nothing of the storage."""
+        self._over = self.in_vain = True
+
+    def note(self, error: StorageError) -> None:
+        """Take note that the storage could not be reached."""
+        if error.transient:
+            self.deaf = time.monotonic()
+
+    def __call__(self, action: Callable[[], _T]) -> _T:
+        """Return what the action returns, tried again after every trouble that may pass."""
+        began: float | None = None
+        for pause in (*PAUSES, None):
+            try:
+                found = action()
+            except StorageError as error:
+                self.note(error)
+                if not error.transient or self._over or pause is None:
+                    self.give_up()
+                    raise
+                if began is None:
+                    began = time.monotonic()
+                    _say(
+                        f"{error.brief or error}; waiting for up to {sum(PAUSES):g} seconds. Nothing is lost."
+                    )
+                self._wait(pause)
+            except Exception:
+                _say_passed(began)
+                raise
+            else:
+                self.in_vain = False
+                _say_passed(began)
+                return found
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _wait(self, pause: float) -> None:
+        try:
+            time.sleep(pause)
+        except BaseException:  # Ctrl-C: whoever has that much to do shall not be kept any longer
+            self.give_up()
+            raise
+
+
+def _say_passed(began: float | None) -> None:
+    if began is not None:
+        _say(f"the storage can be reached again, after {time.monotonic() - began:.0f} seconds.")
+
+
+def _say(words: str) -> None:
+    warnings.warn(f"{time.strftime('%H:%M:%S')} {words}", OutageNotice, stacklevel=4)
+
+
+def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
+    """Return a sentence that says where the values are kept, and the command that delivers them."""
+    said = f"{len(values)} simulated value{'s' if len(values) > 1 else ''} could not be delivered"
+    lines = "".join(json.dumps(line(each)) + "\n" for each in values)
+    for folder in _folders(storage):
+        path = folder / f"undelivered-{worker.rpartition('-')[2]}.jsonl"
+        with suppress(OSError):
+            _write(path, lines)
+            return (
+                f"{said}, so they are kept in {str(path)!r}. To deliver them later: {_command(storage, path)}"
+            )
+    return f"{said}, nor written to a file. They are: {lines.strip()}"
+
+
+def line(told: Told) -> dict[str, Any]:
+    """Return a value as `argbest tell` reads it."""
+    return {"trial": told.trial, "values": list(told.values or ()), "seconds": told.seconds}
+
+
+def _folders(storage: Storage) -> Iterable[Path]:
+    """Yield where to write: beside the study, in the working folder, in the folder for passing things."""
+    path = getattr(storage, "path", None)
+    if path is not None:
+        yield path.parent
+    yield Path.cwd()
+    yield Path(tempfile.gettempdir())
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new file that is its owner's alone, all of it or nothing."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode=0o600)
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        path.unlink()
+        raise
+
+
+def _command(storage: Storage, path: Path) -> str:
+    """Return the command that takes the file; a study kept elsewhere than in a database has no address."""
+    name = getattr(storage, "name", "study")
+    options = [] if name == "study" else ["--name", str(name)]
+    return shlex.join(
+        ["argbest", "tell", getattr(storage, "address", "STORAGE"), *options, "--file", str(path)]
+    )
