@@ -168,7 +168,8 @@ class Presence:
 class Watch:
     """Who has given no sign of life for too long, by the watcher's own clock: others' clocks may differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, silence: float | None = None) -> None:
+        self._silence = SILENCE if silence is None else silence
         self._last: dict[str, tuple[float, float]] = {}  # what was seen, and since when
 
     def dead(self, worker: Worker, *, deaf: float = -math.inf) -> bool:
@@ -183,7 +184,7 @@ class Watch:
         if seen != worker.seen:
             seen, since = worker.seen, now
         self._last[worker.name] = seen, max(since, deaf)
-        return now - max(since, deaf) >= SILENCE
+        return now - max(since, deaf) >= self._silence
 
 
 def alive(worker: Worker, now: float | None = None) -> bool:
