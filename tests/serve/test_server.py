@@ -20,7 +20,7 @@ from watching import PATIENCE, eventually
 
 from argbest import Study
 from argbest.cli import main
-from argbest.cli.report import serve
+from argbest.cli.results import serve
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.serve.application import is_loopback, is_own
 from argbest.serve.server import LiveView
