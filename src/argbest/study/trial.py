@@ -179,10 +179,8 @@ class _Made(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        rows = range(len(self.columns))
-        if isinstance(index, slice):
-            return [self._make(row) for row in rows[index]]
-        return self._make(rows[index])
+        rows = range(len(self.columns.one))[index]
+        return self._make(rows) if isinstance(rows, int) else [self._make(row) for row in rows]
 
     def __iter__(self) -> Iterator[T]:
         return (self._make(row) for row in range(len(self.columns)))
@@ -230,17 +228,10 @@ class Trials(_Made[Trial]):
         return [names[i] for i in self.columns["worker"]]
 
     def _make(self, row: int) -> Trial:
-        k, c = self.pair(row)
+        k, c = pair = self.pair(row)
         columns, problem = self.columns, self._problem
-        return Trial(
-            id=row,
-            alternative=problem.alternatives.item(k),
-            context=problem.contexts.item(c),
-            replication=columns["replication"][row],
-            seed=columns["seed"][row],
-            pair=(k, c),
-            study=self._study,
-        )
+        items = problem.alternatives.item(k), problem.contexts.item(c)
+        return Trial(row, *items, columns["replication"][row], columns["seed"][row], pair, self._study)
 
 
 class Records(_Made[Told]):
