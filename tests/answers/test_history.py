@@ -9,7 +9,7 @@ import small_problems
 from study.conftest import problem, started
 
 from argbest import InputError, Study
-from argbest.answers import history
+from argbest.answers import overview
 from argbest.core.belief import best
 from argbest.study.grounds import integrated_by_seed
 
@@ -17,13 +17,13 @@ from argbest.study.grounds import integrated_by_seed
 def looks(shape: tuple[int, int], told: Sequence[tuple[int, ...]], points: int) -> list[int]:
     """Checkpoints of records (alternative, context) of one replication, or with a number of them."""
     n = [entry[2] if len(entry) > 2 else 1 for entry in told]
-    found: list[int] = history.checkpoints(shape, [(k, c) for k, c, *_ in told], n, points).tolist()
+    found: list[int] = overview.checkpoints(shape, [(k, c) for k, c, *_ in told], n, points).tolist()
     return found
 
 
 def test_the_last_point_is_todays_certificate() -> None:
     study = started(initial=2).run(47)
-    frame, today = history.of_study(study), study.certificate()
+    frame, today = overview.history(study), study.certificate()
     last = frame.iloc[-1]
     assert last["observations"] == 47
     for name in ("pcs_e", "pcs_m", "eoc"):
@@ -34,7 +34,7 @@ def test_the_last_point_is_todays_certificate() -> None:
 
 def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
     study = started(initial=2, seed=3, common_random_numbers=False).run(60)
-    frame = history.of_study(study, points=4)
+    frame = overview.history(study, points=4)
     assert frame["observations"].tolist() == [24, 36, 48, 60]
     params, setting = None, study.problem.setting
     for n, row in zip((24, 36, 48), frame.to_dict("records"), strict=False):
@@ -51,7 +51,7 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
 
 def test_intervals_hold_nine_draws_of_ten() -> None:
     study = Study(small_problems.table(), initial=2).run(50)
-    last = history.of_study(study).iloc[-1]
+    last = overview.history(study).iloc[-1]
     certificate = study.certificate()
     shares, costs = [], []
     for draw in certificate.certainty.draw(certificate.normals):
@@ -77,8 +77,8 @@ def test_smaller_is_better_gives_the_same_course() -> None:
             break
         other.tell(trial, -row.mean)
     else:
-        same = history.of_study(one)[["pcs_e", "eoc"]]
-        np.testing.assert_allclose(history.of_study(other)[["pcs_e", "eoc"]], same, rtol=1e-9)
+        same = overview.history(one)[["pcs_e", "eoc"]]
+        np.testing.assert_allclose(overview.history(other)[["pcs_e", "eoc"]], same, rtol=1e-9)
         return
     pytest.fail("the mirrored study took another way")
 
@@ -105,7 +105,7 @@ def test_pairs_never_simulated_are_not_waited_for() -> None:
 
 def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
     study = Study(problem(), policy="c-ocba", initial=2, refit_every=1).run(40)
-    assert history.of_study(study, points=3)["observations"].tolist() == [24, 32, 40]
+    assert overview.history(study, points=3)["observations"].tolist() == [24, 32, 40]
     # One context does not determine a line: the first six observations are not enough.
     pairs = [(label, context) for context in (0, 0, 3, 3) for label in "abc"]
     some = Study(problem(), model="linear", initial=pairs).run(12)
@@ -119,11 +119,11 @@ def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
         11,
         12,
     ]
-    assert history.of_study(some, points=7)["observations"].tolist() == [9, 10, 11, 12]
+    assert overview.history(some, points=7)["observations"].tolist() == [9, 10, 11, 12]
 
 
 def test_nothing_has_a_history_before_anything_is_told() -> None:
     with pytest.raises(InputError, match="nothing is known yet"):
-        history.of_study(Study(problem()))
+        overview.history(Study(problem()))
     with pytest.raises(InputError, match="points must be a whole number"):
-        history.of_study(started(), points=0)
+        overview.history(started(), points=0)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from argbest import ArgbestError, InputError, Problem, Study, streams
-from argbest.answers import history
+from argbest.answers import overview
 from argbest.report import (
     figures,
     plot_allocation,
@@ -209,8 +209,8 @@ def test_what_is_no_study_is_refused(draw: Any) -> None:
 def test_the_title_of_a_long_name_stays_within_the_picture(
     plot: Any, shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    course = history.of_study
-    monkeypatch.setattr(history, "of_study", lambda study, **_: course(study, points=2))  # less to work out
+    course = overview.history
+    monkeypatch.setattr(overview, "history", lambda study, **_: course(study, points=2))  # less to work out
     ax = plot(finished(**shape, name="M" * 200))
     figure = ax.figure
     figure.draw_without_rendering()

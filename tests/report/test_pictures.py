@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from argbest import ArgbestError, InputError, Problem, Study, report, streams
-from argbest.answers import history
+from argbest.answers import overview
 from argbest.experiment import measures
 from argbest.report import looks
 from argbest.report.looks import DARK, LIGHT
@@ -89,9 +89,9 @@ def shown_texts(figure: Any) -> list[Text]:
 @pytest.fixture(autouse=True, scope="module")
 def _short_courses() -> Iterator[None]:
     """What curves look like is the question here: four points of each, worked out once."""
-    whole = history.of_study
+    whole = overview.history
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(history, "of_study", cache(lambda study, **_: whole(study, points=4)))
+        patch.setattr(overview, "history", cache(lambda study, **_: whole(study, points=4)))
         yield
 
 

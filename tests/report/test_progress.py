@@ -7,7 +7,7 @@ import pytest
 import small_problems
 
 from argbest import InputError, Study
-from argbest.answers import history
+from argbest.answers import overview
 from argbest.report import plot_progress
 from argbest.report.comparison import progress
 
@@ -19,7 +19,7 @@ def study() -> Study:
 
 @cache
 def course() -> pd.DataFrame:
-    return history.of_study(study())
+    return overview.history(study())
 
 
 def test_the_curve_is_the_history_of_the_study() -> None:
@@ -41,7 +41,7 @@ def test_an_unknown_measure_is_refused() -> None:
 
 def test_the_picture_shows_the_curve_and_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
     told, frame = study(), course()
-    monkeypatch.setattr(history, "of_study", lambda *_, **__: frame)
+    monkeypatch.setattr(overview, "history", lambda *_, **__: frame)
     ax: Any = plot_progress(told, measure="eoc")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), frame["eoc"])
     assert len(ax.collections) == 1

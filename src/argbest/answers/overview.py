@@ -1,20 +1,35 @@
-"""How a study stands: progress, certainty, workers and failures, as plain values."""
+"""How a study stands, and how it came to that: progress, workers, failures; certainty along the records."""
 
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from argbest.answers import guarantee
-from argbest.core.states import counts
+from argbest.checks import whole
+from argbest.core import tally as tallies
+from argbest.core.arrays import BoolArray, IntArray
+from argbest.core.certificate import Certificate
+from argbest.core.setting import among_the_rest
+from argbest.core.states import INTERVAL, counts
+from argbest.core.tally import Tally
+from argbest.errors import TooFewDataError
 from argbest.jsonable import value
 from argbest.simulators.program import COMMAND
+from argbest.study.grounds import integrated_by_seed
+from argbest.study.ledger import Ledger
+from argbest.study.trial import Records, Trials, replications
 from argbest.study.workers import alive
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
+_SHOWN = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
+_BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
 _MOST = 5  # causes of failures told
 # What differs between failures of one cause: the command that was run, numbers, addresses, identifiers.
 _VARYING = re.compile(
@@ -120,3 +135,88 @@ def causes(reasons: Mapping[int, str]) -> list[Cause]:
         groups.setdefault(_VARYING.sub("#", reasons[trial]), []).append(trial)
     found = [Cause(len(group), group[-1], reasons[group[-1]]) for group in groups.values()]
     return sorted(found, key=lambda cause: (-cause.count, -cause.trial))
+
+
+def history(study: "Study", *, points: int = 12) -> pd.DataFrame:
+    """Return one row per checkpoint of a study: observations, PCS_E, PCS_M and EOC as certified then.
+
+    ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
+    ``eoc_high`` the opportunity cost, with posterior probability 0.9, by joint draws of all rewards. The
+    model is fitted at every checkpoint, going on from the one before; the last row is today's. Pairs that are
+    ruled out today never had a value, so they are out all along.
+    """
+    whole("points", points, at_least=1, at_most=10**4)
+    model, setting, ledger = study.model, study._journal.open_setting(), study._journal.ledger
+    today, out, common = study.certificate(), study._ruled_out, study._tally.common is not None
+    rows, params, n = [], None, ledger.records.columns["n"]
+    looks = checkpoints(study.problem.shape, _pairs(ledger.trials, ledger.records), n, points, out)
+    for n_records in looks[:-1].tolist():
+        tally = _tally(ledger, n_records, common=common)
+        try:
+            params = model.fit(tally, setting, params)
+            belief = model.posterior(tally, setting, params)
+        except TooFewDataError:
+            continue
+        unsure = integrated_by_seed(model, tally, setting, params, study.seed, out)
+        mixture = None if unsure is None else unsure.here()
+        rows.append(_row(tally, replace(today, belief=among_the_rest(belief, out), mixture=mixture)))
+    return pd.DataFrame([*rows, _row(_tally(ledger, len(ledger.records), common=False), today)])
+
+
+def checkpoints(
+    shape: tuple[int, int],
+    pairs: Sequence[tuple[int, int]],
+    n: Sequence[int],
+    points: int,
+    ruled_out: BoolArray | None = None,
+) -> IntArray:
+    """Return numbers of records, evenly spread over the replications, all records last.
+
+    ``pairs`` and ``n`` are those of the records, in the order of telling. The first is where every
+    alternative has two replications, and every pair that many too or as few as the least sampled pair has in
+    the end; before that little is known. What is ruled out is not waited for.
+    """
+    told = np.cumsum([0, *n])
+    due = np.ones(shape, bool) if ruled_out is None else ~ruled_out
+    wanted = np.linspace(told[_ready(due, pairs, n)], told[-1], points)
+    return np.unique(np.append(np.searchsorted(told, wanted), len(n)))
+
+
+def _ready(due: BoolArray, pairs: Sequence[tuple[int, int]], n: Sequence[int]) -> int:
+    """Return the number of records after which every alternative and every pair that is due has enough."""
+
+    def least(count: IntArray) -> tuple[int, int]:
+        return int(count[due].min()), int(count.sum(axis=1)[due.any(axis=1)].min())
+
+    final, count = np.zeros(due.shape, np.int64), np.zeros(due.shape, np.int64)
+    for pair, more in zip(pairs, n, strict=True):
+        final[pair] += more
+    per_pair, per_alternative = (min(_BEGINNING, fewest) for fewest in least(final))
+    for i, (pair, more) in enumerate(zip(pairs, n, strict=True)):
+        count[pair] += more
+        of_pairs, of_alternatives = least(count)
+        if of_pairs >= per_pair and of_alternatives >= per_alternative:
+            return i + 1
+    return len(n)
+
+
+def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
+    return [trials.pair(trial) for trial in records.columns["trial"]]
+
+
+def _tally(ledger: Ledger, n: int, *, common: bool) -> Tally:
+    """Return the tally of the first n records; with what shares random numbers where these are ``common``."""
+    problem, trials, records = ledger.problem, ledger.trials, ledger.records
+    where = np.array(_pairs(trials, records)[:n]).T
+    mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
+    tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
+    return replace(tally, common=replications(trials, records[:n], problem.sign)) if common else tally
+
+
+def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
+    loss, weights = certificate.drawn_losses, certificate.counted
+    tails = [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2]
+    right = np.quantile((loss <= 0) @ weights, tails, method="inverted_cdf")
+    cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
+    values = certificate.pcs_e, *right, certificate.pcs_m, certificate.p_all, certificate.eoc, *cost
+    return {"observations": int(tally.count.sum()), **dict(zip(_SHOWN, map(float, values), strict=True))}

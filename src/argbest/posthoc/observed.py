@@ -144,16 +144,10 @@ def observe(
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
     _refuse_unrepeated(names, where, n)
     problem = Problem(
-        where[0].axis,
-        where[1].axis,
-        simulate,
-        weights=_weights(weights, names[1], kept, rows, where[1]),
-        bounds=_bounds(bounds, where[1]),
-        categorical=categorical,
-        goal=goal,
-        reward_range=reward_range,
+        where[0].axis, where[1].axis, simulate, weights=_weights(weights, names[1], kept, rows, where[1]),
+        bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, reward_range=reward_range,
         name=name,
-    )
+    )  # fmt: skip
     dropped = len(frame) - len(kept)
     said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
     notes = *([said] if dropped else []), *where[0].notes, *where[1].notes

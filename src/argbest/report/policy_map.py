@@ -55,15 +55,9 @@ def _draw_curve(sheet: Sheet, policy: PolicyMap, curve: PolicyCurve) -> "Axes":
     half = (curve.grid[1] - curve.grid[0]) / 2
     left, right = curve.grid[0] - half, curve.grid[-1] + half
     image = ax.imshow(
-        curve.probability,
-        cmap=looks.shades(theme),
-        aspect="auto",
-        origin="lower",
-        interpolation="nearest",
-        extent=(left, right, -0.5, len(curve.probability) - 0.5),
-        vmin=0,
-        vmax=1,
-    )
+        curve.probability, cmap=looks.shades(theme), aspect="auto", origin="lower", interpolation="nearest",
+        extent=(left, right, -0.5, len(curve.probability) - 0.5), vmin=0, vmax=1,
+    )  # fmt: skip
     strip = style.above(ax, 0.6)
     strip.plot(curve.grid, curve.p_best, color=theme.ink, linewidth=0.9)
     strip.axhline(LEVEL, color=theme.alarm, linewidth=0.9, linestyle="--")

@@ -72,18 +72,10 @@ def profiles(
     held = dict(here) if isinstance(here, dict) else {name: here}
     del held[name]
     return Profiles(
-        coordinate=name,
-        held=held,
-        at=at,
-        joined=joined,
-        labels=tuple(labels[k] for k in order),
-        leaders=order,
-        mean=mean[order],
-        low=mean[order] - reach,
-        high=mean[order] + reach,
-        p_best=p_best[order],
-        data=_data(study, order, _simulated(problem, name, here), name),
-    )
+        coordinate=name, held=held, at=at, joined=joined, labels=tuple(labels[k] for k in order),
+        leaders=order, mean=mean[order], low=mean[order] - reach, high=mean[order] + reach,
+        p_best=p_best[order], data=_data(study, order, _simulated(problem, name, here), name),
+    )  # fmt: skip
 
 
 def plot_profiles(

@@ -171,20 +171,11 @@ def key(ax: "Axes", handles: list[Any], labels: list[str], *, title: str = "") -
         labels, room = list(cut(labels, full / 2 - beside)), 2.0
     rows = -(-len(labels) // max(1, int(room)))
     legend = ax.legend(
-        handles,
-        [plain(label) for label in labels],
-        title=wrapped(ax, title) if title else None,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=max(1, -(-len(labels) // max(rows, 1))),
-        frameon=False,
-        fontsize=TICK,
-        title_fontsize=TITLE,
-        handletextpad=0.5,
-        columnspacing=1.0,
-        handlelength=3.2,
-        borderaxespad=0.2,
-    )
+        handles, [plain(label) for label in labels], title=wrapped(ax, title) if title else None,
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=max(1, -(-len(labels) // max(rows, 1))),
+        frameon=False, fontsize=TICK, title_fontsize=TITLE, handletextpad=0.5, columnspacing=1.0,
+        handlelength=3.2, borderaxespad=0.2,
+    )  # fmt: skip
     legend.get_title().set_multialignment("center")
 
 

@@ -49,16 +49,10 @@ class AskTell:
         chosen_policy, chosen_model = registry.choose(policy, model)
         chosen_model.check(problem.shape, problem.setting)
         stored = definition.of_study(
-            problem,
-            chosen_policy,
-            chosen_model,
-            seed=whole("seed", seed, at_least=0, below=2**64),
-            initial=initial,
-            refit_every=schedule.checked("refit_every", refit_every),
-            common_random_numbers=flag("common_random_numbers", common_random_numbers),
-            cost=cost,
-            plan=plan,
-        )
+            problem, chosen_policy, chosen_model, seed=whole("seed", seed, at_least=0, below=2**64),
+            initial=initial, refit_every=schedule.checked("refit_every", refit_every),
+            common_random_numbers=flag("common_random_numbers", common_random_numbers), cost=cost, plan=plan,
+        )  # fmt: skip
         if storage is not None:
             params_type(chosen_model)
         with opened(storage, name=name) as kept:

@@ -47,34 +47,14 @@ def select(
     those of `Study.run`.
     """
     problem = Problem(
-        alternatives,
-        contexts,
-        simulate,
-        goal=goal,
-        weights=weights,
-        bounds=bounds,
-        categorical=categorical,
+        alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
         reward_range=reward_range,
-    )
+    )  # fmt: skip
     study = Study(
-        problem,
-        policy=policy,
-        model=model,
-        initial=initial,
-        seed=seed,
-        refit_every=refit_every,
-        common_random_numbers=common_random_numbers,
-        cost=cost,
-        storage=storage,
-        name=name,
-    )
+        problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
+        common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
+    )  # fmt: skip
     return study.run(
-        budget,
-        workers=workers,
-        batch=batch,
-        timeout=timeout,
-        on_failure=on_failure,
-        progress=progress,
-        on_result=on_result,
-        stop=stop,
-    )
+        budget, workers=workers, batch=batch, timeout=timeout, on_failure=on_failure, progress=progress,
+        on_result=on_result, stop=stop,
+    )  # fmt: skip

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
         forecasting,
         frames,
         guarantee,
-        history,
         model_check,
         model_summary,
         normality,
+        overview,
         predicting,
     )
     from argbest.posthoc import observed
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from argbest.report.notebook import Plots
     from argbest.study import runner
 else:  # mostly rooms above this one: asking and telling needs none of them
-    _ANSWERS = "forecasting frames guarantee history model_check model_summary normality predicting"
-    forecasting, frames, guarantee, history, model_check, model_summary, normality, predicting = (
+    _ANSWERS = "forecasting frames guarantee model_check model_summary normality overview predicting"
+    forecasting, frames, guarantee, model_check, model_summary, normality, overview, predicting = (
         later(f"argbest.answers.{name}") for name in _ANSWERS.split()
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
@@ -99,31 +99,14 @@ class Study(AskTell):
         `Study`; random numbers count as common if ``replication`` is given.
         """
         runs = observed.observe(
-            frame,
-            alternative=alternative,
-            context=context,
-            value=value,
-            replication=replication,
-            goal=goal,
-            weights=weights,
-            bounds=bounds,
-            categorical=categorical,
-            bins=bins,
-            reward_range=reward_range,
-            dropna=dropna,
-            simulate=simulate,
-            name=title,
-        )
+            frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
+            weights=weights, bounds=bounds, categorical=categorical, bins=bins, reward_range=reward_range,
+            dropna=dropna, simulate=simulate, name=title,
+        )  # fmt: skip
         return runs.study(
-            policy=policy,
-            model=model,
-            seed=seed,
-            refit_every=refit_every,
-            common_random_numbers=common_random_numbers,
-            cost=cost,
-            storage=storage,
-            name=name,
-        )
+            policy=policy, model=model, seed=seed, refit_every=refit_every,
+            common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
+        )  # fmt: skip
 
     def _repr_html_(self) -> str:
         from argbest.report.notebook import of_study
@@ -218,7 +201,7 @@ class Study(AskTell):
 
     def history(self, points: int = 12) -> "pd.DataFrame":
         """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
-        return history.of_study(self, points=points)
+        return overview.history(self, points=points)
 
     def forecast(
         self, target: float = LEVEL, *, worst: bool = False, delta: float = 0.0

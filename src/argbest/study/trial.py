@@ -192,15 +192,9 @@ class Trials(_Made[Trial]):
     def __init__(self, problem: Problem, study: str) -> None:
         self._problem, self._study = problem, study
         self.columns = Columns(
-            alternative="q",
-            context="q",
-            replication="q",
-            seed="q",
-            designed="b",
-            worker="q",
-            time="d",
+            alternative="q", context="q", replication="q", seed="q", designed="b", worker="q", time="d",
             end="q",
-        )
+        )  # fmt: skip
         self._names: dict[str, int] = {}  # of workers, and their places
 
     def add(self, event: Asked) -> None:

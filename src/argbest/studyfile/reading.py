@@ -88,15 +88,9 @@ def _study_file(file: Path, content: Mapping[str, Any]) -> StudyFile:
     _afford(run, problem, options)
     storage, name = _storage(content.get("storage"), file.parent)
     return StudyFile(
-        path=file,
-        problem=problem,
-        options=options if cost is None else options | {"cost": cost},
-        run=run,
-        storage=storage,
-        name=name,
-        remarks=remarks,
-        _run=plain,
-    )
+        path=file, problem=problem, options=options if cost is None else options | {"cost": cost}, run=run,
+        storage=storage, name=name, remarks=remarks, _run=plain,
+    )  # fmt: skip
 
 
 def _problem(
@@ -115,17 +109,10 @@ def _problem(
     limits = interval("reward_range", content["reward_range"]) if "reward_range" in content else None
     with within("[contexts]"):
         problem = Problem(
-            alternatives.axis,
-            contexts.axis,
-            simulate,
-            weights=contexts.weights,
-            bounds=contexts.bounds,
-            goal=goal,
-            name=content.get("name") or stem,
-            description=content.get("description", ""),
-            reward=content.get("reward", "reward"),
-            reward_range=limits,
-        )
+            alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
+            goal=goal, name=content.get("name") or stem, description=content.get("description", ""),
+            reward=content.get("reward", "reward"), reward_range=limits,
+        )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 
 
