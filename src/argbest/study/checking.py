@@ -68,21 +68,27 @@ def check(storage: Storage, stored: Plain) -> Check:
 
     All events are read and followed one by one, which takes a while where they are many.
     """
-    events: Sequence[Event] = ()
     with explained("the definition of the study"):
         ledger = empty_ledger(definition.problem_from(stored["problem"], None), stored)
-        snapshot = _Snapshot()
-    wrong = ""
+    events: Sequence[Event] = ()
+    reached, wrong, stale = 0, "", ""
     try:
         integrity = getattr(storage, "integrity", None)  # databases that know of their own damage
         if integrity is not None:
             integrity()
         events = storage.since(0)
         with explained("an event"):
-            snapshot.follow(ledger, events, storage.pages() if isinstance(storage, Paged) else [])
+            kept = storage.pages() if isinstance(storage, Paged) else []
+            reached = kept[-1].last if kept else 0
+            arrays, words, stale = _held_against(events, kept)
+            for number, event in enumerate(events, start=1):
+                refuse_unsound(event, ledger)
+                ledger.apply(event)
+                if number == reached and not stale:
+                    stale = _difference(ledger, arrays, words)
     except StorageError as error:
         wrong = str(error)
-    return Check(len(events), ledger.n_observations, snapshot.reached, wrong, snapshot.wrong)
+    return Check(len(events), ledger.n_observations, reached, wrong, stale)
 
 
 def forget(storage: Storage) -> None:
@@ -102,39 +108,21 @@ def empty_ledger(problem: Problem, stored: Plain) -> Ledger:
     )
 
 
-class _Snapshot:
-    """A snapshot that is held against events."""
-
-    def __init__(self) -> None:
-        self.reached, self.wrong = 0, ""
-
-    def follow(self, ledger: Ledger, events: Sequence[Event], kept: Sequence[Page]) -> None:
-        """Take in all events, and compare on the way."""
-        arrays, words = self._open(events, kept)
-        for number, event in enumerate(events, start=1):
-            refuse_unsound(event, ledger)
-            ledger.apply(event)
-            if number == self.reached and not self.wrong:
-                self.wrong = _difference(ledger, arrays, words)
-
-    def _open(self, events: Sequence[Event], kept: Sequence[Page]) -> tuple[Mapping[str, AnyArray], Plain]:
-        if not kept:
-            return {}, {}
-        self.reached = kept[-1].last
-        try:
-            with explained("a page"):
-                past, arrays, words = pages.read(kept)
-                found = past.events()
-        except StorageError as error:
-            self.wrong = str(error)
-            return {}, {}
-        theirs = zip(found, map(pages.without_params, events), strict=False)
-        other = next((i for i, (one, two) in enumerate(theirs, start=1) if one != two), None)
-        if len(events) < self.reached:
-            self.wrong = f"it holds {self.reached:,} events, there are {len(events):,}."
-        elif other is not None:
-            self.wrong = f"event {other:,} is another one there."
-        return arrays, words
+def _held_against(events: Sequence[Event], kept: Sequence[Page]) -> tuple[Mapping[str, AnyArray], Plain, str]:
+    """Return the state that pages lead to, and how their events are not those given, "" if they are."""
+    if not kept:
+        return {}, {}, ""
+    try:
+        with explained("a page"):
+            past, arrays, words = pages.read(kept)
+            found = past.events()
+    except StorageError as error:
+        return {}, {}, str(error)
+    theirs = zip(found, map(pages.without_params, events), strict=False)
+    other = next((i for i, (one, two) in enumerate(theirs, start=1) if one != two), None)
+    if len(events) < kept[-1].last:
+        return arrays, words, f"it holds {kept[-1].last:,} events, there are {len(events):,}."
+    return arrays, words, "" if other is None else f"event {other:,} is another one there."
 
 
 def _difference(ledger: Ledger, arrays: Mapping[str, AnyArray], words: Plain) -> str:
