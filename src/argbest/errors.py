@@ -39,27 +39,31 @@ class StudyExistsError(StorageError):
     """A new study would take the place of one that is kept there."""
 
 
-class CompilationNotice(UserWarning):
+class Notice(UserWarning):
+    """Something worth knowing, while the work goes on; commands show it as one line."""
+
+
+class CompilationNotice(Notice):
     """Something is being compiled, or the result of compiling cannot be kept."""
 
 
-class OutageNotice(UserWarning):
+class OutageNotice(Notice):
     """A storage is out of reach and waited for, or in reach again; or `on_result` raised."""
 
 
-class VersionNotice(UserWarning):
+class VersionNotice(Notice):
     """A study of an older version is opened with something else in the place of what is gone."""
 
 
-class SlowNotice(UserWarning):
+class SlowNotice(Notice):
     """Something takes long, and goes on."""
 
 
-class DataNotice(UserWarning):
+class DataNotice(Notice):
     """The data are unlike what models or pictures assume; answers are given all the same."""
 
 
-class ExtrapolationNotice(UserWarning):
+class ExtrapolationNotice(Notice):
     """A prediction is asked for where nothing like it was simulated; the answer is given all the same."""
 
 

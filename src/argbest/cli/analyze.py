@@ -55,10 +55,7 @@ _column = partial(click.option, metavar="COL")
 @click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal point of text files.")
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
 @click.option(
-    "--policy",
-    metavar="NAME",
-    default=POLICY,
-    help="Policy that decides where the next replications go.",
+    "--policy", metavar="NAME", default=POLICY, help="Policy that decides where the next replications go."
 )
 @click.option("--model", metavar="NAME", help="Model of the rewards.  [default: the policy's]")
 @click.option(

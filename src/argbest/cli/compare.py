@@ -135,13 +135,7 @@ def compare(
 
 
 def _show(
-    results: "Results",
-    summary: "pd.DataFrame",
-    *,
-    samples: int,
-    delta: float,
-    pcs: float,
-    loss: float | None,
+    results: "Results", summary: "pd.DataFrame", *, samples: int, delta: float, pcs: float, loss: float | None
 ) -> None:
     """Print a row per policy: its measures after the last sample, and how soon it was good."""
     last = summary.groupby("contender", sort=False).tail(1)

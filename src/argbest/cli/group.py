@@ -10,26 +10,13 @@ import click
 
 from argbest import __version__
 from argbest.cli.terminal import complain, note
-from argbest.errors import (
-    ArgbestError,
-    CompilationNotice,
-    DataNotice,
-    ExtrapolationNotice,
-    InputError,
-    OutageNotice,
-    SlowNotice,
-    VersionNotice,
-    unknown_name,
-)
+from argbest.errors import ArgbestError, InputError, Notice, unknown_name
 from argbest.files import lasting_streams
 from argbest.storage.opening import concealed
 from argbest.texts import harmless
 
-_NOTICES = (CompilationNotice, DataNotice, ExtrapolationNotice, OutageNotice, SlowNotice, VersionNotice)
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
-
-
 _GROUPS = {
     "Study": ("demo", "init", "run", "resume", "worker", "ask", "tell", "submit", "task"),
     "Results": ("status", "report", "serve", "export", "analyze", "check"),
@@ -131,8 +118,7 @@ def _shown(text: str) -> str:
 def _plain_notices() -> Iterator[None]:
     """Show our own notices as one line each; other warnings as usual."""
     with warnings.catch_warnings():
-        for notice in _NOTICES:
-            warnings.simplefilter("always", notice)
+        warnings.simplefilter("always", Notice)
         usual = warnings.showwarning
 
         def show(
@@ -143,7 +129,7 @@ def _plain_notices() -> Iterator[None]:
             file: TextIO | None = None,
             line: str | None = None,
         ) -> None:
-            if issubclass(category, _NOTICES):
+            if issubclass(category, Notice):
                 note(str(message))
             else:
                 usual(message, category, filename, lineno, file, line)

@@ -186,11 +186,7 @@ def _cross(theme: Theme) -> dict[str, Any]:
 
 def _meaning(policy: PolicyMap) -> dict[str, str]:
     """Return what the states mean, in few words."""
-    return {
-        SURE: f"sure: P(best) ≥ {LEVEL:g}",
-        EQUAL: f"equal: within {policy.delta:.2g}",
-        OPEN: "open",
-    }
+    return {SURE: f"sure: P(best) ≥ {LEVEL:g}", EQUAL: f"equal: within {policy.delta:.2g}", OPEN: "open"}
 
 
 def _marks(theme: Theme) -> dict[str, dict[str, Any]]:

@@ -49,11 +49,7 @@ _FORGET = (
 
 
 def read(
-    connection: sa.Connection,
-    study: int,
-    after: int,
-    upto: int,
-    kinds: Sequence[type[Event]] = tuple(TABLES),
+    connection: sa.Connection, study: int, after: int, upto: int, kinds: Sequence[type[Event]] = tuple(TABLES)
 ) -> list[Event]:
     """Return the events of a study after one revision and up to another, in their order.
 

@@ -10,28 +10,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray
 from argbest.errors import StorageError
-from argbest.storage.base import (
-    Asked,
-    Begun,
-    Designed,
-    Event,
-    Failed,
-    Parted,
-    Passed,
-    Plain,
-    Readmitted,
-    Refit,
-    Told,
-)
+from argbest.storage.base import Asked, Event, Plain, Refit, Told
 
 VERSION = 1  # of what pages and states hold; others are left aside
-_RARE = {kind.__name__: kind for kind in (Designed, Failed, Passed, Refit, Begun, Readmitted, Parted)}
+_RARE = {kind.__name__: kind for kind in get_args(Event) if kind not in (Asked, Told)}
 _DIGEST = 16  # bytes
 _RARELY, _ASKED, _TOLD = range(3)
 _ASKED_COLUMNS = tuple(field.name for field in fields(Asked))

@@ -91,10 +91,7 @@ class Place:
     def _file_engine(self, path: Path) -> sa.Engine:
         options: dict[str, Any] = {"timeout": _LOOK, "factory": _Connection, "check_same_thread": False}
         if self.read_only:  # every connection looks anew how the file can be read
-            means: dict[str, Any] = {
-                "creator": partial(_reading, path, **options),
-                "poolclass": sa.NullPool,
-            }
+            means: dict[str, Any] = {"creator": partial(_reading, path, **options), "poolclass": sa.NullPool}
         else:
             means = {"connect_args": options, "max_overflow": -1}
         engine = sa.create_engine(

@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
-from argbest.errors import (
-    InputError,
-    OutageNotice,
-    SimulationError,
-    SlowNotice,
-    StorageError,
-    TrialError,
-)
+from argbest.errors import InputError, OutageNotice, SimulationError, SlowNotice, StorageError, TrialError
 from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
