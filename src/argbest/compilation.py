@@ -136,16 +136,11 @@ def _digest(folder: Path) -> str:
     may share the folder above.
     """
     sources = sorted({*(Path(__file__).parent / "core").glob("*.py"), *folder.glob("*.py")})
-    versions = sys.implementation.cache_tag, numba.__version__, _processor()
+    processor = cpu_target.target_context.codegen().magic_tuple()  # system, processor and its features
+    versions = sys.implementation.cache_tag, numba.__version__, processor
     return hashlib.sha256(
         repr(versions).encode() + b"".join(path.read_bytes() for path in sources)
     ).hexdigest()[:16]
-
-
-def _processor() -> tuple[str, ...]:
-    """Return what Numba compiles for: system, processor and its features."""
-    described: tuple[str, ...] = cpu_target.target_context.codegen().magic_tuple()
-    return described
 
 
 @contextmanager

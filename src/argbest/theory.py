@@ -17,7 +17,7 @@ import pandas as pd
 from argbest import streams
 from argbest.checks import finite, indifference_zone, table, whole
 from argbest.core import rates as core
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.rates import Convergence
@@ -94,7 +94,8 @@ def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float
     if not isinstance(n, Real) or isinstance(n, bool) or not 0 <= n < np.inf:
         raise InputError(f"n must be a finite number of samples, 0 or more, got {n!r}.")
     chance = core.selection_probability(truth, noise, _shares(problem, allocation), n)
-    pcs = np.where(_right(problem, delta), chance, 0.0).sum(axis=0)
+    every = np.arange(problem.n_alternatives)[:, None] + np.zeros(problem.n_contexts, np.int64)
+    pcs = np.where(problem.good(every, delta), chance, 0.0).sum(axis=0)
     frame = problem.contexts.frame()
     frame["pcs"] = pcs
     return PCS(float(pcs @ problem.weights), float(pcs.min()), frame)
@@ -195,12 +196,6 @@ def _apart(problem: Problem, delta: float) -> tuple[Array, Array]:
                 "so no allocation has a positive rate. Give delta, the smallest difference that matters."
             )
     return core.separated(truth, zone), noise
-
-
-def _right(problem: Problem, delta: float) -> BoolArray:
-    """Return [alternative, context] whether selecting it is right."""
-    every = np.arange(problem.n_alternatives)[:, None] + np.zeros(problem.n_contexts, np.int64)
-    return problem.good(every, delta)
 
 
 def _shares(problem: Problem, allocation: object) -> Array:

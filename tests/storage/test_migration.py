@@ -71,7 +71,7 @@ def test_the_tables_of_version_0_1_are_read_where_nothing_can_be_written(
     tmp_path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first_version(opened, str(tmp_path / "study.db"))
-    monkeypatch.setattr(places, "is_read_only", lambda _: True)
+    monkeypatch.setattr(places.Place, "read_only", True)
     storage = opened(str(tmp_path / "study.db"), name="one")
     assert storage.definition() == {"name": "one"}
     assert list(storage.since(0)) == pair(0, "one")

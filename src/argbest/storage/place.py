@@ -106,7 +106,10 @@ class Place:
     @property
     def read_only(self) -> bool:
         """Whether this is a file beside which nothing can be written."""
-        return self.path is not None and is_read_only(self.path)
+        if self.path is None or self.missing():
+            return False
+        effective = os.access in os.supports_effective_ids
+        return not os.access(self.path.parent, os.W_OK, effective_ids=effective)
 
     def prepare(self, engine: sa.Engine) -> None:
         """Make the file, in the mode in which readers and the writer do not wait for each other.
@@ -214,12 +217,6 @@ def _set_up_session(connection: Any, _: object) -> None:
     settings = _SESSION | {"lock_timeout": f"{round(1000 * WAIT)}ms"}
     for name, value in settings.items():
         connection.execute(f"SET {name} = '{value}'")
-
-
-def is_read_only(path: Path) -> bool:
-    """Return whether nothing can be written beside a file."""
-    effective = os.access in os.supports_effective_ids
-    return path.exists() and not os.access(path.parent, os.W_OK, effective_ids=effective)
 
 
 def _reading(path: Path, **options: Any) -> sqlite3.Connection:
