@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.checks import one_of
 from argbest.cli.stored import show_answer
 from argbest.cli.terminal import drawn, echo, list_written, numbers, prepare, say, show_json, table
 
@@ -156,6 +155,7 @@ def problems(name: str | None, as_json: bool) -> None:
 def policies(name: str | None) -> None:
     """List the policies, or show the policy NAME."""
     from argbest import registry
+    from argbest.checks import one_of
 
     entries = registry.policies()
     if name is None:
@@ -171,6 +171,7 @@ def policies(name: str | None) -> None:
 def models(name: str | None) -> None:
     """List the models, or show the model NAME."""
     from argbest import registry
+    from argbest.checks import one_of
 
     entries = registry.models()
     if name is None:

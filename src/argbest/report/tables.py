@@ -9,13 +9,13 @@ import numpy as np
 
 from argbest.answers.predicting import coordinate
 from argbest.checks import finite
+from argbest.core import states
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.states import LEVEL
 from argbest.report import curves, looks, style
 from argbest.report.curves import Side
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.study.study import Study
-from argbest.theory import contention
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,15 +142,12 @@ def contenders(study: Study, *, level: float = LEVEL) -> Contention:
     level = finite("level", level, above=0, below=1)
     problem = study.problem
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
-    frame = contention(study, level=level)
-    probability = np.full(problem.shape, np.nan)
-    chance = study.certificate().best_probability
-    for c, labels in enumerate(frame["contenders"]):
-        for k in (problem.alternatives.index(label) for label in labels):
-            probability[k, c] = chance[k, c]
+    chance, probability = study.certificate().best_probability, np.full(problem.shape, np.nan)
+    order, sizes = states.contenders(chance, level)
+    for c, m in enumerate(sizes):
+        probability[order[:m, c], c] = chance[order[:m, c], c]
     shown = probability[np.ix_(alternatives.order, contexts.order)]
-    sizes = frame["size"].to_numpy(np.int64)[contexts.order]
-    return Contention(alternatives, contexts, shown, sizes, level)
+    return Contention(alternatives, contexts, shown, sizes[contexts.order], level)
 
 
 def plot_contention(

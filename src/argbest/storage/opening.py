@@ -9,16 +9,18 @@ from urllib.parse import quote, quote_plus
 
 from argbest import plugins
 from argbest.errors import InputError, StorageError
-from argbest.storage.base import Storage
-from argbest.storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
+    from argbest.storage.base import Storage
+
 _METHODS = ("create", "definition", "since", "exclusive", "greet", "workers", "close")
 
 
-def open_storage(where: str | os.PathLike[str] | Storage | None = None, *, name: str = "study") -> Storage:
+def open_storage(
+    where: "str | os.PathLike[str] | Storage | None" = None, *, name: str = "study"
+) -> "Storage":
     """Return the storage that ``where`` means.
 
     None is the memory of this process, a path or a text without :// an SQLite file, a URL a database
@@ -27,6 +29,8 @@ def open_storage(where: str | os.PathLike[str] | Storage | None = None, *, name:
     package's. Nothing is made and nobody is called before the storage is used.
     """
     if where is None:
+        from argbest.storage.memory import MemoryStorage
+
         return MemoryStorage()
     scheme = where.partition("://")[0] if isinstance(where, str) and "://" in where else ""
     if scheme in plugins.found("storages"):
@@ -49,7 +53,7 @@ def open_storage(where: str | os.PathLike[str] | Storage | None = None, *, name:
 
 
 @contextmanager
-def opened(where: str | os.PathLike[str] | Storage | None, *, name: str) -> Iterator[Storage]:
+def opened(where: "str | os.PathLike[str] | Storage | None", *, name: str) -> "Iterator[Storage]":
     """Yield the storage that ``where`` means; it stays open, but lets go of everything after an exception."""
     storage = open_storage(where, name=name)
     try:
