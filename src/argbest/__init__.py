@@ -1,6 +1,5 @@
 """argbest: the best alternative for every context, from noisy simulations, with a certificate."""
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from argbest import lazy
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
     from argbest.study.trial import Trial
 
-__version__ = version("argbest")
+    __version__: str
 
 # Imported when they are first used: a worker that simulates needs none of them, and starts ten times faster.
 _get, __dir__ = lazy.attributes(
@@ -60,6 +59,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("argbest")
     if name not in __all__ and not name.startswith("_"):
         from argbest.models import retired
 

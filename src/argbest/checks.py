@@ -2,6 +2,7 @@
 
 import os
 import reprlib
+import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -187,7 +188,7 @@ def _reals(given: Any, where: tuple[int, ...]) -> _Array:
         if number is None:
             raise InputError(_remark(where, f"{shown(given)} ({type(given).__name__})", "a number"))
         return np.array(number)
-    if np.ma.is_masked(given):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(given):  # without it nothing is, and it is slow to load
         at = np.argwhere(np.ma.getmaskarray(given))[0].tolist()
         raise InputError(_remark((*where, *at), "masked", "a number"))
     array = np.asarray(given)

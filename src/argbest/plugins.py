@@ -9,17 +9,21 @@ makes ``policy="my-rule"`` work everywhere; the groups are those of `Group`.
 """
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from argbest.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Group = Literal["policies", "models", "problems", "storages"]
 
 
 @cache
-def found(group: Group) -> dict[str, EntryPoint]:
-    """Return what installed packages declare, by name; nothing of it is imported."""
+def found(group: Group) -> "dict[str, EntryPoint]":
+    """Return what installed packages declare, by name; nothing of it is imported. It reads many files."""
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in sorted(entry_points(group=f"argbest.{group}"))}
 
 

@@ -147,8 +147,9 @@ def _all(
 def _one(
     kind: str, group: plugins.Group, name: object, ours: Mapping[str, _Entry], entry: Callable[[Any], _Entry]
 ) -> _Entry:
-    known = one_of(kind, name, {**dict.fromkeys(ours), **dict.fromkeys(plugins.found(group))})
-    return ours[known] if known in ours else entry(plugins.load(group, known))
+    if isinstance(name, str) and name in ours:
+        return ours[name]
+    return entry(plugins.load(group, one_of(kind, name, {**ours, **plugins.found(group)})))
 
 
 def _policy_entry(made: Any) -> PolicyEntry:

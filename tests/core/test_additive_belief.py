@@ -1,6 +1,7 @@
 """The additive belief against literal algebra over all cells and raw observations."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -230,6 +231,29 @@ def test_certificates_agree_with_monte_carlo() -> None:
         assert np.all(np.abs(share - p) < 5 * np.sqrt((p * (1 - p) + 1e-4) / 4096))
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_whoever_is_selected_is_judged_against_all_who_may_be_the_best(place: int) -> None:
+    """As above; the selected is the first, second or third by mean."""
+    ours, theirs = random_belief(13)
+    chosen = np.argsort(-ours.mean, axis=0)[place]
+    p = theirs.good_probability(chosen, 0.1)
+    assert np.all(np.abs(ours.good_probability(chosen, 0.1) - p) < 5 * np.sqrt((p * (1 - p) + 1e-4) / 4096))
+    np.testing.assert_allclose(ours.expected_loss(chosen), theirs.expected_loss(chosen), rtol=0.05, atol=0.01)
+
+
+def test_all_questions_about_a_selection_share_one_pass_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    belief, _ = random_belief(13)
+    second = np.argsort(-belief.mean, axis=0)[1]
+    alone = replace(belief).best_probability()
+    draws = Mock(side_effect=belief._draws)
+    monkeypatch.setitem(belief.__dict__, "_draws", draws)
+    belief.good_probability(second)
+    belief.good_probability(second, 0.1)
+    belief.expected_loss(second)
+    np.testing.assert_allclose(belief.best_probability(), alone, atol=0.008)
+    assert draws.call_count == 1
+
+
 def pair_of(mean: Array, trend: float, offset: float) -> AdditiveBelief:
     """Alternatives in one context that share a trend and have levels of their own; nothing observed."""
     one, shape = np.array(1.0), (len(mean), 1)
@@ -245,6 +269,10 @@ def test_two_alternatives_have_closed_forms() -> None:
     tau = np.sqrt(0.6)
     np.testing.assert_allclose(belief.difference_var(first), [[0.0], [0.6]], rtol=1e-14)
     assert belief.good_probability(first)[0] == pytest.approx(norm.cdf(0.5 / tau), abs=1e-14)
+    np.testing.assert_allclose(belief.best_probability()[:, 0], norm.cdf([0.5 / tau, -0.5 / tau]), atol=1e-14)
+    far = pair_of(np.array([0.5, 0.0, -9.0, -9.1]), 2.0, 0.3)  # the last two are no match for the first
+    assert far.good_probability(np.array([1]))[0] == pytest.approx(norm.cdf(-0.5 / tau), abs=1e-9)
+    assert far.best_probability()[2:].max() < 1e-9
     expected = tau * norm.pdf(0.5 / tau) - 0.5 * norm.cdf(-0.5 / tau)
     assert belief.expected_loss(first)[0] == pytest.approx(expected, rel=1e-12)
 
@@ -253,6 +281,7 @@ def test_a_trend_alone_leaves_known_ties_and_orders() -> None:
     belief = pair_of(np.array([1.0, 1.0, 0.0]), 1.0, 0.0)
     assert belief.good_probability(np.array([0])).tolist() == [1.0]
     assert belief.expected_loss(np.array([2]))[0] == pytest.approx(1.0, rel=1e-14)
+    assert replace(belief).best_probability()[:, 0].tolist() == [0.5, 0.5, 0.0]
 
 
 def test_tails_beyond_the_points_are_still_ordered() -> None:

@@ -159,8 +159,10 @@ def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyP
 def test_a_few_sobol_points_span_those_behind_the_library_s_probabilities(k: int) -> None:
     import base64
 
-    raw = base64.b64decode(kits.sobol(k)[str(k)])
-    base = np.frombuffer(raw, "<u4").reshape(-1, k).astype(np.int64)
+    sent = kits.sobol(k)
+    assert list(sent) == [str(2**i) for i in range(1, 1 + (k - 1).bit_length())]
+    coordinates, raw = list(sent.items())[-1]
+    base = np.frombuffer(base64.b64decode(raw), "<u4").reshape(-1, int(coordinates))[:, :k].astype(np.int64)
     points = np.repeat(base[:1], correlated.SOBOL_POINTS, axis=0)
     for n in range(correlated.SOBOL_POINTS):
         for bit in range(len(base) - 1):

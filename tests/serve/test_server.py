@@ -20,7 +20,6 @@ from watching import PATIENCE, eventually
 
 from argbest import Study
 from argbest.cli import main
-from argbest.cli.results import serve
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.serve.application import is_loopback, is_own
 from argbest.serve.server import LiveView
@@ -230,7 +229,6 @@ def test_the_command_tells_its_address_and_ends_with_ctrl_c(study: Study, file: 
 
 
 def test_the_command_refuses_other_addresses_in_one_line(study: Study, file: Path) -> None:
-    main.add_command(serve)
     result = CliRunner().invoke(main, ["serve", str(file), "--host", "0.0.0.0"])  # noqa: S104 (refused)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("Error: host='0.0.0.0' can be reached from other machines")

@@ -14,7 +14,7 @@ import numpy as np
 from argbest.answers import predicting
 from argbest.core.arrays import IntArray
 from argbest.core.belief import best
-from argbest.core.correlated import SOBOL_POINTS, sobol_points
+from argbest.core.correlated import SOBOL_POINTS, dimensions, sobol_points
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.jsonable import rounded, values
 from argbest.study.study import Study
@@ -106,15 +106,16 @@ def listed(study: Study) -> Plain:
 
 
 def sobol(n_alternatives: int) -> dict[str, str]:
-    """Return the Sobol points behind correlated probabilities, for every number of dimensions up to this.
+    """Return the Sobol points behind correlated probabilities, by the number of their coordinates.
 
+    That is a power of 2: k contenders use the first k coordinates of the points that have just enough.
     A digital net is affine in the bits of its index: point n is p₀ ⊕ (p_{2^i} ⊕ p₀) over the bits i of n.
     So p₀ and the p_{2^i} say all: little-endian 32-bit whole numbers [i, dimension], as base64; a coordinate
     is (number + ½) / 2³⁰.
     """
     kept = np.array([0, *(2**i for i in range(int(np.log2(SOBOL_POINTS))))])
     found = {}
-    for k in range(2, n_alternatives + 1):
+    for k in sorted({dimensions(k) for k in range(2, n_alternatives + 1)}):
         whole = np.rint(sobol_points(k)[kept] * 2.0**_DIGITS).astype("<u4")
         found[str(k)] = base64.b64encode(whole.tobytes()).decode("ascii")
     return found

@@ -2,13 +2,14 @@
 
 import sys
 import warnings
+from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import IO, Any, TextIO
 
 import click
 
-from argbest import __version__
 from argbest.cli.terminal import complain, note
 from argbest.errors import ArgbestError, InputError, Notice, unknown_name
 from argbest.files import lasting_streams
@@ -22,6 +23,22 @@ _GROUPS = {
     "Results": ("status", "report", "serve", "export", "analyze", "check"),
     "Research": ("compare", "policies", "models", "problems"),
 }
+_MODULES = {
+    "analyze": "analyze",
+    "compare": "compare",
+    "results": "check export report serve status",
+    "running": "resume run submit task worker",
+    "shipped": "demo init models policies problems",
+    "stored": "ask tell",
+}
+
+
+class _Commands(UserDict[str, Any]):
+    """Commands by name; a module is imported when one of its commands is looked up."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        found: click.Command = getattr(import_module(f"argbest.cli.{self.data[name]}"), name)
+        return found
 
 
 class _Failure(click.ClickException):
@@ -66,15 +83,9 @@ class _Group(PlainCommand, click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by what they are for, each with its whole summary."""
-        known = {
-            name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))
-        }
-        grouped = {title: [name for name in names if name in known] for title, names in _GROUPS.items()}
-        others = sorted(set(known) - {name for names in grouped.values() for name in names})
-        for title, names in {**grouped, "Others": others}.items():
-            if names:
-                with formatter.section(title):
-                    formatter.write_dl([(name, known[name].get_short_help_str(200)) for name in names])
+        for title, names in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(200)) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -86,9 +97,12 @@ class _Group(PlainCommand, click.Group):
 
 
 @click.group(
-    "argbest", cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+    "argbest",
+    cls=_Group,
+    commands=_Commands({name: module for module, names in _MODULES.items() for name in names.split()}),
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
-@click.version_option(__version__, prog_name="argbest", message="%(prog)s %(version)s")
+@click.version_option(package_name="argbest", prog_name="argbest", message="%(prog)s %(version)s")
 def main() -> None:
     """Find the best alternative for every context, from noisy simulations.
 

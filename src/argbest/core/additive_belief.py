@@ -245,10 +245,8 @@ class AdditiveBelief(CorrelatedAlternatives):
         cells = self.mean.shape[-2] * self.mean.shape[-1]
         if cells <= _WHOLE:
             return np.ones(self.mean.shape, bool)
-        selected = np.argmax(self.mean, axis=-2)
-        tau = np.sqrt(self.difference_var(selected))
-        behind = np.divide(self._gaps(selected), tau, out=np.full(tau.shape, np.inf), where=tau > 0)
-        behind[of_each_context(selected)] = -np.inf
+        behind = self._standing.copy()
+        behind[of_each_context(self._leader)] = -np.inf
         flat = behind.reshape(*self.mean.shape[:-2], cells)
         bar = np.partition(flat, _WHOLE - 1, axis=-1)[..., _WHOLE - 1, None, None]
         return np.asarray(behind <= bar)

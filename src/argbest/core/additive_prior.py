@@ -69,7 +69,8 @@ class AdditivePrior:
             lengths = np.moveaxis(self.alternative_lengthscale, -1, 0)[..., None, None]
             return self._correlation(np.sum(squares / lengths**2, axis=0))
         if len(self.alternatives) <= _TABLE:
-            return np.asarray(self._relations[alternative if to is None else np.ix_(alternative, to)])
+            known = self._relations if to is None else self._relations.take(to, axis=1)
+            return np.asarray(known[alternative])
         return self._related(alternative, np.arange(n_alternatives) if to is None else to)
 
     @cached_property
@@ -123,14 +124,16 @@ class AdditivePrior:
 
     def between(self, one: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> Array:
         """Return the covariances of two lists of cells of one study, alternatives and contexts, [m, n]."""
-        where = np.ix_(one[1], other[1])
-        near = self.nearness[where]
-        out = self.joint * near
-        out += self.offset
+
+        def taken(table: Array) -> Array:
+            return table.take(other[1], axis=1).take(one[1], axis=0)  # rows last: they are copied whole
+
+        out = taken(self.offset + self.joint * self.nearness)
         out *= self.relation(one[0], 0, other[0])
-        out += self.trend[where]
-        near *= np.where(one[0][:, None] == other[0], self.own, 0.0)
-        return np.asarray(out + near)
+        out += taken(self.trend)
+        i, j = np.nonzero(one[0][:, None] == other[0])
+        out[i, j] += self.own * self.nearness[one[1][i], other[1][j]]
+        return out
 
     def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:
         """Return the prior Var(f_b(c) − f_k(c)), [..., alternative, context]; the trend takes no part."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import AnyArray, Array, IntArray, dtrsm
 
 
 class Taken(NamedTuple):
@@ -19,7 +19,8 @@ class Taken(NamedTuple):
 
 Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
 
-_LARGE = 64  # rows of a covariance
+_FEW = 128  # rows for which NumPy is as quick; loading SciPy takes longer than a decision
+_LARGE = 16  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
 
 
@@ -111,9 +112,11 @@ def drawing_root(cov: Array) -> Array:
     m = cov.shape[-1]
     if m < _LARGE:
         return square_root(cov)
-    padded = cov + _PADDING * np.einsum("...ii->...", cov)[..., None, None] / m * np.eye(m)
+    padded = cov.copy()
+    diagonal = np.einsum("...ii->...i", padded)
+    diagonal += _PADDING * diagonal.mean(axis=-1, keepdims=True)
     try:
-        return np.linalg.cholesky(padded)
+        return np.asarray(np.linalg.cholesky(padded))
     except np.linalg.LinAlgError:
         return square_root(cov)
 
@@ -126,6 +129,14 @@ def square_root(cov: Array) -> Array:
     values, vectors = np.linalg.eigh(cov)
     root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return root
+
+
+def solve_in_place(lower: AnyArray, right: Array) -> None:
+    """Put L⁻¹ R in the place of R, contiguous rows [n, m]; L is a lower triangle [n, n]."""
+    if len(lower) <= _FEW:
+        right[:] = np.linalg.solve(lower, right)
+    else:
+        dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ
 
 
 def taken_from(

@@ -69,7 +69,7 @@ def good_probability(mean: Array, std: Array, selected: IntArray, delta: float =
     """
     mean, std, index = np.broadcast_arrays(mean, std, np.asarray(selected)[..., None, :])
     shape = (*mean.shape[:-2], mean.shape[-1])
-    rows_mean, rows_std, chosen = _rows(mean), _rows(std), _rows(index)[:, 0]
+    rows_mean, rows_std, chosen = by_rows(mean), by_rows(std), by_rows(index)[:, 0]
     is_chosen = np.arange(rows_mean.shape[1]) == chosen[:, None]
     rows_mean = rows_mean + delta * is_chosen
     good, rest = normal.good_probability(rows_mean, rows_std, is_chosen)
@@ -87,7 +87,7 @@ def expected_loss(mean: Array, std: Array, selected: IntArray) -> Array:
     """
     mean, std, index = np.broadcast_arrays(mean, std, np.asarray(selected)[..., None, :])
     shape = (*mean.shape[:-2], mean.shape[-1])
-    rows_mean, rows_std, chosen = _rows(mean), _rows(std), _rows(index)[:, 0]
+    rows_mean, rows_std, chosen = by_rows(mean), by_rows(std), by_rows(index)[:, 0]
     loss = np.zeros(len(chosen))
     for part in _parts(*rows_mean.shape):
         loss[part] = _row_loss(rows_mean[part], rows_std[part], chosen[part])
@@ -122,16 +122,16 @@ def _standard_gap(gap: Array, difference_std: Array, selected: IntArray) -> Arra
 def _win_probability(mean: Array, std: Array) -> Array:
     """Return P(f_k >= f_j for all j), [..., alternative, context]."""
     mean, std = np.broadcast_arrays(mean, std)
-    rows_mean, rows_std = _rows(mean), _rows(std)
+    rows_mean, rows_std = by_rows(mean), by_rows(std)
     win = np.zeros(rows_mean.shape)
     for part in _parts(*rows_mean.shape):
         win[part] = _row_wins(rows_mean[part], rows_std[part])
     return np.moveaxis(win.reshape(np.moveaxis(mean, -2, -1).shape), -1, -2)
 
 
-def _rows(array: AnyArray) -> AnyArray:
-    """Return the array as [context of all batches, alternative]."""
-    return np.moveaxis(array, -2, -1).reshape(-1, array.shape[-2])
+def by_rows(table: AnyArray) -> AnyArray:
+    """Return a table [..., alternative, context] by the contexts of all studies, [row, alternative]."""
+    return np.moveaxis(table, -2, -1).reshape(-1, table.shape[-2])
 
 
 def _parts(n_rows: int, n_alternatives: int) -> Iterator[slice]:

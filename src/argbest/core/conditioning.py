@@ -6,7 +6,8 @@ import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, cholesky, solve_triangular
+from argbest.core.arrays import Array, solve_triangular
+from argbest.core.blocks import solve_in_place
 from argbest.core.common_noise import blocks
 from argbest.core.foundations import ROOM, ByAlternative, ByFormula, Stack
 from argbest.core.priors import NUGGET
@@ -122,8 +123,8 @@ def _joined_rows(prior: Array, cross: Array, constant: Array, data: Data) -> tup
         towards = np.zeros((len(k), n_alternatives, there))
         towards[np.arange(len(k)), k] = cross[study][k, c]
         right = [halve(towards.reshape(len(k), -1)), halve(means - constant[study][k])]
-        factor = cholesky(bracket, lower=True, check_finite=False)
-        solved = solve_triangular(factor, np.column_stack(right), lower=True, check_finite=False)
+        solved = np.column_stack(right)
+        solve_in_place(np.linalg.cholesky(bracket), solved)
         rows[study][: len(k)] = solved[:, :-1].reshape(towards.shape)
         mean[study] += (solved[:, :-1].T @ solved[:, -1]).reshape(n_alternatives, there)
     return mean, rows, n_rows
@@ -166,16 +167,15 @@ def _reduced(
     mean, var, level = np.empty(shape), np.empty(shape), np.empty(shape)
     for study in np.ndindex(lead):
         own, other = prior.study(study), None if cross is None else cross.study(study)
-        half, mean[study], level[study] = _reduced_study(own, other, data.study(study))
-        var[study] = own.variance - np.sum(half**2, axis=0) + level[study] ** 2
-        rows[study][: len(half)] = half
+        half, mean[study], level[study] = _reduced_study(own, other, data.study(study), rows[study])
+        var[study] = own.variance - np.einsum("rkc,rkc->kc", half, half) + level[study] ** 2
     return mean, np.maximum(var, 0.0), level, rows, n_rows
 
 
 def _reduced_study(
-    prior: AdditivePrior, cross: AdditivePrior | None, data: Data
+    prior: AdditivePrior, cross: AdditivePrior | None, data: Data, place: Array
 ) -> tuple[Array, Array, Array]:
-    """Return w = L⁻¹ D½ K_o* [cell, alternative, context], the mean and q of one study.
+    """Return w = L⁻¹ D½ K_o* [cell, alternative, context] in ``place``, the mean and q of one study.
 
     L is the Cholesky factor of I + D½ K_oo D½, whose eigenvalues are at least 1. With e = L⁻¹ D½ 1 and
     u = L⁻¹ D½ Ȳ the constant is m = eᵀu / eᵀe, the mean m + wᵀ(u − m e), and q = (1 − wᵀe) / √(eᵀe). Before
@@ -189,27 +189,26 @@ def _reduced_study(
         return np.empty((0, *table)), np.full(table, shift), level
     near = prior.rows(k, c, tally.shape[-2])
     rows = near if cross is None else cross.rows(k, c, tally.shape[-2])
+    half = place[: len(k)].reshape(len(k), -1)
     if data.shares_noise:
         halve, means = halving(data, prior.variance)
-        bracket, right = halve(halve(near[:, k, c]).T), [halve(rows.reshape(len(k), -1))]
-        right += [halve(np.ones(len(k))), halve(means - shift)]
+        bracket, half[:] = halve(halve(near[:, k, c]).T), halve(rows.reshape(len(k), -1))
+        right = np.column_stack([halve(np.ones(len(k))), halve(means - shift)])
     else:
         root = data.root(prior.variance)[k, c]
-        bracket, right = root[:, None] * near[:, k, c] * root, [root[:, None] * rows.reshape(len(k), -1)]
-        right += [root, root * (tally.mean[k, c] - shift)]
+        bracket = root[:, None] * near[:, k, c] * root
+        np.multiply(root[:, None], rows.reshape(len(k), -1), out=half)
+        right = np.column_stack([root, root * (tally.mean[k, c] - shift)])
     bracket.flat[:: len(k) + 1] += 1.0
-    solved = solve_triangular(
-        cholesky(bracket, lower=True, check_finite=False),
-        np.column_stack(right),
-        lower=True,
-        check_finite=False,
-    )
-    half, ones, values = solved[:, :-2], solved[:, -2], solved[:, -1]
+    factor = np.linalg.cholesky(bracket)
+    solve_in_place(factor, half)
+    solve_in_place(factor, right)
+    ones, values = right.T
     below = ones @ ones
     constant = ones @ values / below
-    mean = shift + constant + half.T @ (values - constant * ones)
-    level = (1.0 - half.T @ ones) / np.sqrt(below)
+    moved, known = np.stack([values - constant * ones, ones]) @ half
     table = rows.shape[1:]
+    mean, level = shift + constant + moved, (1.0 - known) / np.sqrt(below)
     return half.reshape(-1, *table), mean.reshape(table), level.reshape(table)
 
 

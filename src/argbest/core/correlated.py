@@ -11,6 +11,7 @@ from argbest.core import certainty
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr, ndtr, ndtri
 from argbest.core.belief import OneCellAtATime, of_selected
 from argbest.core.blocks import drawing_root
+from argbest.core.certainty import by_rows
 from argbest.core.decision import of_each_context
 from argbest.core.normal import kept_first
 from argbest.core.normal import loss as normal_loss
@@ -20,7 +21,6 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _CROWD = 512  # alternatives of a context that are looked at together; of more, the likeliest to be the best
 _SMALL_CROWD = 256  # of each of many beliefs
 _LARGE, _SMALLEST_CROWD = 2**16, 32  # cells of a table of which only few alternatives per context are
-_WIDE = 2**12  # cells of a table from which those out of reach of the best are not drawn at all
 _KEPT = 2**21  # numbers of drawn regrets that are kept, 16 MB
 _NODES = 48  # of the integral over the largest of many leads
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
@@ -51,23 +51,13 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def best_probability(self) -> Array:
         """Return the share of the Sobol points at which each is best; standard error below 0.008.
 
-        Where alternatives are very many, the least likely count as never the best.
+        Of one or two contenders it is exact. Where alternatives are very many, the least likely count as
+        never the best.
         """
-        n_rows, (k, c) = self.mean.size // self.mean.shape[-2], self.mean.shape[-2:]
-        share, everybody = np.zeros((n_rows, k)), np.ones(self.mean.shape, bool)
-        if k > self._crowd or k * c > _WIDE:
-            selected = np.argmax(self.mean, axis=-2)
-            gap, tau = self._gaps(selected), self._difference_std(selected)
-            promise, everybody = _pairwise_loss(gap, tau), ratio_of(gap, tau) < _REACH
-            leaders = of_each_context(selected)
-            promise[leaders], everybody[leaders] = np.inf, True
-            everybody = _foremost(everybody, promise, self._crowd)
-        for rows, columns, draws in self._draws(np.moveaxis(everybody, -2, -1).reshape(n_rows, k)):
-            winners = draws == draws.max(axis=-1, keepdims=True)
-            own = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
-            share[rows[:, None], columns] = own
-        shape = self.mean.shape
-        return np.moveaxis(share.reshape(*shape[:-2], shape[-1], shape[-2]), -1, -2)
+        if "share" not in self._answered:
+            self._mean_of_regret(self._leader, None)
+        share: Array = self._answered["share"]
+        return np.moveaxis(share.reshape(*self._leader.shape, -1), -1, -2)
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
@@ -77,14 +67,13 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         were independent of each other and of the rest: on the side of caution, for differences to the same
         alternative go together (Slepian's inequality).
         """
-        gap, tau = self._gaps(selected), self._difference_std(selected)
-        ratio, now = ratio_of(gap + delta, tau), ratio_of(gap, tau)
-        rivals = now < _REACH  # whatever delta is: all questions about a selection share their draws
-        foremost = _foremost(rivals, -now, self._crowd)
-        average = self._mean_of_regret(selected, delta, foremost)
-        average *= np.exp(np.sum(log_ndtr(ratio), axis=-2, where=rivals & ~foremost))
+        ratio = ratio_of(self._gaps(selected) + delta, self._difference_std(selected))
+        contenders, foremost = self._contenders
+        average = self._mean_of_regret(selected, delta)
+        if foremost is not contenders:
+            average *= np.exp(np.sum(log_ndtr(ratio), axis=-2, where=contenders & ~foremost))
         bounded = np.maximum(average, self.lower_bound(selected, delta))
-        return np.asarray(np.minimum(bounded, ndtr(ratio).min(axis=-2)))
+        return np.asarray(np.minimum(bounded, ndtr(ratio.min(axis=-2))))
 
     def expected_loss(self, selected: IntArray) -> Array:
         """Return E[best − selected] from Sobol points, between the largest and the sum of pairwise losses.
@@ -93,13 +82,11 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         independent; nor can it be more than if all were.
         """
         gap, tau = self._gaps(selected), self._difference_std(selected)
-        pair, ratio = _pairwise_loss(gap, tau), ratio_of(gap, tau)
-        rivals = (ratio < _REACH) & (pair > 0)
-        foremost = _foremost(rivals, pair, self._crowd)
-        average = self._mean_of_regret(selected, None, foremost)
-        rest = rivals & ~foremost
-        if rest.any():
-            average = np.minimum(average + largest_lead(gap, tau, rest), largest_lead(gap, tau, rivals))
+        pair, (contenders, foremost) = _pairwise_loss(gap, tau), self._contenders
+        average = self._mean_of_regret(selected, None)
+        if foremost is not contenders:
+            rest = largest_lead(gap, tau, contenders & ~foremost)
+            average = np.minimum(average + rest, largest_lead(gap, tau, contenders))
         estimate = np.maximum(average, pair.max(axis=-2))
         return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
 
@@ -131,29 +118,61 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """What the next question about the same selection needs again."""
         return {}
 
-    def _mean_of_regret(self, selected: IntArray, delta: float | None, rivals: BoolArray) -> Array:
+    @cached_property
+    def _leader(self) -> IntArray:
+        """The alternative with the largest mean, [..., context], whichever is selected."""
+        return np.asarray(np.argmax(self.mean, axis=-2))
+
+    @cached_property
+    def _standing(self) -> Array:
+        """How many standard deviations each alternative is behind the leader; 0 where known to be equal."""
+        gap, tau = self._gaps(self._leader), self._difference_std(self._leader)
+        with np.errstate(over="ignore"):
+            return np.divide(gap, tau, out=np.where(gap > 0, np.inf, 0.0), where=tau > 0)
+
+    @cached_property
+    def _contenders(self) -> tuple[BoolArray, BoolArray]:
+        """Who may be the best, [..., alternative, context], and of a large crowd those likeliest to be."""
+        contenders = self._standing < _REACH
+        if contenders.sum(axis=-2).max() <= self._crowd:
+            return contenders, contenders
+        promise = _pairwise_loss(self._gaps(self._leader), self._difference_std(self._leader))
+        promise[of_each_context(self._leader)] = np.inf
+        return contenders, _foremost(contenders, promise, self._crowd)
+
+    def _mean_of_regret(self, selected: IntArray, delta: float | None) -> Array:
         """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context].
 
-        Only ``rivals`` [..., alternative, context] take part. With one at most the bounds say all: it is 0.
+        With one rival at most the bounds say all, and no regret is counted.
         """
-        chosen, k = selected.reshape(-1), self.mean.shape[-2]
-        keep = np.moveaxis(rivals, -2, -1).reshape(-1, k)
-        keep = keep | (np.arange(k) == chosen[:, None])
-        average = np.zeros(chosen.size)
-        keep[keep.sum(axis=1) < 3] = False
-        key = "regret", chosen.tobytes(), np.packbits(keep).tobytes()
-        known: Iterable[tuple[IntArray, Array]] = self._answered.get(key) or self._regrets(chosen, keep)
-        if len(keep) * self.n_draws <= _KEPT:
+        chosen = selected.reshape(-1)
+        average, key = np.full(chosen.size, float(delta is not None)), ("regret", chosen.tobytes())
+        known: Iterable[tuple[IntArray, Array]] = self._answered.get(key) or self._regrets(chosen)
+        if chosen.size * self.n_draws <= _KEPT:
             known = self._answered[key] = list(known)
         for rows, regret in known:
             average[rows] = np.mean(regret if delta is None else regret <= delta, axis=-1)
         return average.reshape(selected.shape)
 
-    def _regrets(self, chosen: IntArray, keep: BoolArray) -> Iterator[tuple[IntArray, Array]]:
-        """Yield rows and the best minus the chosen reward at every point, [row, point]."""
+    def _regrets(self, chosen: IntArray) -> Iterator[tuple[IntArray, Array]]:
+        """Yield rows and the best minus the chosen reward at every point, [row, point].
+
+        P(each is best) follows from the same draws: it is noted on the way, [row, alternative].
+        """
+        k = self.mean.shape[-2]
+        foremost, standing = (by_rows(each) for each in (self._contenders[1], self._standing))
+        keep = foremost | (np.arange(k) == chosen[:, None])
+        share, leader = np.where(keep, ndtr(-standing), 0.0), self._leader.reshape(-1, 1)
+        np.put_along_axis(share, leader, 0.0, axis=1)
+        np.put_along_axis(share, leader, 1.0 - share.sum(axis=1, keepdims=True), axis=1)
+        keep[keep.sum(axis=1) < 3] = False
         for rows, columns, draws in self._draws(keep):
-            own = np.argmax(columns == chosen[rows, None], axis=1)[:, None, None]
-            yield rows, draws.max(axis=-1) - np.take_along_axis(draws, own, axis=-1)[..., 0]
+            largest = draws.max(axis=-1)
+            winners = draws == largest[..., None]
+            share[rows[:, None], columns] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
+            own = np.argmax(columns == chosen[rows, None], axis=1)
+            yield rows, largest - draws[np.arange(len(rows)), :, own]
+        self._answered["share"] = share
 
     def _draws(self, keep: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
         """Yield (rows, the alternatives kept there [row, m], draws of those [row, point, m]), memory bounded.
@@ -161,8 +180,8 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         A row is a context of a study; ``keep`` [row, alternative] says who takes part, rows with nobody are
         left out. Rewards are counted from the largest mean of their context: a large origin costs no digits.
         """
-        k, c = self.mean.shape[-2:]
-        mean = np.moveaxis(self.mean - self.mean.max(axis=-2, keepdims=True), -2, -1).reshape(-1, k)
+        c = self.mean.shape[-1]
+        mean = by_rows(self.mean - self.mean.max(axis=-2, keepdims=True))
         crowd = keep.sum(axis=1)
         for size in np.unique(crowd[crowd > 0]):
             alike = np.flatnonzero(crowd == size)
@@ -209,8 +228,6 @@ def largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
 
 def _foremost(rivals: BoolArray, score: Array, crowd: int) -> BoolArray:
     """Return the rivals [..., alternative, context]; of a larger crowd in a context the best scorers."""
-    if rivals.shape[-2] <= crowd:
-        return rivals
     order = np.argsort(np.where(rivals, -score, np.inf), axis=-2, kind="stable")[..., :crowd, :]
     kept = np.zeros(rivals.shape, bool)
     np.put_along_axis(kept, order, True, axis=-2)
@@ -218,16 +235,25 @@ def _foremost(rivals: BoolArray, score: Array, crowd: int) -> BoolArray:
 
 
 def sobol_points(k: int) -> Array:
-    """Return the fixed scrambled Sobol points behind all probabilities, multiples of 2⁻³⁰, [point, k]."""
+    """Return fixed scrambled Sobol points, multiples of 2⁻³⁰, [point, k]; see `dimensions`."""
     from scipy.stats import qmc  # takes half of the time that importing argbest would take
 
     points: Array = qmc.Sobol(k, scramble=True, seed=0).random_base2(int(np.log2(SOBOL_POINTS)))
     return points
 
 
-@cache
 def _normals(k: int) -> Array:
-    """Return the normal quantiles of the Sobol points, [point, k]."""
+    """Return the normal quantiles of Sobol points, [point, k]: their first coordinates."""
+    return _all_normals(dimensions(k))[:, :k]
+
+
+def dimensions(k: int) -> int:
+    """Return how many coordinates the points have of which k are used, a power of 2: few sets serve all."""
+    return 1 << (k - 1).bit_length()
+
+
+@cache
+def _all_normals(k: int) -> Array:
     normals: Array = ndtri(sobol_points(k) + 2.0**-31)  # a point may be 0
     normals.flags.writeable = False
     return normals

@@ -51,8 +51,9 @@ class ByFormula:
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [m] of one study with each other, [m, m]."""
         own = self.level[alternative, context]
-        cells = alternative, context
-        return self.prior.between(cells, cells) + own[:, None] * own
+        out = self.prior.between((alternative, context), (alternative, context))
+        out += own[:, None] * own
+        return out
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""

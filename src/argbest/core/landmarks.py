@@ -193,7 +193,7 @@ def _structure_is_cheaper(count: IntArray, most: int) -> bool:
     r = trend + most
     of_blocks = float(np.sum(sizes.astype(float) ** 3 + sizes**2 * trend))
     of_features = float((sizes > 0).sum()) * r**2 + r**3
-    return _dense_cost(count) > _CALLS * (1 + len(np.unique(sizes))) + 2.0 * of_blocks + of_features
+    return _dense_cost(count) > _CALLS * (1 + len(set(sizes.tolist()))) + 2.0 * of_blocks + of_features
 
 
 def _dense_cost(count: IntArray) -> float:

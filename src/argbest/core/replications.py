@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, solve_triangular
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.blocks import solve_in_place
 from argbest.core.decision import Decision, at, cell, leading
 
 PLACE = 2**31  # more than there are runs of a pair
@@ -153,8 +154,8 @@ class Coming(NamedTuple):
             there = belief.cov_rows(*np.divmod(self.cells[some], shape[1]))
             cov += self.weight[:, some] @ there.reshape(len(there), -1)
         root = np.linalg.cholesky(cov[:, self.cells] @ self.weight.T + self.noise)
-        solved: Array = solve_triangular(root, cov, lower=True, check_finite=False)
-        return solved.reshape(-1, *shape)
+        solve_in_place(root, cov)
+        return cov.reshape(-1, *shape)
 
 
 def coming(pending: IntArray, belief: Any) -> Coming:

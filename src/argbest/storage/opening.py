@@ -33,7 +33,7 @@ def open_storage(
 
         return MemoryStorage()
     scheme = where.partition("://")[0] if isinstance(where, str) and "://" in where else ""
-    if scheme in plugins.found("storages"):
+    if scheme and scheme in plugins.found("storages"):
         made: Storage = plugins.load("storages", scheme)(where, name=name)
         return made
     if isinstance(where, str | os.PathLike):

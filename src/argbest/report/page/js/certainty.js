@@ -127,7 +127,8 @@
     const cache = new Map();
     return function (k) {
       if (!cache.has(k)) {
-        const bytes = Uint8Array.from(atob(sobol[k]), (letter) => letter.charCodeAt(0));
+        const all = 2 ** Math.ceil(Math.log2(k)); // coordinates of the points, of which the first k are used
+        const bytes = Uint8Array.from(atob(sobol[all]), (letter) => letter.charCodeAt(0));
         const view = new DataView(bytes.buffer);
         const base = Int32Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i, true));
         const normals = new Float64Array(POINTS * k),
@@ -136,7 +137,7 @@
           const top = n ? 31 - Math.clz32(n) : 0,
             rest = n ? n - 2 ** top : 0;
           for (let j = 0; j < k; j++) {
-            whole[n * k + j] = n ? whole[rest * k + j] ^ base[(top + 1) * k + j] ^ base[j] : base[j];
+            whole[n * k + j] = n ? whole[rest * k + j] ^ base[(top + 1) * all + j] ^ base[j] : base[j];
             normals[n * k + j] = quantile((whole[n * k + j] + 0.5) / 2 ** 30);
           }
         }
@@ -173,59 +174,51 @@
   /** The same of alternatives that covary, cov [k × k]: by Sobol points, between closed-form bounds. */
   function correlated(mean, cov, b, normals) {
     const n = mean.length,
-      everyone = [...mean.keys()];
-    const probability = new Array(n).fill(0);
-    draw(mean, cov, everyone, normals, (rewards) => {
-      const best = Math.max(...rewards);
-      const tied = rewards.reduce((sum, value) => sum + (value === best), 0);
-      for (let k = 0; k < n; k++) if (rewards[k] === best) probability[k] += 1 / tied / POINTS;
-    });
+      everyone = [...mean.keys()],
+      others = everyone.filter((k) => k !== b);
     const gap = mean.map((m) => mean[b] - m);
     const spread = everyone.map((k) =>
       k === b ? 0 : Math.sqrt(Math.max(cov[k * n + k] + cov[b * n + b] - 2 * cov[k * n + b], 0)),
     );
-    const ratio = gap.map((g, k) => (spread[k] > 0 ? g / spread[k] : g >= 0 ? Infinity : -Infinity));
+    const ratio = gap.map((g, k) => (spread[k] > 0 ? g / spread[k] : Infinity));
+    const kept = everyone.filter((k) => ratio[k] < RIVAL || gap[k] === 0); // known equals too
+    const said = kept.length < 3 ? pair(n, kept, b, ratio) : average(mean, cov, b, normals, kept);
+    const bound = 1 - others.reduce((sum, k) => sum + below(-ratio[k]), 0);
+    const least = Math.min(...others.map((k) => below(ratio[k])));
+    const losses = others.map((k) => (spread[k] > 0 ? spread[k] * excess(ratio[k]) : 0));
     return {
-      probability,
-      pBest: correlatedChance(mean, cov, b, normals, ratio),
-      expectedLoss: correlatedLoss(mean, cov, b, normals, gap, spread),
+      probability: said.probability,
+      pBest: Math.min(Math.max(said.right, bound), least),
+      expectedLoss: Math.min(
+        Math.max(said.loss, ...losses),
+        losses.reduce((sum, value) => sum + value, 0),
+      ),
       differenceSd: spread,
     };
   }
 
-  /** P(b is best), between Bonferroni's bound and the least pairwise probability. */
-  function correlatedChance(mean, cov, b, normals, ratio) {
-    const others = [...mean.keys()].filter((k) => k !== b);
-    const kept = [...mean.keys()].filter((k) => k === b || ratio[k] < RIVAL);
-    const share = average(mean, cov, b, normals, kept, (regret) => (regret <= 0 ? 1 : 0));
-    const bound = Math.max(0, 1 - others.reduce((sum, k) => sum + below(-ratio[k]), 0));
-    return Math.min(Math.max(share, bound), ...others.map((k) => below(ratio[k])));
+  /** What is said of the choice and at most one rival: the rest follows from bounds. */
+  function pair(n, kept, b, ratio) {
+    const probability = new Array(n).fill(0);
+    for (const k of kept) probability[k] = k === b ? 0 : ratio[k] < RIVAL ? below(-ratio[k]) : 0.5;
+    probability[b] = 1 - probability.reduce((sum, value) => sum + value, 0);
+    return { probability, right: 1, loss: 0 };
   }
 
-  /** E[best − f_b], between the largest and the sum of the pairwise losses. */
-  function correlatedLoss(mean, cov, b, normals, gap, spread) {
-    const ratio = gap.map((g, k) => (spread[k] > 0 ? g / spread[k] : 0));
-    const pair = gap.map((g, k) => (spread[k] > 0 ? spread[k] * excess(ratio[k]) : Math.max(-g, 0)));
-    const kept = [...mean.keys()].filter((k) => k === b || (ratio[k] < RIVAL && pair[k] > 0));
-    const estimate = Math.max(
-      average(mean, cov, b, normals, kept, (regret) => regret),
-      ...pair,
-    );
-    return Math.min(
-      estimate,
-      pair.reduce((sum, value) => sum + value, 0),
-    );
-  }
-
-  /** The mean over the points of a function of the regret; with one rival the bounds say all, and it is 0. */
-  function average(mean, cov, b, normals, kept, value) {
-    if (kept.length < 3) return 0;
-    const own = kept.indexOf(b);
-    let sum = 0;
+  /** The shares of the points at which each is best and b is, and the mean of what b loses. */
+  function average(mean, cov, b, normals, kept) {
+    const probability = new Array(mean.length).fill(0),
+      own = kept.indexOf(b);
+    let right = 0,
+      loss = 0;
     draw(mean, cov, kept, normals, (rewards) => {
-      sum += value(Math.max(...rewards) - rewards[own]);
+      const best = Math.max(...rewards);
+      const tied = rewards.reduce((sum, value) => sum + (value === best), 0);
+      rewards.forEach((value, i) => (probability[kept[i]] += value === best ? 1 / tied / POINTS : 0));
+      right += (best === rewards[own]) / POINTS;
+      loss += (best - rewards[own]) / POINTS;
     });
-    return sum / POINTS;
+    return { probability, right, loss };
   }
 
   argbest.certainty = { independent, correlated, sobolNormals };
