@@ -128,10 +128,11 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
     command = result.stderr.partition("To continue it: argbest ")[2]
     assert call(*shlex.split(command), "--budget", "10", "--quiet").exit_code == 0
     assert Study.load(tmp_path / "all.db", name="it's").n_observations == 10
-    for name in ("status", "resume", "worker", "ask", "tell", "export"):
+    for name in ("status", "resume", "worker", "ask", "tell", "export", "check"):
         missing = call(name, tmp_path / "all.db")
         assert missing.exit_code == 1
         assert "there is no study 'study' in" in missing.stderr
+        assert 'It holds "it\'s": give one of these names.' in " ".join(missing.stderr.split())
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

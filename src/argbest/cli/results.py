@@ -14,7 +14,7 @@ import click
 from argbest import files
 from argbest.cli.stored import load, need_file, of_stored_study, show_failures
 from argbest.cli.terminal import echo, say, show_json, table
-from argbest.errors import InputError, StorageError
+from argbest.errors import InputError
 from argbest.texts import chance
 
 if TYPE_CHECKING:
@@ -144,16 +144,13 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     A snapshot makes long studies open fast. It only repeats what is in the events, so you can remove a wrong
     one with --renew. The exit code is 1 if something is wrong.
     """
-    from argbest.storage.opening import open_storage, shown
+    from argbest.storage.opening import defined, open_storage, shown
     from argbest.study import checking
 
     need_file(storage)
     place = open_storage(storage, name=name)
     click.get_current_context().call_on_close(place.close)
-    stored = place.definition()
-    if stored is None:
-        raise StorageError(f"there is no study {name!r} in {shown(storage)}. Check the file and --name.")
-    found = checking.check(place, stored)
+    found = checking.check(place, defined(place, name, storage))
     if renew and not found.wrong:
         checking.forget(place)
     show_json({**asdict(found), "sound": found.sound}) if as_json else say(f"{shown(storage)}: {found}")

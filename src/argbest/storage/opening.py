@@ -13,7 +13,7 @@ from argbest.errors import InputError, StorageError
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
-    from argbest.storage.base import Storage
+    from argbest.storage.base import Plain, Storage
 
 _METHODS = ("create", "definition", "since", "exclusive", "greet", "workers", "close")
 
@@ -63,6 +63,18 @@ def opened(where: "str | os.PathLike[str] | Storage | None", *, name: str) -> "I
         raise
 
 
+def defined(storage: "Storage", name: str, where: object) -> "Plain":
+    """Return the definition of the study in a storage; if there is none, an error that names the others."""
+    found = storage.definition()
+    if found is None:
+        others = getattr(storage, "names", list)()
+        listed = ", ".join(map(repr, others[:_MOST_NAMES])) + (", ..." if len(others) > _MOST_NAMES else "")
+        hint = f"It holds {listed}: give one of these names." if others else "Check the place and the name."
+        raise StorageError(f"there is no study {name!r} in {shown(where)}. {hint}")
+    return found
+
+
+_MOST_NAMES = 10  # in a message
 _HIDDEN = "***"
 # What libpq takes besides passwords and keys. Whatever else stands there may be a secret, or one misspelt.
 _HARMLESS = re.compile(

@@ -12,14 +12,14 @@ from argbest.checks import flag, not_negative, whole
 from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray
-from argbest.errors import InputError, StorageError
+from argbest.errors import InputError
 from argbest.models.base import Model, params_type
 from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Plain, Storage, Told, explained
-from argbest.storage.opening import opened, shown
+from argbest.storage.opening import defined, opened
 from argbest.study import definition, grounds
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
@@ -75,11 +75,7 @@ class AskTell:
         """
         study = cls.__new__(cls)
         with opened(storage, name=name) as kept:
-            stored = kept.definition()
-            if stored is None:
-                raise StorageError(
-                    f"there is no study {name!r} in {shown(storage)}. Check the place and the name."
-                )
+            stored = defined(kept, name, storage)
             with explained("the definition of the study"):
                 stored = definition.modern(stored, notify=model is None)
                 problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
