@@ -18,7 +18,7 @@ _Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 def is_whole(value: object) -> TypeGuard[int | np.integer]:
     """Return whether the value is a whole number; a switch and a span of time are none."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def whole(

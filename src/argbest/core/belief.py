@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -125,6 +125,8 @@ class OneCellAtATime:
 class _IndependentAlternatives(OneCellAtATime):
     """What follows from means and variances alone when alternatives are independent."""
 
+    shocks: ClassVar[None] = None  # no noise is shared
+
     def difference_var(self: Belief, reference: IntArray) -> Array:
         """Return V_reference + V_k, and 0 for the reference itself."""
         total = self.var + of_selected(self.var, reference)[..., None, :]
@@ -191,14 +193,15 @@ class BlockBelief(_IndependentAlternatives):
         if self.mean.ndim > 2:
             return self.absorb(decision, value, n, copy=True)
         k, c = int(decision.alternative), int(decision.context)
-        own = self._divided.of(k)
-        column, mean, var = own[c], self.mean.copy(), self.var.copy()
-        number, total = float(n), float(n) * float(var[k, c]) + float(self.noise[k, c])
+        blocks, mean, var = self._divided, self.mean.copy(), self.var.copy()
+        own, row = blocks.of(k), mean[k]
+        column, number = own[c], float(n)
+        total = number * float(var[k, c]) + float(self.noise[k, c])
         weight = number / total if total > 0 else 0.0  # as `weight_of`, in numbers of Python
-        mean[k] += column * ((float(value) - float(mean[k, c])) * weight)
+        row += column * ((float(value) - float(row[c])) * weight)
         own = own - (column * weight)[:, None] * column  # in this order no overflow
-        var[k] = np.maximum(own.diagonal(), 0.0)
-        return self._with(mean, var, self._divided.with_({k: (own, ())}))
+        np.maximum(own.diagonal(), 0.0, out=var[k])
+        return self._with(mean, var, blocks.with_({k: (own, ())}))
 
     def absorb(
         self, decision: Decision, value: AnyArray, n: AnyArray | int = 1, *, copy: bool = False
@@ -271,7 +274,7 @@ class BlockBelief(_IndependentAlternatives):
     def _divided(self) -> Blocks:
         """The covariances block by block, those of all studies in a row."""
         if "_blocks" not in self.__dict__:
-            self.__dict__["_blocks"] = Blocks(self.cov.reshape(-1, *self.cov.shape[-2:]))
+            self.__dict__["_blocks"] = Blocks(self.cov.reshape(-1, *self.cov.shape[-2:]), {}, {})
         return self.__dict__["_blocks"]  # type: ignore[no-any-return]
 
     def _block(self, decision: Decision) -> tuple[IntArray, ...]:

@@ -1,7 +1,6 @@
 """Covariance blocks of which a few at a time change: what did not is shared, and nothing is written to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -24,13 +23,12 @@ _LARGE = 16  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(NamedTuple):
     """One block per alternative: that of the table, or what has taken its place."""
 
     table: Array  # [alternative, context, context]
-    changed: Mapping[int, Changed] = field(default_factory=dict)
-    roots: dict[int, Array] = field(default_factory=dict)  # of blocks, before anything is taken, if asked for
+    changed: Mapping[int, Changed]
+    roots: dict[int, Array]  # of blocks, before anything is taken, if asked for
 
     def of(self, k: int) -> Array:
         """Return one block."""

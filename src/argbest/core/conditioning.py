@@ -58,7 +58,7 @@ def reduce(
 ) -> tuple[Array, Array]:
     """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""
     observed = tally.count > 0
-    floor = NUGGET * tally.shape[-1] * tally.count * np.einsum("...cc->...c", prior)
+    floor = NUGGET * tally.shape[-1] * tally.count * prior.diagonal(axis1=-2, axis2=-1)
     root = np.sqrt(np.where(observed, tally.count / np.maximum(noise, np.where(observed, floor, 1.0)), 0.0))
     bracket = root[..., :, None] * prior * root[..., None, :]
     np.einsum("...cc->...c", bracket)[...] += 1.0

@@ -14,7 +14,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.cholesky import compiled
 from argbest.core.evidence import correlate, inverse_squares, log_posterior, observed
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
-from argbest.core.search import MAX_STEPS, portions, search_for
+from argbest.core.search import AT_ONCE, MAX_STEPS, portions, search_for
 from argbest.core.tally import Tally
 
 
@@ -46,12 +46,13 @@ def fit_map(
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
     bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
-    if not lead:
+    cost = (tally.count > 0).sum(axis=-1).astype(float) ** 3
+    if not lead or cost.sum() <= AT_ONCE:  # by far the most common
         return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
     tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
     found = Fit(*tables, np.empty(bent.shape))
-    for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
+    for some in portions(cost):
         own = tally[some], noise[some], prior, starts[some], bent[some]
         parts = _call(_search(), kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):

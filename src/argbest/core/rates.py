@@ -25,7 +25,8 @@ def zeta(belief: Belief, selected: IntArray, closed: BoolArray | None = None) ->
     """
     gap = gaps(belief, selected)
     spread = open_var(belief, selected, closed)
-    rate = np.full_like(gap, np.inf)
+    rate = np.empty(gap.shape)
+    rate.fill(np.inf)
     np.divide(gap * gap, spread, out=rate, where=spread > 0)
     rate[of_each_context(selected)] = np.inf
     return rate
@@ -55,8 +56,11 @@ def psi(count: AnyArray, var: Array, selected: IntArray) -> tuple[Array, Array]:
     context is ever asked, so the divisor cancels. Where replications differ in cost, hand in what was spent
     on each pair, c N, in place of its count.
     """
-    ratio = np.where(count > 0, np.inf, 0.0)
-    np.divide(count, var, out=ratio, where=var > 0)
+    if var.min() > 0:  # by far the most common
+        ratio = count / var
+    else:
+        ratio = np.where(count > 0, np.inf, 0.0)
+        np.divide(count, var, out=ratio, where=var > 0)
     where = (*leading(selected.shape), selected)
     of_best = ratio[where]
     ratio[where] = 0.0

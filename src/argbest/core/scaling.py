@@ -54,9 +54,9 @@ def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Arra
     """Return the count, mean and standard deviation of all observations along ``axes`` (kept)."""
     n = tally.count.sum(axis=axes, keepdims=True)
     # Around a reference cell, so that large values that lie close together keep their differences.
-    origin = np.max(np.where(tally.count > 0, tally.mean, -np.inf), axis=axes, keepdims=True)
-    origin = np.where(n > 0, origin, 0.0)
-    offset = np.where(tally.count > 0, tally.mean - origin, 0.0)
+    origin = np.where(tally.count > 0, tally.mean, -np.inf).max(axis=axes, keepdims=True)
+    origin[n == 0] = 0.0
+    offset = tally.mean - origin  # of empty cells too: it counts for nothing
     centre = (tally.count * offset).sum(axis=axes, keepdims=True) / np.maximum(n, 1)
     squares = (tally.m2 + tally.count * (offset - centre) ** 2).sum(axis=axes, keepdims=True)
     return n, origin + centre, np.sqrt(squares / np.maximum(n - 1, 1))

@@ -54,9 +54,10 @@ class Tally:
 
 def check_spread(tally: Tally) -> None:
     """Raise an InputError if the rewards of a study differ by less than can be squared."""
-    observed, axes = tally.count > 0, (-2, -1)
-    if (tally.m2.max(axis=axes, initial=0.0) >= SMALLEST**2).all():  # by far the most common
+    axes = (-2, -1)
+    if tally.m2.max(axis=axes, initial=0.0).min(initial=np.inf) >= SMALLEST**2:  # by far the most common
         return
+    observed = tally.count > 0
     top = np.max(tally.mean, axis=axes, where=observed, initial=-np.inf)
     low = np.min(tally.mean, axis=axes, where=observed, initial=np.inf)
     size = np.maximum(np.abs(top), np.abs(low))

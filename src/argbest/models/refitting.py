@@ -105,7 +105,7 @@ def affordable_correlation(tally: Tally, noise: Array) -> Array:
 
 def check_fit(found: "Fit | StudyFit") -> None:
     """Raise a FitError if some search found no point with a finite likelihood."""
-    if not np.all(np.isfinite(found.value)):
+    if not np.isfinite(found.value).all():
         raise FitError(
             "no hyper-parameters fit the data: the likelihood is not finite anywhere. "
             "Are all observations finite numbers of ordinary size?"
@@ -117,21 +117,18 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None, **whole_fields: AnyArr
 
     Fields that are given are taken as they are.
     """
-    merged: dict[str, AnyArray | None] = {**whole_fields}
-    for field in fields(fresh):  # type: ignore[arg-type]
-        part: AnyArray | None = getattr(fresh, field.name)
-        if field.name in whole_fields:
+    merged: dict[str, AnyArray | None] = {**vars(fresh), **whole_fields}
+    for name, part in merged.items():
+        if part is None or name in whole_fields:
             continue
-        if part is None:
-            merged[field.name] = None
-            continue
-        known = None if old is None else getattr(old, field.name)
+        known = getattr(old, name, None)
         if known is None:  # nor has an older version kept it, if it is a number
             unknown = np.nan if part.dtype.kind == "f" else 0
-            known = np.full((*chosen.shape, *part.shape[1:]), unknown, part.dtype)
-        whole = known.copy()
+            whole = np.full((*chosen.shape, *part.shape[1:]), unknown, part.dtype)
+        else:
+            whole = known.copy()
         whole[chosen] = part
-        merged[field.name] = whole
+        merged[name] = whole
     return type(fresh)(**merged)
 
 

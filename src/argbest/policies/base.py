@@ -119,13 +119,16 @@ def in_sequence(decide: Decide, belief: Belief, count: IntArray, pending: IntArr
 
 def with_pending(belief: Belief, count: IntArray, pending: IntArray) -> tuple[Belief, IntArray]:
     """Return belief and counts as if the pending trials had come out as expected."""
-    return (expecting(belief, pending), count + pending) if pending.any() else (belief, count)
+    if not np.count_nonzero(pending):  # quicker than `any`
+        return belief, count
+    return expecting(belief, pending), count + pending
 
 
 def stacked(decisions: list[Decision]) -> Decision:
     """Return a batch [..., n] from its decisions in order, each [...]."""
     if len(decisions) == 1:  # by far the most common
-        return Decision(*(np.asarray(part)[..., None] for part in decisions[0]))
+        alternative, context = decisions[0]
+        return Decision(np.asarray(alternative)[..., None], np.asarray(context)[..., None])
     return Decision(
         np.stack([d.alternative for d in decisions], axis=-1),
         np.stack([d.context for d in decisions], axis=-1),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,12 @@ class Seeds:
 
 def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
     """Return up to n trials that wait to be asked again, those of one context if told."""
-    fitting = (i for i in ledger.given_back if only is None or ledger.trials.pair(i)[1] == only)
-    return [i for i, _ in zip(fitting, range(n), strict=False)]
+    return list(islice((i for i in ledger.given_back if only in (None, ledger.trials.pair(i)[1])), n))
 
 
 def of_design(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
     """Return up to n pairs left of the initial design, those of one context if told."""
-    fitting = (pair for pair in ledger.queue if only is None or pair[1] == only)
-    return [pair for pair, _ in zip(fitting, range(n), strict=False)]
+    return list(islice((pair for pair in ledger.queue if only in (None, pair[1])), n))
 
 
 def choose(

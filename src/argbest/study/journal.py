@@ -109,7 +109,7 @@ class Journal(Transcript):
             self.begin()
         self._learn_ahead(n)
         events = self._write(decide, know)
-        return [self.ledger.trials[event.trial] for event in events if isinstance(event, Asked | Passed)]
+        return [self.ledger.trials[event.trial] for event in events if isinstance(event, (Asked, Passed))]
 
     def automatic(self, budget: int | None = None) -> Automatic:
         """Return the initial design for a budget, or for the planned one."""

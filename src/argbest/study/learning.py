@@ -72,7 +72,7 @@ def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: 
     told = records.columns
     trial = told["trial"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
-    if told["size"][row] < 0 or getattr(belief, "shocks", None) is None:
+    if getattr(belief, "shocks", None) is None or told["size"][row] < 0:
         return belief.update(where, np.asarray(sign * told["mean"][row]), told["n"][row])
     for number, value in numbered(trials.columns["replication"][trial], records[row].values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))

@@ -143,8 +143,9 @@ class Ledger:
             self.queue.remove(pair)
         self.trials.add(event)
         self.held[event.trial] = event.worker
-        self.in_order.skip(pair, range(int(self.replications[pair]), event.replication))
-        self.replications[pair] = max(self.replications[pair], event.replication + 1)
+        following = int(self.replications[pair])
+        self.in_order.skip(pair, range(following, event.replication))
+        self.replications[pair] = max(following, event.replication + 1)
         self.pending[pair] += 1
 
     def _tell(self, event: Told) -> None:
@@ -162,7 +163,7 @@ class Ledger:
         if event.seconds is not None:
             self.timed[pair] += event.n
             self.seconds[pair] += event.seconds
-        self._close(event, len(self.records))
+        self._close(event, pair, len(self.records))
         self.records.add(event)
 
     def _fail(self, event: Failed) -> None:
@@ -171,7 +172,7 @@ class Ledger:
         self.failed[event.trial] = event
         self.failures[pair] += 1
         self.failed_in_all[pair] += 1
-        self._close(event, FAILED_END)
+        self._close(event, pair, FAILED_END)
         if event.again and self.trials.designed(event.trial):
             self.queue.append(pair)
         if self.set_aside[pair]:
@@ -189,8 +190,8 @@ class Ledger:
         else:
             self.given_back.append(event.trial)
 
-    def _close(self, event: Told | Failed, end: int) -> None:
-        self.pending[self.trials.pair(event.trial)] -= self._let_go(event.trial)
+    def _close(self, event: Told | Failed, pair: tuple[int, int], end: int) -> None:
+        self.pending[pair] -= self._let_go(event.trial)
         self.trials.columns["end"][event.trial] = end
         self.spent += event.seconds or 0.0
 
