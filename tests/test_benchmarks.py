@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def busy(
         found = learn(model, setting, known, *data, **options)
         again = known is None or found.n_fitted != known.n_fitted
         counted[0] += learning if again else 0.0
-        return replace(found, seconds=learning)
+        return found._replace(seconds=learning)
 
     monkeypatch.setattr(journal, "learn", slow_learn)
 

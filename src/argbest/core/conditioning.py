@@ -57,15 +57,13 @@ def reduce(
     prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None
 ) -> tuple[Array, Array]:
     """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""
-    observed = tally.count > 0
     floor = NUGGET * tally.shape[-1] * tally.count * prior.diagonal(axis1=-2, axis2=-1)
-    root = np.sqrt(np.where(observed, tally.count / np.maximum(noise, np.where(observed, floor, 1.0)), 0.0))
-    bracket = root[..., :, None] * prior * root[..., None, :]
+    root = np.sqrt(tally.count / np.maximum(noise, np.where(tally.count > 0, floor, 1.0)))
+    halved = root[..., :, None] * prior
+    bracket = halved * root[..., None, :]
     np.einsum("...cc->...c", bracket)[...] += 1.0
-    residual = np.where(observed, tally.mean - constant[..., None], 0.0)
-    right = np.concatenate(
-        [root[..., None] * (prior if cross is None else cross), (root * residual)[..., None]], axis=-1
-    )
+    towards = halved if cross is None else root[..., None] * cross
+    right = np.concatenate([towards, (root * (tally.mean - constant[..., None]))[..., None]], axis=-1)
     solved = _solved(np.asarray(np.linalg.cholesky(bracket), float), right)
     return solved[..., :-1], solved[..., -1]
 

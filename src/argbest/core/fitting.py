@@ -46,13 +46,12 @@ def fit_map(
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
     bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
-    cost = (tally.count > 0).sum(axis=-1).astype(float) ** 3
-    if not lead or cost.sum() <= AT_ONCE:  # by far the most common
+    if tally.count.size * tally.shape[-1] ** 2 <= AT_ONCE or not lead:  # at most so many operations
         return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
     tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
     found = Fit(*tables, np.empty(bent.shape))
-    for some in portions(cost):
+    for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
         own = tally[some], noise[some], prior, starts[some], bent[some]
         parts = _call(_search(), kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):

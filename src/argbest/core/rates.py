@@ -18,18 +18,17 @@ from argbest.errors import InputError
 
 
 def zeta(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
-    """Return ζ(k, c) = (μ_b − μ_k)² / Var(f_b − f_k), infinite for k = b, [..., alternative, context].
+    """Return ζ(k, c) = (μ_b − μ_k)² / Var(f_b − f_k), [..., alternative, context].
 
     With independent alternatives the denominator is V_b + V_k. A difference known exactly has nothing left
-    to learn: ζ is infinite there as well. ``closed`` is as in `open_var`.
+    to learn, as that of b from itself: ζ is infinite there. ``closed`` is as in `open_var`.
     """
     gap = gaps(belief, selected)
     spread = open_var(belief, selected, closed)
     rate = np.empty(gap.shape)
     rate.fill(np.inf)
-    np.divide(gap * gap, spread, out=rate, where=spread > 0)
-    rate[of_each_context(selected)] = np.inf
-    return rate
+    gap *= gap
+    return np.divide(gap, spread, out=rate, where=spread > 0)
 
 
 def open_var(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:

@@ -213,6 +213,9 @@ SMALL = 200  # observed cells of a study that is searched at once: some tenths o
 
 def portions(cost: AnyArray) -> Iterator[tuple[Any, ...]]:
     """Yield indices of the entries of ``cost``, in order, each portion at most AT_ONCE or one entry."""
+    if cost.size and cost.sum() <= AT_ONCE:  # by far the most common
+        yield (...,)
+        return
     places = np.argwhere(np.ones(cost.shape, bool))
     begin, spent = 0, 0.0
     for i, own in enumerate(cost.ravel().tolist()):

@@ -103,12 +103,12 @@ class GP:
         data = scaling.standardise(tally, scale)[chosen]
         preset = priors.hyperprior(self.prior, len(setting.separation))
         prior, noise = noise_table(self, preset, tally, scale, per_alternative=True)
-        own = scaling.Scaling(scale.shift[chosen], scale.spread[chosen])
-        points, searched = starts(prior, data, noise[chosen], chosen, params)
+        own, noise = scaling.Scaling(scale.shift[chosen], scale.spread[chosen]), noise[chosen]
+        points, searched = starts(prior, data, noise, chosen, params)
         bent = None if params is None or params.hessian is None else params.hessian[chosen]
-        found = fitting.fit_map(self.kernel, setting.separation, data, noise[chosen], prior, points, bent)
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, points, bent)
         check_fit(found)
-        fresh = _in_units(found, data.count.sum(axis=-1), searched, noise[chosen], own)
+        fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, own)
         none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
         return scattered(fresh, chosen, params, changed=chosen, correlation=none)
 

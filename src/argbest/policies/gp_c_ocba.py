@@ -34,18 +34,17 @@ class GPCOCBA(OneByOne):
         """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""
         belief, setting = now.belief, now.setting
         selected = best(belief)
-        of_best = of_each_context(selected)
         rate = rates.zeta(belief, selected, setting.excluded)
         candidates, rivals = None if setting.unrestricted else now.candidates, None
         if candidates is not None:
             # A sample of either side tells them apart.
-            rivals = candidates | candidates[of_best][..., None, :]
+            rivals = candidates | candidates[of_each_context(selected)][..., None, :]
             rate[~rivals] = np.inf
         lowest = rate.min(axis=(-2, -1), keepdims=True)
         marked = rate == lowest
         if lowest.max() == np.inf:  # nothing is left to learn: any rival will do
             rivals = np.ones(rate.shape, bool) if rivals is None else rivals
-            rivals[of_best] = False
+            rivals[of_each_context(selected)] = False
             marked &= rivals
         challenger = now.pick(marked)
         spent = setting.spent(now.count)

@@ -73,8 +73,7 @@ def choose(
 def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
     begin = getattr(policy, "begin", None)
-    first_stage = ledger.queue or any(ledger.trials.designed(i) for i in ledger.given_back)
-    if begin is None or first_stage or ledger.pending.any():
+    if begin is None or ledger.queue or ledger.held or any(map(ledger.trials.designed, ledger.given_back)):
         return None
     following: Policy = begin(setting, ledger.tally)
     return following

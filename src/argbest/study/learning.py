@@ -6,8 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +23,7 @@ SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 _QUICK = 0.02  # of these: whoever learned so quickly last time is not watched
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """The belief, and the last refit it rests on."""
 
     params: Any

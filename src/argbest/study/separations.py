@@ -44,8 +44,13 @@ class Replications:
     ) -> None:
         """Take in what a replication gave; None: no single values."""
         self.summarised += summarised
-        self._early.setdefault(pair, {})[number] = values or ()
-        self._advance(pair)
+        if number != self._next.get(pair, 0):  # one before it is open
+            self._early.setdefault(pair, {})[number] = values or ()
+            return
+        self._append(pair, number, values or ())
+        self._next[pair] = number + 1
+        if pair in self._early or pair in self._skipped:
+            self._advance(pair)
 
     def skip(self, pair: tuple[int, int], numbers: range) -> None:
         """Take in that replications of these numbers will never be asked for."""
