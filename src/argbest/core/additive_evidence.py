@@ -110,29 +110,40 @@ def _fill(place, root, scales, tables, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _solved(inverse, of_mean, of_one):  # type: ignore[no-untyped-def]
+    """Return (u, e, constant, eᵀ1, |u|² + |e|²/eᵀ1, tr B⁻¹) with e = B⁻¹1, u = B⁻¹y − constant · e.
+
+    y is ``of_mean``, 1 is ``of_one``, and the constant makes uᵀ1 = 0.
+    """
+    m = of_one.size
+    u, e = np.empty(m), np.empty(m)
+    above, below, squared, trace = 0.0, 0.0, 0.0, 0.0
+    for i in range(m):
+        first, second = 0.0, 0.0
+        for j in range(m):
+            first += inverse[i, j] * of_mean[j]
+            second += inverse[i, j] * of_one[j]
+        u[i], e[i] = first, second
+        above += of_one[i] * first
+        below += of_one[i] * second
+        trace += inverse[i, i]
+    constant = above / below
+    for i in range(m):
+        u[i] -= constant * e[i]
+        squared += u[i] * u[i] + e[i] * e[i] / below
+    return u, e, constant, below, squared, trace
+
+
+@compiled
 def _weigh(root, inverse, mean):  # type: ignore[no-untyped-def]
     """Return (α, β, constant, 1ᵀA1, rᵀAr, |B⁻¹D½r|² + |B⁻¹D½1|²/1ᵀA1, tr B⁻¹).
 
     α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1, β = A1 / √(1ᵀA1).
     """
-    m = root.size
-    of_mean, of_one = np.zeros(m), np.zeros(m)
-    above, below, trace = 0.0, 0.0, 0.0
-    for i in range(m):
-        for j in range(m):
-            of_mean[i] += inverse[i, j] * root[j] * mean[j]
-            of_one[i] += inverse[i, j] * root[j]
-        above += root[i] * of_mean[i]
-        below += root[i] * of_one[i]
-        trace += inverse[i, i]
-    constant = above / below
-    alpha, beta, quadratic, squared = np.empty(m), np.empty(m), 0.0, 0.0
-    for i in range(m):
-        u = of_mean[i] - constant * of_one[i]
-        alpha[i] = root[i] * u
-        beta[i] = root[i] * of_one[i] / np.sqrt(below)
+    u, e, constant, below, squared, trace = _solved(inverse, root * mean, root)
+    alpha, beta, quadratic = root * u, root * e / np.sqrt(below), 0.0
+    for i in range(root.size):
         quadratic += alpha[i] * (mean[i] - constant)
-        squared += u * u + of_one[i] * of_one[i] / below
     return alpha, beta, constant, below, quadratic, squared, trace
 
 
@@ -144,11 +155,8 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
     contracted with the other factor; O(m²).
     """
     trend, relation, nearness = tables
-    on_trend, on_relation, on_nearness = (
-        np.zeros(trend.shape),
-        np.zeros(relation.shape),
-        np.zeros(trend.shape),
-    )
+    plain, joint, own = np.zeros(trend.shape), np.zeros(trend.shape), np.zeros(trend.shape)
+    on_relation, related_pull, diagonal = np.zeros(relation.shape), 0.0, 0.0
     for i in range(root.size):
         k, c = place[0, i], place[1, i]
         for j in range(i + 1):
@@ -156,19 +164,20 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
             pull = alpha[i] * alpha[j] + beta[i] * beta[j] - root[i] * inverse[i, j] * root[j]
             if i == j:
                 pull *= 0.5
-            near, related = nearness[c, cc], relation[k, kk]
-            on_trend[c, cc] += pull * scales[0]
-            on_relation[k, kk] += pull * (scales[1] + scales[2] * near)
-            on_nearness[c, cc] += pull * scales[2] * related
-            slopes[0] += pull * scales[0] * trend[c, cc]
-            slopes[1] += pull * scales[1] * related
-            slopes[2] += pull * scales[2] * related * near
+                diagonal += pull
+            on_related = pull * relation[k, kk]
+            plain[c, cc] += pull
+            joint[c, cc] += on_related
+            related_pull += on_related
+            on_relation[k, kk] += pull * (scales[1] + scales[2] * nearness[c, cc])
             if k == kk:
-                on_nearness[c, cc] += pull * scales[3]
-                slopes[3] += pull * scales[3] * near
-            if i == j:
-                slopes += root.size * NUGGET * pull * scales
-    return on_trend, on_relation, on_nearness
+                own[c, cc] += pull
+    slopes += root.size * NUGGET * diagonal * scales
+    slopes[0] += scales[0] * np.sum(plain * trend)
+    slopes[1] += scales[1] * related_pull
+    slopes[2] += scales[2] * np.sum(joint * nearness)
+    slopes[3] += scales[3] * np.sum(own * nearness)
+    return scales[0] * plain, on_relation, scales[2] * joint + scales[3] * own
 
 
 @compiled
@@ -181,15 +190,23 @@ def _mirror(matrix):  # type: ignore[no-untyped-def]
 
 @compiled
 def _carry(same, factor, matrix, out):  # type: ignore[no-untyped-def]
-    """Fill ``out`` with R X, row by row."""
+    """Fill ``out`` with R X, row by row; four at a time, so that sums are stored less often."""
+    width = same.shape[1]
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = 0.0
-        for t in range(same.shape[1]):
-            if same[i, t] < 0:
-                break
+        t = 0
+        while t + 3 < width and same[i, t + 3] >= 0:
+            first, second, third, fourth = same[i, t], same[i, t + 1], same[i, t + 2], same[i, t + 3]
+            f1, f2, f3, f4 = factor[i, t], factor[i, t + 1], factor[i, t + 2], factor[i, t + 3]
+            for j in range(out.shape[1]):
+                out[i, j] += f1 * matrix[first, j] + f2 * matrix[second, j]
+                out[i, j] += f3 * matrix[third, j] + f4 * matrix[fourth, j]
+            t += 4
+        while t < width and same[i, t] >= 0:
             for j in range(out.shape[1]):
                 out[i, j] += factor[i, t] * matrix[same[i, t], j]
+            t += 1
 
 
 @compiled
@@ -247,19 +264,7 @@ def _context_by_context(data, variance, scales, tables):  # type: ignore[no-unty
     largest = greatest_diagonal(b)
     log_determinant = factorise_in_blocks(b, work[1], inverse, 1.0)
     of_mean, of_one = _times(same, factor, root * cells[1]), _times(same, factor, root)
-    squared, trace, below, above = 0.0, 0.0, 0.0, 0.0
-    u, e = np.zeros(m), np.zeros(m)
-    for i in range(m):
-        for j in range(m):
-            u[i] += inverse[i, j] * of_mean[j]
-            e[i] += inverse[i, j] * of_one[j]
-        trace += inverse[i, i]
-        above += of_one[i] * u[i]
-        below += of_one[i] * e[i]
-    constant = above / below
-    for i in range(m):
-        u[i] -= constant * e[i]
-        squared += u[i] * u[i] + e[i] * e[i] / below
+    u, e, constant, below, squared, trace = _solved(inverse, of_mean, of_one)
     alpha, beta = root * _times(same, factor, u), root * _times(same, factor, e) / np.sqrt(below)
     quadratic = 0.0
     for i in range(m):
