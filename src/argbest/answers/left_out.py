@@ -134,7 +134,7 @@ def by_blocks(
     precision, means = np.zeros((len(k), len(k))), tally.mean.copy()
     for block in found:
         at = rank[block.alternative, block.context]
-        precision[np.ix_(at, at)] = block.precision
+        precision[at[:, :, None], at[:, None]] = block.precision
         means[block.alternative, block.context] = block.mean
     rows = belief.cov_rows(k, c)  # [pair, alternative, context]
     gain = precision @ rows.reshape(len(k), -1)

@@ -27,68 +27,64 @@ _FEWEST = 4  # degrees of freedom that tell how noise is spread
 _FARTHEST = 0.9  # of the most negative correlation that so many alternatives can have
 
 
-class _Context(NamedTuple):
-    """The replications of one context, standardised: z = (y − ȳ_k)/s_k."""
+class _Contexts(NamedTuple):
+    """The replications of g contexts with equally many alternatives, standardised: z = (y − ȳ_k)/s_k."""
 
-    alternative: IntArray  # [k]: those observed
-    sd: Array  # [k]: s
-    present: Array  # [k, r]: 1 where alternative k has replication r
-    z: Array  # [k, r], 0 where absent
-    rest: Array  # [k]: observations of which no number is known
-    rest_squares: Array  # [k]: their Σ z²
+    alternative: IntArray  # [g, k]: those observed
+    context: IntArray  # [g, 1]
+    sd: Array  # [g, k]: s
+    present: Array  # [g, k, r]: 1 where alternative k has the r-th replication of its context
+    z: Array  # [g, k, r], 0 where absent
+    rest: Array  # [g, k]: observations of which no number is known
+    rest_squares: Array  # [g, k]: their Σ z²
 
 
 @dataclass(frozen=True)
 class Block:
-    """What the data say of the rewards in one context: N(mean, (S⁻¹ R R S⁻¹)⁻¹), S = diag(sd)."""
+    """What the data say of the rewards in g contexts: N(mean, (S⁻¹ R R S⁻¹)⁻¹) each, S = diag(sd)."""
 
-    alternative: IntArray  # [k]
-    context: int
-    mean: Array  # [k]: generalised least squares
-    sd: Array  # [k]
-    root: Array  # [k, k]: R, symmetric
-    within: float  # Σ_r y_rᵀ Λ_r y_r − meanᵀ Λ mean, about the mean
-    log_noise: float  # Σ_r log|Cov(y_r)|, and Σ log s² of those without a number
+    alternative: IntArray  # [g, k]
+    context: IntArray  # [g, 1]
+    mean: Array  # [g, k]: generalised least squares
+    sd: Array  # [g, k]
+    root: Array  # [g, k, k]: R, symmetric
+    within: Array  # [g]: Σ_r y_rᵀ Λ_r y_r − meanᵀ Λ mean, about the mean
+    log_noise: Array  # [g]: Σ_r log|Cov(y_r)|, and Σ log s² of those without a number
 
     @property
     def precision(self) -> Array:
-        """Λ, [k, k]."""
-        return np.asarray(self.root @ self.root / (self.sd[:, None] * self.sd))
+        """Λ, [g, k, k]."""
+        return np.asarray(self.root @ self.root / (self.sd[..., :, None] * self.sd[..., None, :]))
 
 
 def blocks(tally: Tally, noise: Array, correlation: Array) -> list[Block]:
-    """Return what the data of one study say, context by context in which something was observed.
+    """Return what the data of one study say of the contexts in which something was observed.
 
-    ``noise`` is s² [alternative, context], ``correlation`` ρ [context].
+    Those with equally many alternatives come together. ``noise`` is s² [alternative, context],
+    ``correlation`` ρ [context].
     """
-    found = _contexts(tally, noise, tally.count > 0)
-    return [_block(here, tally, c, float(correlation[c])) for c, here in found]
+    return [_block(here, tally, correlation[here.context]) for here in _contexts(tally, noise)]
 
 
-def _block(here: _Context, tally: Tally, c: int, rho: float) -> Block:
-    own, shared = here.present.sum(axis=1), here.present.sum(axis=0)
-    weight = rho / (1.0 - rho + shared * rho)
-    total = here.z.sum(axis=0)
-    precision = -(here.present * weight) @ here.present.T / (1.0 - rho)
-    precision.flat[:: len(own) + 1] += own / (1.0 - rho) + here.rest
+def _block(here: _Contexts, tally: Tally, rho: Array) -> Block:
+    """Return the blocks of contexts with the correlations ``rho`` [g, 1]."""
+    present, z, alone = here.present, here.z, 1.0 - rho
+    own, shared, by_row = present.sum(axis=-1), present.sum(axis=-2), z.sum(axis=-1)
+    weight, total = rho / (alone + shared * rho), z.sum(axis=-2)
+    precision = -(present * weight[:, None]) @ np.swapaxes(present, -1, -2) / alone[..., None]
+    np.einsum("gkk->gk", precision)[...] += own / alone + here.rest
     # All deviations of a cell add up to 0, with and without a number.
-    without = np.where(here.rest > 0, -here.z.sum(axis=1), 0.0)
-    information = (here.z.sum(axis=1) - here.present @ (weight * total)) / (1.0 - rho) + without
+    information = (by_row - np.einsum("gkr,gr->gk", present, weight * total)) / alone
+    information -= np.where(here.rest > 0, by_row, 0.0)
     values, vectors = np.linalg.eigh(precision)
-    step = vectors @ (vectors.T @ information / values)
-    squares = (np.sum(here.z**2) - weight @ total**2) / (1.0 - rho) + here.rest_squares.sum()
-    n = own + here.rest
-    log_noise = 2.0 * float(n @ np.log(here.sd)) + float(own.sum()) * np.log1p(-rho)
-    log_noise += float(np.sum(np.log1p(shared * rho / (1.0 - rho))))
-    return Block(
-        alternative=here.alternative,
-        context=c,
-        mean=tally.mean[here.alternative, c] + here.sd * step,
-        sd=here.sd,
-        root=(vectors * np.sqrt(values)) @ vectors.T,
-        within=max(float(squares - information @ step), 0.0),
-        log_noise=log_noise,
-    )
+    step = np.einsum("gki,gi->gk", vectors, np.einsum("gki,gk->gi", vectors, information) / values)
+    squares = (np.sum(z**2, axis=(-2, -1)) - np.sum(weight * total**2, axis=-1)) / alone[:, 0]
+    squares += here.rest_squares.sum(axis=-1) - np.sum(information * step, axis=-1)
+    log_noise = 2.0 * np.sum((own + here.rest) * np.log(here.sd), axis=-1)
+    log_noise += own.sum(axis=-1) * np.log1p(-rho[:, 0]) + np.log1p(shared * rho / alone).sum(axis=-1)
+    mean = tally.mean[here.alternative, here.context] + here.sd * step
+    root = (vectors * np.sqrt(values)[:, None]) @ np.swapaxes(vectors, -1, -2)
+    return Block(*here[:2], mean, here.sd, root, np.maximum(squares, 0.0), log_noise)
 
 
 class Rows(NamedTuple):
@@ -110,10 +106,10 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
     for study in np.ndindex(lead):
         rank = np.cumsum(observed[study].ravel()).reshape(observed[study].shape) - 1
         for block in blocks(tally[study], noise[study], correlation[study]):
-            cells, n = rank[block.alternative, block.context], len(block.alternative)
+            cells, n = rank[block.alternative, block.context], block.alternative.shape[1]
             found.mean[study][block.alternative, block.context] = block.mean
-            found.totals[study] += block.within, block.log_noise
-            found.same[study][cells, :n] = cells
+            found.totals[study] += block.within.sum(), block.log_noise.sum()
+            found.same[study][cells, :n] = cells[:, None]
             found.factor[study][cells, :n] = block.root
     return found
 
@@ -268,13 +264,14 @@ def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
 def _uneven(tally: Tally, noise: Array) -> float:
     n_alternatives, freedom = tally.shape[0], 0
     cov = np.zeros((n_alternatives, n_alternatives))
-    for _, here in _contexts(tally, noise, tally.count > 0):
-        shared = here.present.all(axis=0)
-        if len(here.alternative) == n_alternatives and shared.sum() > 1:
-            z = here.z[:, shared]
-            z = z - z.mean(axis=1, keepdims=True) - z.mean(axis=0) + z.mean()
-            cov += z @ z.T
-            freedom += int(shared.sum()) - 1
+    for here in _contexts(tally, noise):
+        if here.alternative.shape[1] == n_alternatives:
+            shared = here.present.all(axis=1, keepdims=True)
+            n, z = shared.sum(axis=-1, keepdims=True), here.z * shared
+            z = shared * (z - z.sum(axis=-1, keepdims=True) / np.maximum(n, 1))
+            z -= z.mean(axis=1, keepdims=True)
+            cov += np.tensordot(z, z, ((0, 2), (0, 2)))
+            freedom += int(np.maximum(n - 1, 0).sum())
     trace = np.trace(cov)
     if freedom < _FEWEST or not trace > 0:
         return 1.0
@@ -296,23 +293,27 @@ def goes_against(tally: Tally, noise: Array) -> BoolArray:
     return np.asarray(layout(tally, noise).chance < CHANCE)
 
 
-def _contexts(tally: Tally, noise: Array, observed: BoolArray) -> Iterator[tuple[int, _Context]]:
-    """Yield the replications of every context in which something was observed."""
-    common = tally.common
-    for c in np.flatnonzero(observed.any(axis=0)).tolist():
-        cells = np.flatnonzero(observed[:, c])
-        sd = np.sqrt(noise[cells, c])
-        rows = np.zeros(0, np.int64)
-        if common is not None:
-            rows = np.flatnonzero((common.context == c) & (common.alternative >= 0))
-        if common is None or not rows.size:
-            present = z = np.zeros((len(cells), 0))
-        else:
-            k = np.searchsorted(cells, common.alternative[rows])
-            numbers, r = np.unique(common.number[rows], return_inverse=True)
-            present, z = np.zeros((len(cells), len(numbers))), np.zeros((len(cells), len(numbers)))
-            present[k, r] = 1.0
-            z[k, r] = (common.value[rows] - tally.mean[cells, c][k]) / sd[k]
-        rest = tally.count[cells, c] - present.sum(axis=1)
-        squares = np.where(rest > 0, tally.m2[cells, c] / sd**2 - np.sum(z**2, axis=1), 0.0)
-        yield c, _Context(cells, sd, present, z, rest, np.maximum(squares, 0.0))
+def _contexts(tally: Tally, noise: Array) -> Iterator[_Contexts]:
+    """Yield the replications of the contexts in which something was observed, many contexts at once."""
+    observed, shown = tally.count > 0, tally.common
+    n, row = observed.sum(axis=0), np.cumsum(observed, axis=0) - 1
+    k = c = rank = np.zeros(0, np.int64)
+    z = np.zeros(0)
+    if shown is not None and (kept := shown.alternative >= 0).any():
+        k, c = shown.alternative[kept], shown.context[kept]
+        rank = _ranked(c, np.unique(shown.number[kept], return_inverse=True)[1])
+        z = (shown.value[kept] - tally.mean[k, c]) / np.sqrt(noise[k, c])
+    for size in np.unique(n[n > 0]).tolist():
+        alike, width = np.flatnonzero(n == size), int(rank[n[c] == size].max(initial=-1)) + 1
+        step = max(1, _AT_ONCE // (size * max(width, size)))
+        for begin in range(0, len(alike), step):
+            context, place = alike[begin : begin + step], np.full(len(n), -1)
+            place[context] = np.arange(len(context))
+            own = place[c] >= 0
+            where = place[c[own]], row[k[own], c[own]], rank[own]
+            present, table = np.zeros((2, len(context), size, width))
+            present[where], table[where] = 1.0, z[own]
+            there = np.nonzero(observed[:, context].T)[1].reshape(-1, size), context[:, None]
+            sd, rest = np.sqrt(noise[there]), tally.count[there] - present.sum(axis=-1)
+            squares = np.where(rest > 0, tally.m2[there] / sd**2 - np.sum(table**2, axis=-1), 0.0)
+            yield _Contexts(*there, sd, present, table, rest, np.maximum(squares, 0.0))

@@ -216,15 +216,16 @@ def halving(data: Data, variance: Array) -> tuple[Callable[[Array], Array], Arra
     k, c = np.nonzero(data.tally.count > 0)
     rank = np.full(data.tally.shape, -1)
     rank[k, c] = np.arange(len(k))
-    cells = [rank[block.alternative, block.context] for block in found]
-    mean = np.empty(len(k))
-    for where, block in zip(cells, found, strict=True):
+    mean, factors = np.empty(len(k)), []
+    for block in found:
+        where = rank[block.alternative, block.context]
         mean[where] = block.mean
+        factors.append((where, block.root / block.sd[:, None]))
 
     def halve(rows: Array) -> Array:
         out = np.empty_like(rows)
-        for where, block in zip(cells, found, strict=True):
-            out[where] = (block.root / block.sd) @ rows[where]
+        for where, factor in factors:
+            out[where] = (factor @ rows[where].reshape(*where.shape, -1)).reshape(out[where].shape)
         return out
 
     return halve, mean

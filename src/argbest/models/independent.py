@@ -149,8 +149,8 @@ def context_by_context(tally: Tally, shown: Replications, noise: Array, correlat
     for study in np.ndindex(*lead):
         for block in blocks(tally[study], noise[study], correlation[study]):
             mean[study][block.alternative, block.context] = block.mean
-            inverse = np.linalg.inv(block.precision)
-            cov[study][block.context][np.ix_(block.alternative, block.alternative)] = inverse
+            at = block.context[:, None], block.alternative[:, :, None], block.alternative[:, None]
+            cov[study][at] = np.linalg.inv(block.precision)
     return _belief(mean, cov, noise, shown, correlation)
 
 
