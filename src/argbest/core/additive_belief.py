@@ -95,10 +95,10 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
-        there = np.broadcast_to(context[..., None], alternative.shape)
         if self._table is not None:
-            rows = self.cov_rows(alternative, there)
+            rows = self.cov_rows(alternative, context[..., None])
             return np.asarray(weight @ rows.reshape(len(rows), -1)).reshape(self.mean.shape)
+        there = np.broadcast_to(context[..., None], alternative.shape)
         out = np.einsum("...m,...mkc->...kc", weight, self.foundation.rows(alternative, there))
         if self.n_rows:
             flat = self.rows.reshape(*self.rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
@@ -112,7 +112,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         *lead, k, c = self.mean.shape
         if (table := self._table) is not None:
             place = np.arange(c)[:, None] + np.arange(k) * c  # [context, alternative]
-            rows = np.moveaxis(self.rows[self._first.n_rows :], 2, 0)
+            rows = self.rows[self._first.n_rows :].transpose(2, 0, 1)
             there = table[place[:, :, None], place[:, None, :]]
             return np.asarray(there - np.swapaxes(rows, -1, -2) @ rows)
         if not lead:
@@ -131,7 +131,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         if self.shocks is None or self.shocks.next_contrasts is None:
             return None
         weight, noise = self.shocks.next_contrasts
-        spread = np.swapaxes(np.sum(weight @ self.within_contexts() * weight, axis=-1), -1, -2)
+        spread = (weight @ self.within_contexts() * weight).sum(axis=-1).swapaxes(-1, -2)
         return NextSamples(weight, np.maximum(spread, 0.0) + noise)
 
     def difference_var(self, reference: IntArray) -> Array:
@@ -180,9 +180,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         seen = self.shocks.contrast(decision, number)
         column = self._cov_with_sum(seen.alternative, decision.context, seen.weight)
         where = (*leading(seen.weight.shape)[:-1], seen.alternative, decision.context[..., None])
-        spread = np.maximum(np.sum(seen.weight * column[where], axis=-1), 0.0)
+        spread = np.maximum((seen.weight * column[where]).sum(axis=-1), 0.0)
         weight = weight_of(np.asarray(told, float), spread, seen.noise)
-        expected = np.sum(seen.weight * self.mean[where], axis=-1) + seen.shown
+        expected = (seen.weight * self.mean[where]).sum(axis=-1) + seen.shown
         value = expected if value is None else np.asarray(value, float)
         later = self.shocks.taken(decision, number, value, told)
         return self._learned(column, weight, value - expected, shocks=later)
@@ -210,7 +210,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _with_rows(self, rows: Array, **changes: Any) -> "AdditiveBelief":
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""
-        var = np.maximum(self.var - np.sum(rows**2, axis=-3), 0.0)
+        var = np.maximum(self.var - (rows**2).sum(axis=-3), 0.0)
         stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
         return replace(self, var=var, stack=stack, n_rows=n_rows, kept=self._first, **changes)
 

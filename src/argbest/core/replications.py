@@ -131,8 +131,8 @@ class NextSamples(NamedTuple):
 
     def covariances(self, rows: Array) -> Array:
         """Return those with every sample, from those with every cell, [..., m, alternative, context]."""
-        by_context = np.moveaxis(rows, -1, -3) @ np.swapaxes(self.weight, -1, -2)
-        return np.moveaxis(by_context, -3, -1)
+        by_context = rows.swapaxes(-1, -3).swapaxes(-1, -2) @ self.weight.swapaxes(-1, -2)  # [..., c, m, k]
+        return by_context.swapaxes(-3, -2).swapaxes(-1, -2)
 
 
 class Coming(NamedTuple):
@@ -188,7 +188,7 @@ class Shocks:
         table, where = self.following.copy(), cell(decision, self.following.shape)
         table[where] = np.maximum(table[where], np.where(told, after(number), 0))
         kept = Decision(np.where(told, decision.alternative, -1), decision.context)
-        later = replace(self, shown=self.shown.add(kept, number, value), following=table)
+        later = Shocks(self.shown.add(kept, number, value), self.noise, self.correlation, table)
         known: tuple[Array, Array] | None = self.__dict__.get("next_contrasts")
         if known is not None and table.ndim == 2 and not later._too_many:
             here = slice(int(decision.context), int(decision.context) + 1)
@@ -200,8 +200,7 @@ class Shocks:
     def contrast(self, decision: Decision, number: AnyArray) -> Contrast:
         """Return what the replication of this number of the decided cell observes."""
         lead, n_alternatives = self.correlation.shape[:-1], self.noise.shape[-2]
-        number = np.broadcast_to(number, lead)
-        before = self.shown.of(decision.context, number)
+        before = self.shown.of(decision.context, np.asarray(number))
         where = np.where(before, self.shown.alternative, n_alternatives)
         there = (*leading(where.shape)[:-1], where)
         present, value = np.zeros((*lead, n_alternatives + 1), bool), np.zeros((*lead, n_alternatives + 1))
@@ -263,8 +262,8 @@ class Shocks:
 
     @property
     def _too_many(self) -> bool:
-        *lead, k, c = self.following.shape
-        return bool(int(np.prod(lead)) * c * k * max(k, int(self.following.max(initial=0)) + 1) > _MOST)
+        numbers = int(self.following.max(initial=0)) + 1
+        return self.following.size * max(self.following.shape[-2], numbers) > _MOST
 
     def _contrasts(self, some: slice) -> tuple[Array, Array]:
         """Return the weights and noises of some contexts."""

@@ -60,7 +60,7 @@ class Setting:
 
     def candidates(self, shape: tuple[int, ...]) -> BoolArray:
         """Return which pairs may be simulated now, [..., alternative, context] as ``shape`` says."""
-        marked: BoolArray = np.broadcast_to(self.allowed[..., None, :], shape)
+        marked: BoolArray = np.ones(shape, bool) & self.allowed[..., None, :]
         if self.excluded is None:
             return marked
         marked = marked & ~self.excluded

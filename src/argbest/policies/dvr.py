@@ -208,7 +208,7 @@ def _correlated(
     order = np.argsort(-weight, axis=-1, kind="stable")[..., :crowd]
     weight = weight[(*leading(order.shape)[:-1], order)]
     rival, context = np.divmod(order, n_contexts)
-    every = np.broadcast_to(np.arange(n_contexts), (*lead, n_contexts))
+    every = np.arange(n_contexts) + np.zeros_like(selected)
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
     unit, of_best = np.ldexp(1.0, -size)[..., None, :, :], belief.cov_rows(selected, every)
     total = np.zeros((*lead, n_alternatives, n_contexts))
