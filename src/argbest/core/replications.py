@@ -263,7 +263,7 @@ class Shocks:
     @property
     def _too_many(self) -> bool:
         numbers = int(self.following.max(initial=0)) + 1
-        return self.following.size * max(self.following.shape[-2], numbers) > _MOST
+        return bool(self.following.size * max(self.following.shape[-2], numbers) > _MOST)
 
     def _contrasts(self, some: slice) -> tuple[Array, Array]:
         """Return the weights and noises of some contexts."""
