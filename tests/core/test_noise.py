@@ -3,12 +3,23 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
-from scipy.stats import chi2, f, invgamma, kstest
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import chi2, f, invgamma, kstest, norm, t
 
 from argbest.core import noise
 from argbest.core.arrays import Array
-from argbest.core.noise import _firmness, drawn, plausible_noise, relative_noise, shrunk
+from argbest.core.noise import (
+    _firmness,
+    drawn,
+    lent_variances,
+    lone,
+    out,
+    plausible_noise,
+    reach,
+    relative_noise,
+    sample_variance,
+    shrunk,
+)
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
@@ -227,3 +238,146 @@ def test_pairs_that_were_not_observed_tell_nothing_however_many(monkeypatch: pyt
     expected = shrunk(squares, freedom)
     monkeypatch.setattr(noise, "_MANY", 10)
     np.testing.assert_allclose(shrunk(squares, freedom), expected, rtol=1e-12)
+
+
+def seen_mostly_once(
+    spread: float, seed: int = 0, again: int = 60, shape: tuple[int, int] = (500, 2)
+) -> Tally:
+    """A table of pairs seen once but for some seen twice, or now and then more often."""
+    rng = np.random.default_rng(seed)
+    count = np.ones(shape, np.int64)
+    count.flat[rng.permutation(count.size)[:again]] = 2 + (np.arange(again) % 7 == 0)
+    sd = np.exp(spread * rng.normal(size=shape))
+    squares = np.where(count > 1, sd**2 * rng.chisquare(np.maximum(count - 1, 1)), 0.0)
+    return Tally(count, sd * rng.normal(size=shape) / np.sqrt(count), squares)
+
+
+def slow_reach(squares: Array, freedom: Array, chance: float) -> float:
+    """The hierarchical model literally: F densities, a bounded search for s², a root of the mixed tails."""
+    scales, weights, firms = [], [], 2.0 ** np.arange(15)
+    for d in firms:
+
+        def minus_log(log_s2: float, d: float = d) -> float:
+            return -float(np.sum(f.logpdf(squares / freedom / np.exp(log_s2), freedom, d) - log_s2))
+
+        found = minimize_scalar(minus_log, bounds=(-8, 8), method="bounded", options={"xatol": 1e-10})
+        scales.append(np.exp(found.x / 2))
+        weights.append(-found.fun)
+    share = np.exp(np.array(weights) - max(weights))
+    share /= share.sum()
+    return float(
+        brentq(lambda x: float(share @ t.sf(x / np.array(scales), firms)) - chance, 1e-3, 1e9, xtol=1e-12)
+    )
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+@pytest.mark.parametrize("chance", [0.05, 1e-5])
+def test_an_observation_reaches_as_far_as_the_mixture_of_student_tails(spread: float, chance: float) -> None:
+    tally = seen_mostly_once(spread)
+    told = tally.count > 1
+    expected = slow_reach(tally.m2[told], (tally.count[told] - 1).astype(float), chance)
+    np.testing.assert_allclose(reach(tally, chance), [[expected]], rtol=1e-4)
+    larger = Tally(tally.count, tally.mean, 1e6 * tally.m2)
+    np.testing.assert_allclose(reach(larger, chance), [[1e3 * expected]], rtol=1e-4)
+
+
+def test_noise_that_differs_from_pair_to_pair_reaches_farther() -> None:
+    even, uneven = (seen_mostly_once(spread) for spread in (0.0, 1.0))
+    ratios = [float((reach(each, 1e-5) / reach(each, 0.05)).item()) for each in (even, uneven)]
+    assert ratios[0] < 1.6 * norm.isf(1e-5) / norm.isf(0.05)
+    assert ratios[1] > 10 * ratios[0]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_variances_lent_to_a_lone_pair_give_it_that_reach(spread: float) -> None:
+    tally = seen_mostly_once(spread)
+    table = lent_variances(tally, 64, np.random.default_rng(1))
+    beyond = norm.sf(reach(tally, 0.05) / np.sqrt(table[:, lone(tally)]))
+    assert beyond.mean() == pytest.approx(0.05, abs=0.002)
+
+
+def test_pairs_are_lone_only_in_large_tables_of_which_thirty_degrees_of_freedom_tell_the_noise() -> None:
+    tally = seen_mostly_once(0.0)
+    np.testing.assert_array_equal(lone(tally), tally.count == 1)
+    assert not lone(tally[:499]).any()
+    assert not lone(seen_mostly_once(0.0, again=25)).any()  # four of them three times: 29 degrees
+    assert lone(seen_mostly_once(0.0, again=26)).any()
+
+
+def test_a_lone_pair_has_the_variance_with_which_the_normal_distribution_reaches_as_far() -> None:
+    tallies = [seen_mostly_once(spread, seed) for seed, spread in enumerate((0.0, 0.7, 1.5))]
+    for tally in tallies:
+        found, alone = sample_variance(tally), tally.count == 1
+        np.testing.assert_allclose(
+            norm.isf(0.05) * np.sqrt(found[alone]), reach(tally, 0.05).item(), rtol=1e-12
+        )
+        np.testing.assert_array_equal(found[~alone], (tally.m2 / (np.maximum(tally.count, 2) - 1))[~alone])
+    together = Tally(
+        *(np.stack([getattr(each, name) for each in tallies]) for name in ("count", "mean", "m2"))
+    )
+    each = np.stack([sample_variance(tally) for tally in tallies])
+    np.testing.assert_allclose(sample_variance(together), each, rtol=1e-12)
+
+
+def test_a_lone_pair_among_replications_that_all_agree_gets_the_stand_in() -> None:
+    tally = seen_mostly_once(0.0)
+    still = Tally(tally.count, tally.mean, np.zeros(tally.shape))
+    np.testing.assert_array_equal(reach(still, 0.05), 0.0)
+    np.testing.assert_allclose(sample_variance(still), (1e-12 * np.ptp(tally.mean)) ** 2)
+
+
+def test_what_a_name_seen_once_missed_tells_nothing_of_its_noise() -> None:
+    tally = seen_mostly_once(0.7, shape=(1000, 1))
+    alone = tally.count == 1
+    told = relative_noise(tally, missed=np.where(alone, np.nan, 0.3))
+    unseen = Tally(np.where(alone, 0, tally.count), tally.mean, tally.m2)
+    expected = relative_noise(unseen, missed=np.full(tally.shape, 0.3))
+    np.testing.assert_allclose(told / told[alone][0], expected / expected[alone][0], rtol=1e-10)
+
+
+def names_seen(rng: np.random.Generator, sd: Array, mean: Array) -> Tally:
+    """Every name once, 60 of them twice, and those that looked best 20 times."""
+    count = np.ones(len(sd), np.int64)
+    count[:60] = 2
+    count[np.argsort(-(mean + sd * rng.normal(size=len(sd))))[:10]] = 20
+    squares = np.where(count > 1, sd**2 * rng.chisquare(np.maximum(count - 1, 1)), 0.0)
+    return Tally(
+        count[:, None], (mean + sd * rng.normal(size=len(sd)) / np.sqrt(count))[:, None], squares[:, None]
+    )
+
+
+def test_a_pair_seen_once_is_out_if_another_is_better_beyond_the_reach_of_both() -> None:
+    rng = np.random.default_rng(2)
+    tally = names_seen(rng, np.full(1200, 0.3), rng.normal(size=1200))
+    tally = Tally(*(np.concatenate([each] * 2, axis=1) for each in (tally.count, tally.mean, tally.m2)))
+    tally.count[:100, 1] = 0
+    closed = rng.random(tally.shape) < 0.3
+    for excluded in (None, closed):
+        r, found = reach(tally, 0.01 / 2400).item(), out(tally, excluded)
+        for k, c in np.ndindex(tally.shape):
+            better = any(
+                tally.mean[j, c] - r / np.sqrt(tally.count[j, c]) > tally.mean[k, c] + r
+                for j in np.argsort(-tally.mean[:, c])[:100]
+                if tally.count[j, c] > 0 and (excluded is None or not excluded[j, c])
+            )
+            assert found[k, c] == (better and tally.count[k, c] == 1), (k, c)
+        assert 0.5 < found.mean() < 0.95
+
+
+@pytest.mark.parametrize("n", [999, 1000])
+def test_nothing_is_out_of_a_small_table(n: int) -> None:
+    rng = np.random.default_rng(3)
+    assert out(names_seen(rng, np.full(n, 0.1), rng.normal(size=n))).any() == (n == 1000)
+
+
+@pytest.mark.parametrize(("shape", "least"), [("even", 0.5), ("spread", 0.0), ("few", 0.0)])
+def test_the_best_is_hardly_ever_out(shape: str, least: float) -> None:
+    rng, wrong, share = np.random.default_rng(4), 0, 0.0
+    for _ in range(100):
+        z, mean = rng.normal(size=1000), rng.normal(size=1000)
+        sd = 0.3 * {"even": np.ones(1000), "spread": np.exp(0.7 * z), "few": 1.0 + 9.0 * (z > 1.645)}[shape]
+        found = out(names_seen(rng, sd, mean))
+        wrong += int(found[np.argmax(mean), 0])
+        share += found.mean() / 100
+    assert wrong <= 4  # a chance of at most 0.01 each: more than 4 in 100 has one of 0.003
+    assert share >= least

@@ -8,14 +8,24 @@ import pytest
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.gp import GP
+from argbest.models.independent import Independent
 from argbest.problems.base import Problem
-from argbest.problems.design import USUAL_BUDGET, Automatic, EveryPair, SpaceFilling, for_model
+from argbest.problems.design import (
+    USUAL_BUDGET,
+    Automatic,
+    Design,
+    EveryPair,
+    MostlyOnce,
+    SpaceFilling,
+    for_model,
+)
 
 GRID = Problem([{"x": x, "y": y} for x in range(20) for y in range(15)], list(range(10)))
 NAMES = Problem([f"plan {i}" for i in range(30)], list(range(10)))
+MANY = Problem([f"plan {i}" for i in range(500)], ["low", "high"])
 
 
-def design_of(problem: Problem, budget: int | None, parameters: int | None = 8) -> EveryPair | SpaceFilling:
+def design_of(problem: Problem, budget: int | None, parameters: int | None = 8) -> Design:
     return Automatic(parameters, budget).chosen(problem)
 
 
@@ -81,7 +91,7 @@ def test_the_reason_names_the_numbers_that_decide() -> None:
 
 
 @pytest.mark.parametrize("budget", [2, 100, 700, 100_000])
-@pytest.mark.parametrize("problem", [GRID, NAMES])
+@pytest.mark.parametrize("problem", [GRID, NAMES, MANY])
 def test_the_size_is_the_number_of_pairs_to_come(problem: Problem, budget: int) -> None:
     best = Automatic(8, budget)
     assert best.size(problem) == len(best.pairs(problem, np.random.default_rng(0)))
@@ -98,3 +108,48 @@ def test_the_additive_model_can_begin_with_what_a_tiny_budget_allows(budget: int
     belief = model.posterior(tally, GRID.setting, model.fit(tally, GRID.setting))
     assert np.all(np.isfinite(belief.mean))
     assert np.all(belief.var > 0)
+
+
+@pytest.mark.parametrize("budget", [None, 100, 1_500, 3_999])
+def test_thousands_of_pairs_are_seen_once_by_a_model_that_lends_noise(budget: int | None) -> None:
+    best = for_model(Independent(), MANY, budget)
+    assert best.chosen(MANY) == MostlyOnce(1000, 60)
+    pairs = best.pairs(MANY, np.random.default_rng(1))
+    assert Counter(Counter(pairs).values()) == {1: 940, 2: 60}
+    assert len({k for k, _ in pairs[1000:]}) > 50  # not the first names
+
+
+def test_every_pair_twice_begins_where_that_fits_and_where_a_model_needs_it() -> None:
+    assert for_model(Independent(), MANY, 4_000).chosen(MANY) == EveryPair(2)
+    assert for_model(Independent(), NAMES, 10).chosen(NAMES) == EveryPair(2)
+    assert for_model(GP(), MANY, 1_500).chosen(MANY) == EveryPair(2)
+
+
+def test_thousands_of_names_are_seen_once_as_far_as_half_of_the_budget_goes() -> None:
+    assert design_of(MANY, 3_999) == MostlyOnce(1000, 60)
+    assert design_of(MANY, 1_500) == MostlyOnce(690, 60)
+    assert design_of(MANY, 479) == SpaceFilling(119, 2)
+    assert design_of(GRID, 1_500) == SpaceFilling(80, 2)
+    pairs = Automatic(8, 1_500).pairs(MANY, np.random.default_rng(1))
+    assert Counter(Counter(pairs).values()) == {1: 630, 2: 60}
+    assert len({k for k, _ in pairs}) == 500
+
+
+def test_the_reason_says_what_is_seen_again() -> None:
+    assert for_model(Independent(), MANY, 1_500).reason(MANY) == (
+        "every pair, once, 60 of them again (1,060 replications): every pair twice would take 2,000, "
+        "more than half of the budget of 1,500"
+    )
+    assert (
+        Automatic(8).reason(MANY).startswith("440 of 1,000 pairs, once, 60 of them again (500 replications)")
+    )
+
+
+def test_names_in_one_context_are_taken_in_turn_without_a_loop() -> None:
+    alone, beside = (Problem([f"plan {i}" for i in range(50)], contexts) for contexts in (["x"], ["x", "y"]))
+    pairs = SpaceFilling(20, 1).pairs(alone, np.random.default_rng(3))
+    turn = np.random.default_rng(3).permutation(50)
+    assert [k for k, _ in pairs] == np.argsort(turn)[:20].tolist()
+    assert [k for k, _ in SpaceFilling(20, 1).pairs(beside, np.random.default_rng(3))] == [
+        k for k, _ in pairs
+    ]

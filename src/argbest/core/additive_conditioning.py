@@ -12,6 +12,7 @@ from argbest.core.conditioning import dense, dense_at
 from argbest.core.focused_belief import FocusedBelief, at_points, focused
 from argbest.core.foundations import SideBySide, Stack
 from argbest.core.landmarks import structured, too_large
+from argbest.core.noise import lone
 from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
 from argbest.core.structured_belief import by_features, by_features_at
 
@@ -45,7 +46,16 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
 
 
 def missed(prior: AdditivePrior, data: Data) -> Array:
-    """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed."""
+    """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed.
+
+    NaN where one observation of a name has others to tell its noise: f there is mostly what it says itself.
+    """
+    tally = data.tally
+    found = _missed(prior, data)
+    return np.where(lone(tally), np.nan, found) if prior.alternatives is None else found
+
+
+def _missed(prior: AdditivePrior, data: Data) -> Array:
     tally = data.tally
     if not too_large(tally.count, names=prior.alternatives is None):
         belief = condition(prior, data)

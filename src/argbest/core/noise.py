@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, gammaln
+from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, gammaln, ndtri, stdtr
 from argbest.core.integration import latin
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
@@ -16,6 +16,11 @@ _SWEEPS = 2
 _ROUNDS = 2  # of drawing all factors in turn
 _STEPS = 8
 _MANY = 1024  # alternatives
+MANY_PAIRS = 1_000  # of a table from which on a pair may be observed once: others tell its noise
+_LENDERS = 30  # degrees of freedom that tell it
+_USUAL = 0.05  # the chance at which borrowed noise reaches as far as it may
+_HALVINGS = 60
+_ERROR = 0.01  # the chance that a best pair is wrongly out
 
 
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
@@ -29,7 +34,7 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]. Without it a pair's N replications
     tell by their scatter about their own mean, N − 1 degrees of freedom. With it they tell by their scatter
     about what all pairs together say, N degrees: the variational posterior of σ² given a belief about f. That
-    halves what chance does to the variances of two replications.
+    halves what chance does to the variances of two replications. NaN stands for what tells nothing.
     """
     if (few := _without_the_unobserved(tally, missed)) is not None:
         return relative_noise(few.tally, missed=few.missed, per_alternative=per_alternative)[few.row]
@@ -105,7 +110,8 @@ def _scatter(tally: Tally, missed: Array | None) -> tuple[Array, Array]:
     """Return the sums of squares by which pairs tell their noise, and their degrees of freedom."""
     if missed is None:
         return tally.m2, np.maximum(tally.count - 1, 0).astype(float)
-    return tally.m2 + tally.count * missed, tally.count.astype(float)
+    idle = np.isnan(missed)
+    return tally.m2 + tally.count * np.where(idle, 0.0, missed), (tally.count - idle).astype(float)
 
 
 def _factor(squares: Array, freedom: Array, *, axis: int) -> Array:
@@ -189,6 +195,66 @@ def _likeliest_scale(ratio: Array, freedom: Array, firm: Array) -> Array:
     return np.exp(log_scale)
 
 
+def lone(tally: Tally) -> BoolArray:
+    """Return which pairs have one observation where others tell its noise, [..., alternative, context].
+
+    There are none in tables of fewer than a thousand pairs, nor where fewer than 30 degrees of freedom tell.
+    """
+    if tally.shape[-2] * tally.shape[-1] < MANY_PAIRS:
+        return np.zeros(tally.shape, bool)
+    freedom = np.maximum(tally.count - 1, 0).sum(axis=(-2, -1), keepdims=True)
+    return np.asarray((tally.count == 1) & (freedom >= _LENDERS))
+
+
+def reach(tally: Tally, chance: float) -> Array:
+    """Return how far the observation of a `lone` pair may be above its mean, [..., 1, 1]; 0: not known.
+
+    It is farther with this ``chance``, at most 0.1. As in `shrunk` σ² ~ d s²/χ²_d, so that the distance is s
+    times a Student-t of d degrees of freedom, averaged over d. Where noise differs from pair to pair d is
+    small, and what is known of it reaches far.
+    """
+    squares, freedom = _flat(tally)
+    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(freedom.sum(axis=-1, keepdims=True), 1.0)
+    known, _, firm, prior, weight = _firmness(squares, freedom)
+    scale = np.sqrt(prior / firm * np.where(known, pooled, 1.0))
+    # Between the normal distribution with the least s and Cauchy's with the largest.
+    low, high = np.log(scale.min(axis=0)), np.log(scale.max(axis=0) / (np.pi * chance))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        beyond = np.sum(weight * stdtr(firm, -np.exp(middle) / scale), axis=0) / weight.sum(axis=0)
+        low, high = np.where(beyond > chance, middle, low), np.where(beyond > chance, high, middle)
+    return np.where(known, np.exp(high), 0.0)[..., None]
+
+
+def out(tally: Tally, excluded: BoolArray | None = None) -> BoolArray:
+    """Return which `lone` pairs of a study are out, [alternative, context]: they need no second observation.
+
+    With r the `reach` of an observation, (k, c) is out if Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not
+    ``excluded``. F_k is above Ȳ_k + r, and F_j below Ȳ_j − r/√N_j, with the same small chance. Bonferroni adds
+    them up: with a chance of at most 0.01 the best pair of any context is wrongly out.
+    """
+    alone = lone(tally)
+    if not alone.any() or not (r := reach(tally, _ERROR / tally.count.size)) > 0:
+        return np.zeros_like(alone)
+    open_ = (tally.count > 0) if excluded is None else (tally.count > 0) & ~excluded
+    low = np.max(tally.mean - r / np.sqrt(np.maximum(tally.count, 1)), axis=0, where=open_, initial=-np.inf)
+    return np.asarray(alone & (tally.mean + r < low))
+
+
+def lent_variances(tally: Tally, n: int, generator: np.random.Generator) -> Array:
+    """Return n tables [n, alternative, context] of variances that a `lone` pair of one study may have."""
+    squares, freedom = _flat(tally)
+    found = drawn(np.broadcast_to(squares, (n, squares.size)), freedom, generator)
+    return np.asarray(found * squares.sum() / freedom.sum()).reshape(n, *tally.shape)
+
+
+def _flat(tally: Tally) -> tuple[Array, Array]:
+    """Return sums of squares and degrees of freedom, [..., pair]."""
+    squares, freedom = _scatter(tally, None)
+    flat = (*tally.shape[:-2], -1)
+    return squares.reshape(flat), freedom.reshape(flat)
+
+
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _STAND_IN = 1e-2  # the share of the pooled variance that stands in for none
 _UNDERFLOW = 1e-290  # what lies below has underflowed: a quotient by it would overflow
@@ -201,10 +267,13 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     to nothing in its place would not do: C-OCBA's N²/v of that pair would be so large that the best
     alternative beside it took all further samples. Where no pair varies, v is (1e-12 times the range of the
     sample means)², and 1 where these are all equal, too. It moves with the unit and not with a shift. Every
-    pair must have two observations, but for those ``excluded``, which get a stand-in.
+    pair must have two observations, but for those ``excluded``, which get a stand-in, and those `lone`: their
+    variance is what the normal distribution needs to reach as far as they do with a chance of 0.05.
     """
-    few = tally.count < 2 if excluded is None else (tally.count < 2) & ~excluded
-    if np.any(few):
+    few = tally.count < 2
+    alone = lone(tally) if few.any() else few
+    few = few & ~alone if excluded is None else few & ~alone & ~excluded
+    if few.any():
         *run, k, c = np.argwhere(few)[0].tolist()
         where = f" of run {tuple(run)}" if run else ""
         raise TooFewDataError(
@@ -220,4 +289,6 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     stand_in = np.where(pooled > 0, _STAND_IN * pooled, (_NONE * span) ** 2)
     stand_in = np.where(stand_in > _UNDERFLOW, stand_in, 1.0)
     own = tally.m2 / np.maximum(freedom, 1)
+    if alone.any():
+        own = np.where(alone, (reach(tally, _USUAL) / ndtri(_USUAL)) ** 2, own)
     return np.where(own > np.maximum(_NONE * pooled, _UNDERFLOW), own, stand_in)

@@ -43,7 +43,8 @@ class Model(Protocol[Params]):
     has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words; and
     one ``troubles(setting, params)`` that returns sentences on how its search ended, if a user should know.
     One that knows what to do with the replications in ``tally.common`` says ``weighs_common_noise = True``,
-    and one that can say nothing of contexts never simulated says ``knows_new_contexts = False``.
+    and one that can say nothing of contexts never simulated says ``knows_new_contexts = False``. One without
+    ``n_parameters`` that needs one observation of most pairs of a large table says ``lends_noise = True``.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

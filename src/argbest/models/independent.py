@@ -1,4 +1,4 @@
-"""Every pair by itself: sample mean and variance, nothing borrowed from any other pair."""
+"""Every pair by itself: sample mean and variance, nothing borrowed but the noise of what was seen once."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -14,7 +14,7 @@ from argbest.core.findings import Findings
 from argbest.core.foundations import ByContext, Stack
 from argbest.core.integration import latin, n_points
 from argbest.core.landmarks import affords_blocks
-from argbest.core.noise import sample_variance
+from argbest.core.noise import lent_variances, lone, sample_variance
 from argbest.core.replications import Replications, shocks
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -40,7 +40,8 @@ class Independent:
     Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
 
     F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair
-    but those set aside; one of these without any is never selected. Here every observation moves a hyper-
+    but those set aside; one of these without any is never selected. From a thousand pairs on one will do,
+    with v from pairs that have more (`argbest.core.noise.lone`). Here every observation moves a hyper-
     parameter, v, and learning costs no more than conditioning: refit at every sample (``refit_every=1``).
     Between refits v is frozen, while means and counts go on. Where alternatives share random numbers, their
     noise is correlated within each context, and means are those of generalised least squares; of more than
@@ -49,6 +50,7 @@ class Independent:
 
     knows_new_contexts: ClassVar[bool] = False
     weighs_common_noise: ClassVar[bool] = True
+    lends_noise: ClassVar[bool] = True
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
         """Return nothing: a table of any shape will do."""
@@ -88,6 +90,9 @@ class Independent:
     ) -> Plausible[IndependentParams]:
         """Return variances v (N − 1) / χ²_{N−1}: together they make every mean a Student-t of N − 1 degrees.
 
+        A pair with one observation has those that others leave possible: of d degrees, as firmly as these
+        agree.
+
         Each variance takes the midpoints of equally likely strata, so the outermost part of its tail is left
         out; the expected loss after two replications would be infinite with it.
         """
@@ -97,6 +102,8 @@ class Independent:
         freedom = np.maximum(tally.count - 1, 1)
         chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
         noise = sample_variance(tally, setting.excluded) * freedom / chance
+        if (alone := lone(tally)).any():
+            noise = np.where(alone, lent_variances(tally, n, generator), noise)
         every = np.broadcast_to(shared, (n, *shared.shape))
         return Plausible(IndependentParams(noise, every), n, np.asarray(float(n)))
 

@@ -28,7 +28,8 @@ class Policy(Protocol):
     also has a method ``finished(tally)``, and a run then ends. One that takes ``setting.cost`` into
     account says so by a class attribute ``weighs_cost = True``; the others take all replications for alike.
     One with ``follows_the_foremost = True`` is shown only the alternatives that may be the best where there
-    are very many, numbered among themselves.
+    are very many, numbered among themselves. Pairs of a large table that are `out` after one replication are
+    shown as set aside, except to one that needs them for a guarantee, with ``needs_all = True``.
     """
 
     def propose(

@@ -1,6 +1,7 @@
 """Policies that end a run: confirm what is selected, or separate it from its rivals for a guarantee."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -75,6 +76,8 @@ class Separate:
     Bounds are on differences of equally numbered replications, so even numbers serve best, and contexts that
     are easily decided leave early. The belief enters by what is selected; neither weights nor costs do.
     """
+
+    needs_all: ClassVar[bool] = True
 
     open_pairs: BoolArray  # [alternative, context]
 

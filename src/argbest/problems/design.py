@@ -8,6 +8,7 @@ import numpy as np
 from argbest.checks import affordable, entries, is_whole, whole
 from argbest.core import two_stage
 from argbest.core.arrays import Array, IntArray
+from argbest.core.noise import MANY_PAIRS
 from argbest.core.setting import Coordinates
 from argbest.errors import InputError
 from argbest.problems.base import Problem
@@ -148,19 +149,44 @@ class SpaceFilling:
                 f"SpaceFilling asks for {self.number} pairs; the problem has {problem.n_alternatives} "
                 f"alternatives x {problem.n_contexts} contexts. Ask for fewer, or give initial=2: every pair."
             )
-        sides = [_Side(place, n, generator) for place, n in zip(places(problem), problem.shape, strict=True)]
-        targets = _sobol(self.number, sum(side.dimension for side in sides), generator)
-        taken = np.zeros(problem.shape, bool)
-        once = []
-        for target in targets:
-            first, second = target[: sides[0].dimension], target[sides[0].dimension :]
-            distance = sides[0].distance(first)[:, None] + sides[1].distance(second)
-            k, c = divmod(int(np.argmin(np.where(taken, np.inf, distance))), problem.n_contexts)
-            taken[k, c] = True
-            sides[0].used[k] += 1
-            sides[1].used[c] += 1
-            once.append((k, c))
-        return once * self.replications
+        return _spread(problem, self.number, generator) * self.replications
+
+
+@dataclass(frozen=True)
+class MostlyOnce:
+    """``number`` pairs spread evenly, once each, and ``again`` of them a second time: they tell the noise."""
+
+    number: int
+    again: int
+
+    def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
+        """Return the pairs in random order, or spread if these are not all; then the first of them again."""
+        affordable(_DESIGN, self.number + self.again, _MOST)
+        if self.number < problem.n_alternatives * problem.n_contexts:
+            once = _spread(problem, self.number, generator)
+        else:
+            k, c = np.divmod(generator.permutation(self.number), problem.n_contexts)
+            once = list(zip(k.tolist(), c.tolist(), strict=True))
+        return once + once[: self.again]
+
+
+def _spread(problem: Problem, number: int, generator: np.random.Generator) -> list[Pair]:
+    """Return so many different pairs, spread evenly over the columns, names in turn."""
+    sides = [_Side(place, n, generator) for place, n in zip(places(problem), problem.shape, strict=True)]
+    if sides[0].dimension == 0 and problem.n_contexts == 1:  # at once what the loop takes long for
+        return [(k, 0) for k in np.argsort(sides[0].distance(np.zeros(0)))[:number].tolist()]
+    targets = _sobol(number, sum(side.dimension for side in sides), generator)
+    taken = np.zeros(problem.shape, bool)
+    once = []
+    for target in targets:
+        first, second = target[: sides[0].dimension], target[sides[0].dimension :]
+        distance = sides[0].distance(first)[:, None] + sides[1].distance(second)
+        k, c = divmod(int(np.argmin(np.where(taken, np.inf, distance))), problem.n_contexts)
+        taken[k, c] = True
+        sides[0].used[k] += 1
+        sides[1].used[c] += 1
+        once.append((k, c))
+    return once
 
 
 def places(problem: Problem) -> tuple[Coordinates | None, Coordinates | None]:
@@ -205,6 +231,7 @@ SHARE = 0.5  # of the budget that may go to the initial design
 _TWICE = 2  # replications, from which a variance can be estimated
 _PER_PARAMETER = 10  # pairs from which a parameter can be learned
 _PER_NAME = 3  # pairs of an alternative, or a context, without coordinates
+_AGAIN = 60  # pairs that tell the noise of those simulated once
 
 
 @dataclass(frozen=True)
@@ -214,41 +241,55 @@ class Automatic:
     These are spread over all coordinates: ten for each of the model's ``parameters``, and three for each name
     without coordinates, as far as half of the budget goes. A model without a number of parameters learns
     nothing about a pair from others, so it begins with every pair, whatever the budget.
+
+    From a thousand pairs on, where these would be names, or a model that ``lends`` noise: each once, and 60
+    of them twice. A second replication then goes only to what may still be the best.
     """
 
     parameters: int | None
     budget: int | None = None
+    lends: bool = False
 
-    def chosen(self, problem: Problem) -> EveryPair | SpaceFilling:
+    def chosen(self, problem: Problem) -> EveryPair | SpaceFilling | MostlyOnce:
         """Return the design."""
         whole = problem.n_alternatives * problem.n_contexts
         affordable = int(SHARE * self._budget)
-        if self.parameters is None or _TWICE * whole <= affordable:
+        many = whole >= MANY_PAIRS and _TWICE * whole > affordable
+        if self.parameters is None:
+            return MostlyOnce(whole, _AGAIN) if many and self.lends else EveryPair(_TWICE)
+        if _TWICE * whole <= affordable:
             return EveryPair(_TWICE)
-        sides = zip(places(problem), problem.shape, strict=True)
-        names = max((n for place, n in sides if place is None), default=0)
-        enough = max(_PER_PARAMETER * self.parameters, _PER_NAME * names)
-        return SpaceFilling(max(1, min(enough, affordable // _TWICE, whole)), _TWICE)
+        located = places(problem)
+        names = max((n for place, n in zip(located, problem.shape, strict=True) if place is None), default=0)
+        enough = min(max(_PER_PARAMETER * self.parameters, _PER_NAME * names), whole)
+        if many and located[0] is None and affordable >= 2 * _TWICE * _AGAIN:
+            return MostlyOnce(min(enough, affordable - _AGAIN), _AGAIN)
+        return SpaceFilling(max(1, min(enough, affordable // _TWICE)), _TWICE)
 
     def size(self, problem: Problem) -> int:
         """Return the number of replications of the design."""
         design = self.chosen(problem)
+        if isinstance(design, MostlyOnce):
+            return design.number + design.again
         pairs = design.number if isinstance(design, SpaceFilling) else np.prod(problem.shape)
         return int(design.replications * pairs)
 
     def reason(self, problem: Problem) -> str:
         """Return what the design does and why, in a line."""
         design, whole = self.chosen(problem), problem.n_alternatives * problem.n_contexts
-        if self.parameters is None:
+        if isinstance(design, EveryPair) and self.parameters is None:
             return f"every pair twice ({_TWICE * whole:,} replications): this model learns each by itself"
         known = (
             f"the budget of {self.budget:,}" if self.budget is not None else f"a budget of {USUAL_BUDGET:,}"
         )
         if isinstance(design, EveryPair):
             return f"every pair twice ({_TWICE * whole:,} replications), at most half of {known}"
+        pairs = "every pair" if design.number == whole else f"{design.number:,} of {whole:,} pairs"
+        once = isinstance(design, MostlyOnce)
+        often = f"once, {_AGAIN} of them again" if once else "spread evenly, twice each"
         return (
-            f"{design.number:,} of {whole:,} pairs, spread evenly, twice each ({_TWICE * design.number:,} "
-            f"replications): every pair twice would take {_TWICE * whole:,}, more than half of {known}"
+            f"{pairs}, {often} ({self.size(problem):,} replications): every pair twice would take "
+            f"{_TWICE * whole:,}, more than half of {known}"
         )
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
@@ -267,5 +308,5 @@ def is_auto(given: object) -> bool:
 
 def for_model(model: object, problem: Problem, budget: int | None) -> Automatic:
     """Return the design for a model: those that learn about pairs from others have ``n_parameters``."""
-    number = getattr(model, "n_parameters", None)
-    return Automatic(None if number is None else number(problem.shape, problem.setting), budget)
+    number, lends = getattr(model, "n_parameters", None), getattr(model, "lends_noise", False)
+    return Automatic(None if number is None else number(problem.shape, problem.setting), budget, lends)
