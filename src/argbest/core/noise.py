@@ -230,8 +230,8 @@ def out(tally: Tally, excluded: BoolArray | None = None) -> BoolArray:
     """Return which `lone` pairs of a study are out, [alternative, context]: they need no second observation.
 
     With r the `reach` of an observation, (k, c) is out if Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not
-    ``excluded``. F_k is above Ȳ_k + r, and F_j below Ȳ_j − r/√N_j, with the same small chance. Bonferroni adds
-    them up: with a chance of at most 0.01 the best pair of any context is wrongly out.
+    ``excluded``. F_k is above Ȳ_k + r, and F_j below Ȳ_j − r/√N_j, with the same small chance. Bonferroni
+    adds them up: with a chance of at most 0.01 the best pair of any context is wrongly out.
     """
     alone = lone(tally)
     if not alone.any() or not (r := reach(tally, _ERROR / tally.count.size)) > 0:
