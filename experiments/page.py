@@ -8,7 +8,7 @@ import pandas as pd
 
 from argbest import files
 from argbest.errors import InputError
-from argbest.experiment.storage import Folder
+from argbest.experiment.results import Folder
 from experiments import published
 from experiments.convergence import verdict
 from experiments.corrections import Frames, corrections

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from argbest.array import executor
+from argbest.array import coordinator
 from argbest.array import tasks as array_tasks
 from argbest.array.coordinator import taken, tasks_in
 from argbest.array.folder import Folder
@@ -43,7 +43,7 @@ def coordinate(home: str, folder: Path, budget: int) -> None:
 
 
 def main(home: str, folder: str, marks: str, budget: int, tasks: int, kills: int, coordinators: int) -> None:
-    executor.POLL = array_tasks.POLL = 0.05
+    coordinator.POLL = array_tasks.POLL = 0.05
     chance, place = random.Random(1), Path(folder)  # noqa: S311
     lead = forked(lambda: coordinate(home, place, budget))
     crowd = [forked(lambda: serve(place, patience=60.0)) for _ in range(tasks)]

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from argbest import InputError, Problem, SimulationError, StorageError, Study
-from argbest.array.coordinator import WorkingCopy, taken, tasks_in
-from argbest.array.executor import FATAL, FolderExecutor
+from argbest.array.coordinator import FATAL, FolderExecutor, WorkingCopy, taken, tasks_in
 from argbest.array.folder import FINISHED, Folder, Recipe
 from argbest.array.tasks import serve
 from argbest.cli import main
@@ -39,7 +38,7 @@ PROGRAM = Program(["sh", "-c", "echo $1.$((1000 + $2 % 1000))", "simulate", "{al
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("argbest.array.executor.POLL", 0.02)
+    monkeypatch.setattr("argbest.array.coordinator.POLL", 0.02)
     monkeypatch.setattr("argbest.array.tasks.POLL", 0.02)
 
 

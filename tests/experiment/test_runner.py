@@ -13,8 +13,8 @@ import small_problems
 from argbest import Problem
 from argbest.errors import InputError, SimulationError
 from argbest.experiment import Contender, Experiment, Results, measures, run
+from argbest.experiment.results import versions
 from argbest.experiment.runner import chunk_size
-from argbest.experiment.storage import versions
 
 POLICIES = ["gp-c-ocba", "equal:independent"]
 QUICK = ["c-ocba", "equal:independent"]  # nothing compiled, which every new process would have to load

@@ -13,7 +13,7 @@ import small_problems
 from argbest import GP
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, Results, run
-from argbest.experiment.storage import Folder
+from argbest.experiment.results import Folder
 from argbest.policies.equal import Equal
 
 

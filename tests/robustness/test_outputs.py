@@ -126,7 +126,7 @@ def test_a_disk_that_is_really_full_leaves_the_old_page(studied: Path, tmp_path:
 
 WRITERS = {
     "files.py",  # for all, and to the null device
-    "experiment/storage.py",  # a lock, which holds nothing
+    "experiment/results.py",  # a lock, which holds nothing
     "report/style.py",  # in memory
     "compilation.py",  # into a folder that then gets its name
     "storage/place.py",  # a copy to read, in a folder of its own

@@ -38,5 +38,4 @@ def of_each_context(selected: IntArray) -> tuple[AnyArray, ...]:
 
 def at(values: AnyArray, decision: Decision) -> AnyArray:
     """Return the decided cell's entry, [...] from [..., alternative, context]."""
-    picked: AnyArray = values[cell(decision, values.shape)]
-    return picked
+    return values[cell(decision, values.shape)]

@@ -121,8 +121,7 @@ class SideBySide:
         return self.each[tuple(int(i) for i in index)]
 
     def _stacked(self, parts: list[Any]) -> Array:
-        whole: Array = np.stack(parts).reshape(*self.prior.own.shape, *parts[0].shape)
-        return whole
+        return np.stack(parts).reshape(*self.prior.own.shape, *parts[0].shape)
 
 
 def apart(rows: Array, reference: IntArray) -> Array:
@@ -132,8 +131,7 @@ def apart(rows: Array, reference: IntArray) -> Array:
     else:
         of_best = np.take_along_axis(rows, reference[..., None, None, :], axis=-2)
     difference = of_best - rows
-    total: Array = np.sum(np.square(difference, out=difference), axis=-3)
-    return total
+    return np.asarray(np.sum(np.square(difference, out=difference), axis=-3))
 
 
 class Stack:

@@ -122,8 +122,7 @@ def _root(curvature: Array) -> Array:
     """Return the symmetric root of the covariance that a curvature stands for, none of it wider than 2."""
     values, vectors = np.linalg.eigh(curvature)
     short = vectors / np.sqrt(np.maximum(values, _FLATTEST))[..., None, :]
-    root: Array = short @ np.swapaxes(vectors, -1, -2)
-    return root
+    return np.asarray(short @ np.swapaxes(vectors, -1, -2))
 
 
 def _student(

@@ -175,8 +175,7 @@ def precision_root(belief: Belief, lookahead: float = 1.0) -> Array:
     of ``lookahead`` replications.
     """
     total = belief.var + belief.noise / lookahead
-    root: Array = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
-    return root
+    return np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
 
 
 def log_kg_here(belief: Belief) -> Array:

@@ -11,8 +11,7 @@ def loss(v: Array) -> Array:
     """Return h(v) = E[(Z − v)⁺] = φ(v) − v Φ(−v), without cancellation for v > 0."""
     density = np.exp(-0.5 * v * v - _LOG_ROOT_2PI)
     mills = np.sqrt(np.pi / 2) * erfcx(np.maximum(v, 0.0) / np.sqrt(2))
-    value: Array = np.where(v > 0, density * (1 - v * mills), density - v * ndtr(-v))
-    return value
+    return np.asarray(np.where(v > 0, density * (1 - v * mills), density - v * ndtr(-v)))
 
 
 def log_loss(v: Array) -> Array:
@@ -25,8 +24,7 @@ def log_loss(v: Array) -> Array:
     mills = np.sqrt(np.pi / 2) * erfcx(near / np.sqrt(2))
     bracket = np.log1p(-near * mills)
     far = -2.0 * np.log(np.maximum(v, 1.0))
-    value: Array = -0.5 * v * v - _LOG_ROOT_2PI + np.where(v > 1e4, far, bracket)
-    return value
+    return np.asarray(-0.5 * v * v - _LOG_ROOT_2PI + np.where(v > 1e4, far, bracket))
 
 
 REACH = 7.5  # Φ(-7.5) = 3e-14: what lies further from a mean, in standard deviations, is left out

@@ -79,15 +79,13 @@ KERNELS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 def scaled(separation: Array, lengthscale: Array) -> Array:
     """Return r² [..., X, C] from squared separations [d, X, C] and lengthscales [..., d]."""
-    r2: Array = np.einsum("...j,jxc->...xc", 1.0 / lengthscale**2, separation)
-    return r2
+    return np.asarray(np.einsum("...j,jxc->...xc", 1.0 / lengthscale**2, separation))
 
 
 def covariance(kernel: str, separation: Array, lengthscale: Array, scale: Array) -> Array:
     """Return scale · correlation(r²), [..., X, C]; scale (the prior variance) is [...]."""
     correlation, _ = KERNELS[kernel]
-    product: Array = scale[..., None, None] * correlation(scaled(separation, lengthscale))
-    return product
+    return np.asarray(scale[..., None, None] * correlation(scaled(separation, lengthscale)))
 
 
 FLAT, GAMMA, LOGNORMAL = 0.0, 1.0, 2.0  # Gamma(shape a, rate b); LogNormal(location a, scale b)

@@ -249,8 +249,7 @@ def _secular_root(a: Array, shift: Array) -> Array:
 
 
 def _best(truth: Array) -> IntArray:
-    best: IntArray = np.argmax(truth, axis=-2)
-    return best
+    return np.asarray(np.argmax(truth, axis=-2))
 
 
 def _audible(noise: Array) -> Array:
@@ -261,14 +260,12 @@ def _audible(noise: Array) -> Array:
             "no pair has any noise, so there is nothing to allocate: one replication of each is enough. "
             "Give the variance of an observation."
         )
-    floored: Array = np.maximum(noise, _QUIET * loudest)
-    return floored
+    return np.asarray(np.maximum(noise, _QUIET * loudest))
 
 
 def _ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
     """Return part / whole, and what is given where the whole is 0."""
-    ratio: Array = np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0)
-    return ratio
+    return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0))
 
 
 def _refuse_ties(truth: Array, nearest: Array) -> None:

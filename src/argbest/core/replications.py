@@ -210,14 +210,13 @@ class Shocks:
         sd = np.sqrt(self.noise[(*studies, slice(None), decision.context)])
         own = np.sqrt(at(self.noise, decision))
         rho = self.correlation[(*studies, decision.context)]
-        share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
-        weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
+        share, weight, noise = _weighed(present, own, sd, rho)
         weight[(*studies, decision.alternative)] = 1.0
         most = int((weight != 0).sum(axis=-1).max())
         order = np.argsort(weight == 0.0, axis=-1, kind="stable")[..., :most]
         shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
         kept = weight[(*leading(order.shape)[:-1], order)]
-        return Contrast(order, kept, own**2 * (1.0 - rho) * (1.0 + share), shown)
+        return Contrast(order, kept, noise, shown)
 
     def coming(self, pending: IntArray, mean: Array) -> Coming:
         """Return the contrasts of trials under way in one study with what is shown, all at once.
@@ -232,12 +231,11 @@ class Shocks:
         value[row, self.shown.alternative[place]] = self.shown.value[place]
         present = ~np.isnan(value)
         sd, own, rho = np.sqrt(self.noise[:, c]).T, np.sqrt(self.noise[k, c]), self.correlation[c]
-        share = rho / (1.0 - rho + present.sum(axis=1) * rho)
-        weight = np.where(present, -(own * share)[:, None] / sd, 0.0)
+        share, weight, alone = _weighed(present, own, sd, rho)
         weight[np.arange(len(k)), k] = 1.0
         alike = (c[:, None] == c) & (number[:, None] == number)
         noise = np.where(alike, own[:, None] * own * ((1.0 - rho) * share)[:, None], 0.0)
-        noise[np.diag_indices(len(k))] = own**2 * (1.0 - rho) * (1.0 + share)
+        noise[np.diag_indices(len(k))] = alone
         shown = own * share * np.nansum(value / sd, axis=1)
         expected = np.sum(weight * mean[:, c].T, axis=1) + shown
         every = zip(self.shown.parts, (k, c, number, expected), strict=True)
@@ -270,10 +268,9 @@ class Shocks:
         ahead = np.swapaxes(self.following[..., some], -1, -2)  # [..., c, k]
         known = self._presence(some)[(*leading(ahead.shape)[:-1], ahead)]  # [..., c, k, j]
         rho, sd = self.correlation[..., some, None], np.sqrt(np.swapaxes(self.noise[..., some], -1, -2))
-        share = rho / (1.0 - rho + known.sum(axis=-1) * rho)
-        weight = np.where(known, -(sd * share)[..., None] / sd[..., None, :], 0.0)
+        _, weight, noise = _weighed(known, sd, sd[..., None, :], rho)
         np.einsum("...kk->...k", weight)[...] = 1.0
-        return weight, np.swapaxes(sd**2 * (1.0 - rho) * (1.0 + share), -1, -2)
+        return weight, np.swapaxes(noise, -1, -2)
 
     def _presence(self, some: slice) -> BoolArray:
         """Return [..., context, number, alternative] whether the first value of that run was shown."""
@@ -287,6 +284,13 @@ class Shocks:
         run = np.nonzero(real)[:-1]
         table[(*run, shown.context[real] - first, shown.number[real], shown.alternative[real])] = True
         return table
+
+
+def _weighed(present: BoolArray, own: Array, sd: Array, rho: Array) -> tuple[Array, Array, Array]:
+    """Return g, the weights −s_k g/s_j of those ``present`` [..., j] and s_k² (1−ρ)(1 + g), own being s_k."""
+    share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
+    weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
+    return share, weight, own**2 * (1.0 - rho) * (1.0 + share)
 
 
 def shocks(shown: Replications, noise: Array, correlation: Array) -> Shocks:

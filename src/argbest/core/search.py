@@ -4,13 +4,14 @@ Importing this module imports Numba.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.cholesky import compiled, factorise
 
+Build: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # `compiled` or `in_python`
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
 MAX_STEPS = 200
 TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
@@ -24,7 +25,7 @@ def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
-def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = compiled) -> Callable[..., Any]:
+def search_for(log_posterior: Callable[..., Any], build: Build = compiled) -> Callable[..., Any]:
     """Return the search for a maximum of ``log_posterior(theta, code, data, rules, gradient)``.
 
     The objective returns (value, constant, doubt), doubt being what rounding may have added to or taken from
@@ -60,11 +61,10 @@ def search_for(log_posterior: Callable[..., Any], build: Callable[..., Any] = co
             learned[0, 0] = np.nan
         return value, constant, doubt, status
 
-    made: Callable[..., Any] = best_of
-    return made
+    return best_of
 
 
-def _climb(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
+def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any]:
     """Return the search from one start; it is given up near a better point that another has reached."""
     direction, line_search = _step(build), _line_search(log_posterior, build)
     flatten, bend, near = build(_flatten), build(_bend), build(_near)
@@ -102,11 +102,10 @@ def _climb(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Call
             value, constant, doubt = reached, new_constant, new_doubt
         return value, constant, doubt, STEP_LIMIT
 
-    made: Callable[..., Any] = maximise
-    return made
+    return maximise
 
 
-def _step(build: Callable[..., Any]) -> Callable[..., Any]:
+def _step(build: Build) -> Callable[..., Any]:
     """Return what proposes a step."""
     invert = factorise if build is compiled else build(factorise)
 
@@ -135,11 +134,10 @@ def _step(build: Callable[..., Any]) -> Callable[..., Any]:
             gain += step[free[i]] * gradient[free[i]]
         return gain
 
-    made: Callable[..., Any] = direction
-    return made
+    return direction
 
 
-def _line_search(log_posterior: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
+def _line_search(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any]:
     """Return what goes along a step until it finds a better point."""
 
     @build
@@ -162,8 +160,7 @@ def _line_search(log_posterior: Callable[..., Any], build: Callable[..., Any]) -
             length *= 0.3
         return value, 0.0, doubt, STALLED
 
-    made: Callable[..., Any] = line_search
-    return made
+    return line_search
 
 
 def _near(theta, known):  # type: ignore[no-untyped-def]

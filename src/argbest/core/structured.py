@@ -28,14 +28,12 @@ class Blocks(NamedTuple):
 
     def pick(self, table: Array) -> Array:
         """Return the entries of the observed cells, [g, n], from [alternative, context]."""
-        picked: Array = table[self.alternatives[:, None], self.contexts]
-        return picked
+        return table[self.alternatives[:, None], self.contexts]
 
     def pairs(self, table: Array) -> Array:
         """Return the entries of all pairs of observed contexts, [g, n, n]; [1, n, n] if all are alike."""
         one = self._common if self._common is not None else self.contexts
-        picked: Array = table[one[:, :, None], one[:, None, :]]
-        return picked
+        return table[one[:, :, None], one[:, None, :]]
 
     def summed(self, values: Array, n_contexts: int) -> Array:
         """Return the sums of values [g, n, m] by context, [context, m]."""
@@ -85,9 +83,7 @@ class Features:
     relation: Root  # of κ_A
     by_context: Array  # Ψ, [context, q]
     own: Array  # [context, context]: what the trend's features leave, offset, joint and own part
-    common: (
-        float  # the variance that alternatives have in common: trend, and with coordinates offset and joint
-    )
+    common: float  # the variance alternatives share: trend, and with coordinates offset and joint
 
     @property
     def n_trend(self) -> int:
@@ -97,8 +93,7 @@ class Features:
     @cached_property
     def shared(self) -> Array:
         """|F_A(k)|²: the share of its relatives' covariance that an alternative's features carry."""
-        total: Array = np.sum(self.relation.features**2, axis=1)
-        return total
+        return np.asarray(np.sum(self.relation.features**2, axis=1))
 
     @cached_property
     def carried(self) -> Array:
@@ -256,8 +251,7 @@ def _inverse_roots(blocks: Array) -> tuple[Array, float]:
 def inverse_of(factor: Array) -> Array:
     """Return (L Lᵀ)⁻¹."""
     half = np.tril(dpotri(factor, lower=1)[0]) if len(factor) else factor  # LAPACK complains of nothing
-    whole: Array = half + np.tril(half, -1).T
-    return whole
+    return half + np.tril(half, -1).T
 
 
 def _solve_blocks(

@@ -39,15 +39,8 @@ def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST) -> Ad
         own[one.blocks.alternatives] -= np.swapaxes(one.root[..., None] * cross, 1, 2) @ weighed
     mean, rows = _shared(solution, left)
     var = np.einsum("kcc->kc", own) + np.sum(rows**2, axis=-1)
-    stack = Stack(np.empty((0, *mean.shape)))
-    return AdditiveBelief(
-        data.shift + mean,
-        np.maximum(var, 0.0),
-        data.noise,
-        ByStructure(prior, own, rows, known.missed),
-        stack,
-        0,
-    )
+    foundation, stack = ByStructure(prior, own, rows, known.missed), Stack(np.empty((0, *mean.shape)))
+    return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), data.noise, foundation, stack, 0)
 
 
 def by_features_at(

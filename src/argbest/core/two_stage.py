@@ -128,8 +128,7 @@ def estimator(x: Array, observed: BoolArray) -> Array:
 
 def least_squares(x: Array, mean: Array, observed: BoolArray) -> Array:
     """Return β [..., alternative, d + 1] by unweighted least squares from the observed contexts' averages."""
-    beta: Array = np.einsum("...pc,...c->...p", estimator(x, observed), np.where(observed, mean, 0.0))
-    return beta
+    return np.asarray(np.einsum("...pc,...c->...p", estimator(x, observed), np.where(observed, mean, 0.0)))
 
 
 def prediction(x: Array, tally: Tally, noise: Array, at: Array) -> tuple[Array, Array]:
@@ -162,8 +161,7 @@ def residuals(x: Array, tally: Tally, observed: BoolArray) -> tuple[Array, IntAr
 def leverage(design: Array, covariates: Array) -> Array:
     """Return zᵀ(ZᵀZ)⁻¹z [X]: variance of the prediction at each covariate for one unit-variance batch."""
     weights = regressors(covariates) @ estimator(design, np.ones(len(design), bool))
-    squared: Array = np.sum(weights**2, axis=-1)  # as A Aᵀ = (ZᵀZ)⁻¹, without forming an inverse
-    return squared
+    return np.asarray(np.sum(weights**2, axis=-1))  # as A Aᵀ = (ZᵀZ)⁻¹, without forming an inverse
 
 
 class Law(NamedTuple):
@@ -242,12 +240,10 @@ def _least_chi2(freedom: int, number: int) -> Law:
 
 def _normal_matrix(z: Array, observed: BoolArray) -> Array:
     """Return ZᵀZ over the observed contexts, [..., p, p]."""
-    product: Array = (z.T * observed[..., None, :]) @ z
-    return product
+    return (z.T * observed[..., None, :]) @ z
 
 
 def _is_singular(normal: Array) -> BoolArray:
     """Return whether the observed contexts determine no linear function, [...]."""
     values = np.linalg.eigvalsh(normal)
-    singular: BoolArray = np.asarray(values[..., 0] <= _SINGULAR * values[..., -1])
-    return singular
+    return np.asarray(values[..., 0] <= _SINGULAR * values[..., -1])

@@ -115,15 +115,9 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
             value = start.simulate(*decision, at(tally.count, decision), own_number)
         number = np.where(own_number < 0, at(tally.count, decision), -1)
         tally = tallies.add(tally, decision, value, number=number)
-        groups = [
-            (
-                runs,
-                take_in(
-                    belief, Decision(*(each[runs] for each in decision)), value[runs], number[runs], mine=True
-                ),
-            )
-            for runs, belief in groups
-        ]
+        for g, (runs, belief) in enumerate(groups):
+            own = Decision(*(each[runs] for each in decision))
+            groups[g] = runs, take_in(belief, own, value[runs], number[runs], mine=True)
         chosen[:, i] = decision
     selected, claims, times = zip(*looks, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}

@@ -1,6 +1,6 @@
 """Measures of performance, with their uncertainty over macro-replications."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -138,6 +138,20 @@ def wilson(hits: Array, n: Array | int) -> tuple[Array, Array]:
     share, z2 = np.asarray(hits) / n, _NORMAL**2 / n
     centre, half = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
     return np.maximum((centre - half) / (1 + z2), 0.0), np.minimum((centre + half) / (1 + z2), 1.0)
+
+
+def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd.DataFrame:
+    """Return the parts of all contenders in one frame, in order, with the wanted macro-replications only.
+
+    Of a macro-replication that several parts hold, the first part counts.
+    """
+    whole, order = [], ["macroreplication", "samples"]
+    for label, parts in frames.items():
+        frame = pd.concat(parts, ignore_index=True)
+        frame.insert(0, "contender", label)
+        own = frame[frame["macroreplication"].isin(wanted)]
+        whole.append(own.drop_duplicates(order, keep="first"))
+    return pd.concat([each.sort_values(order, kind="stable") for each in whole], ignore_index=True)
 
 
 DIGITS = 4

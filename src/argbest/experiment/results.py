@@ -1,18 +1,34 @@
-"""Results of an experiment: one tidy frame of runs, and what it says of every contender."""
+"""Results of an experiment: a tidy frame of runs; on disk a header in JSON and a CSV per finished part."""
 
-from collections.abc import Collection
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from argbest import files
+from argbest.core.arrays import IntArray
 from argbest.errors import InputError
 from argbest.experiment import measures
-from argbest.experiment.spec import checkpoints
-from argbest.experiment.storage import Folder
+from argbest.experiment.spec import Experiment, checkpoints
 from argbest.jsonable import value, values
+from argbest.table_files import write_csv
 
+HEADER = "header.json"
+_PARTS, _LOCK = "runs", ".lock"
+_PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
+_PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
+_TEXTS = {"correct": "[01]+", "claims": measures.CLAIMS}  # columns that are no numbers
+_FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
 _LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
 
 
@@ -51,7 +67,7 @@ class Results:
             )
         looks = checkpoints(spec["samples"], spec["checkpoint_every"])
         frames = {label: [place.read(label, part, looks) for part in own] for label, own in parts.items()}
-        return cls(names["problem"], spec["seed"], models, joined(frames, common))
+        return cls(names["problem"], spec["seed"], models, measures.joined(frames, common))
 
     @property
     def macroreps(self) -> int:
@@ -89,7 +105,9 @@ class Results:
             policies[label] = {
                 "model": model,
                 "n_initial": int(runs["n_initial"].iloc[0]),
-                "samples_taken": [_short(value) for value in own["samples_taken"]],
+                "samples_taken": [
+                    int(n) if float(n).is_integer() else float(n) for n in own["samples_taken"]
+                ],
                 "samples": own["samples"].tolist(),
                 **{name: values(own[name].tolist()) for name in _LISTED},
                 **{name: value(fast[name][label]) for name in ("samples_to_pcs", "samples_to_loss")},
@@ -104,19 +122,197 @@ class Results:
         }
 
 
-def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd.DataFrame:
-    """Return the parts of all contenders in one frame, in order, with the wanted macro-replications only.
+@dataclass(frozen=True)
+class Folder:
+    """A folder that holds one experiment, to be extended by macro-replications and contenders."""
 
-    Of a macro-replication that several parts hold, the first part counts.
-    """
-    whole, order = [], ["macroreplication", "samples"]
-    for label, parts in frames.items():
-        frame = pd.concat(parts, ignore_index=True)
-        frame.insert(0, "contender", label)
-        own = frame[frame["macroreplication"].isin(wanted)]
-        whole.append(own.drop_duplicates(order, keep="first"))
-    return pd.concat([each.sort_values(order, kind="stable") for each in whole], ignore_index=True)
+    path: Path
+
+    @classmethod
+    def at(cls, path: object) -> "Folder":
+        """Return the folder of this path, which need not exist yet."""
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"out={path!r} names no folder. Give its path.")
+        return cls(Path(path))
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from running in it, where the system can."""
+        try:
+            (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
+            file = open(self.path / _LOCK, "w", encoding="utf-8")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(
+                f"cannot write into {str(self.path)!r} ({error.strerror or error}). Name another folder."
+            ) from error
+        with file:
+            if not _lock(file.fileno()):
+                raise InputError(
+                    f"another process is running in the folder {str(self.path)!r}. Wait for it, or name "
+                    "another folder."
+                )
+            yield
+
+    def open(self, experiment: Experiment, command: str) -> None:
+        """Write the header, or check that it is of the same experiment and note the new session."""
+        header = self._earlier()
+        spec, known = experiment.plain(), header["contenders"]
+        if header["sessions"]:
+            self._compare("the experiment", header["experiment"], spec)
+        for each in experiment.contenders:
+            if each.label not in known and self.finished(each.label):
+                raise InputError(
+                    f"the folder {str(self.path)!r} holds runs of {each.label!r}, but its {HEADER} does not "
+                    "say what they are. Name another folder, or give the contender another label."
+                )
+            self._compare(f"contender {each.label!r}", known.get(each.label, each.plain()), each.plain())
+        session = {"command": command, "macroreps": experiment.macroreps, "versions": versions()}
+        self._mention(header["sessions"], session)
+        models = header.get("names", {"models": {}})["models"]
+        whole = {
+            "experiment": spec,
+            "contenders": known | {each.label: each.plain() for each in experiment.contenders},
+            "names": {
+                "problem": experiment.name,
+                "models": models | {each.label: each.model_name for each in experiment.contenders},
+            },
+            "sessions": [*header["sessions"], session],
+        }
+        files.write(self.path / HEADER, json.dumps(whole, indent=2) + "\n")
+
+    def _earlier(self) -> dict[str, Any]:
+        """Return the header of earlier sessions; an empty one for a folder that holds no runs."""
+        if (self.path / HEADER).exists():
+            return self.header()
+        if any((self.path / _PARTS).glob("*.csv")):
+            raise InputError(
+                f"the folder {str(self.path)!r} holds runs, but no {HEADER} that says of what. Name another "
+                "folder, or put the file back."
+            )
+        return {"contenders": {}, "sessions": []}
+
+    def header(self) -> dict[str, Any]:
+        """Return what is known of the experiment in this folder."""
+        path = self.path / HEADER
+        try:
+            header: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if _sound(header):
+                return header
+        except (OSError, ValueError, AttributeError, KeyError, TypeError):
+            pass
+        raise InputError(
+            f"{str(path)!r} is not the header of an experiment. Name the folder of one, or a new one."
+        )
+
+    def finished(self, label: str) -> list[range]:
+        """Return the macro-replications of a contender that are there, part by part in ascending order."""
+        found = (_PART.fullmatch(path.name) for path in (self.path / _PARTS).glob("*.csv"))
+        own = (m for m in found if m and m["label"] == label.translate(_FILE))
+        parts = (range(int(m["first"]), int(m["last"]) + 1) for m in own)
+        return sorted(parts, key=lambda part: (part.start, part.stop))
+
+    def write(self, label: str, part: range, runs: pd.DataFrame) -> None:
+        """Keep a part: the file is there in full or not at all."""
+        write_csv(self._file(label, part), runs)
+
+    def read(self, label: str, part: range, checkpoints: IntArray) -> pd.DataFrame:
+        """Return a part as it was written, to the last bit."""
+        path = self._file(label, part)
+        try:
+            return _read(path, part, checkpoints)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"the file {str(path)!r} is damaged: {error}. Delete it, and its macro-replications are "
+                "simulated again."
+            ) from error
+
+    def _file(self, label: str, part: range) -> Path:
+        name = f"{label.translate(_FILE)}.{part.start:06d}-{part.stop - 1:06d}.csv"
+        return self.path / _PARTS / name
+
+    def _compare(self, what: str, there: dict[str, Any], wanted: dict[str, Any]) -> None:
+        other = [name for name in wanted if there.get(name) != wanted[name]]
+        if other:
+            differences = "; ".join(
+                f"{name} is {there.get(name)!r}, asked for {wanted[name]!r}" for name in other
+            )
+            raise InputError(
+                f"the folder {str(self.path)!r} holds other runs of {what}: {differences}. "
+                "Name another folder, or repeat the options of the first run; macroreps alone may change."
+            )
+
+    def _mention(self, earlier: list[dict[str, Any]], session: dict[str, Any]) -> None:
+        """Say on standard error with which other versions the folder was last run."""
+        before, now = (earlier[-1] if earlier else {}).get("versions", {}), session["versions"]
+        changed = [name for name in now if before.get(name, now[name]) != now[name]]
+        other = [f"{name} {before[name]}, now {now[name]}" for name in changed]
+        if other:
+            print(
+                f"argbest: the runs in {str(self.path)!r} were made with {'; '.join(other)}. The last digits "
+                "of new ones may differ.",
+                file=sys.stderr,
+            )
 
 
-def _short(value: float) -> float | int:
-    return int(value) if float(value).is_integer() else float(value)
+def versions() -> dict[str, str]:
+    """Return the versions that the numbers may depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def _sound(header: dict[str, Any]) -> bool:
+    """Return whether everything that is read from a header is there and of its type."""
+    spec, contenders, sessions = (header[name] for name in ("experiment", "contenders", "sessions"))
+    numbers = [spec[name] for name in ("samples", "checkpoint_every", "seed")]
+    names = header.get("names", {"problem": "", "models": {}})
+    texts = [spec["problem"], names["problem"], *(each["model"] for each in contenders.values())]
+    return (
+        all(type(each) is int and each >= 0 for each in numbers)
+        and spec["checkpoint_every"] > 0
+        and all(isinstance(each, str) for each in [*texts, *names["models"].values()])
+        and isinstance(sessions, list)
+        and bool(sessions)
+        and all(isinstance(each.get("versions", {}), dict) for each in sessions)
+    )
+
+
+def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
+    """Return the rows of a part, or raise a ValueError that says what is wrong with the file."""
+    if not path.read_bytes().endswith(b"\n"):
+        raise ValueError("its end is missing")
+    # The reader's own floats may be one bit off, so it reads texts.
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "claims" not in table.columns and "correct" in table.columns:  # of a version that kept none
+        table.insert(measures.COLUMNS.index("claims"), "claims", "")
+    if tuple(table.columns) != measures.COLUMNS:
+        raise ValueError(f"its columns are not {', '.join(measures.COLUMNS)}")
+    numbers = [name for name in measures.COLUMNS if name not in _TEXTS]
+    wholes = {name: [int(text) for text in table[name]] for name in numbers if name in measures.COUNTS}
+    others = {name: [float(text or "nan") for text in table[name]] for name in numbers if name not in wholes}
+    runs = table.assign(**wholes, **others)
+    expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
+    for name, wanted in zip(("macroreplication", "samples"), expected, strict=True):
+        if not np.array_equal(runs[name].to_numpy(), wanted):
+            raise ValueError(
+                f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "
+                "checkpoints each"
+            )
+    bad = [name for name in numbers if name != "claim" and not np.isfinite(runs[name].to_numpy(float)).all()]
+    for name, pattern in _TEXTS.items():  # which have one length
+        if not table[name].str.fullmatch(pattern).all() or table[name].str.len().nunique() != 1:
+            bad.append(name)
+    if bad:
+        raise ValueError(f"the column {bad[0]} has an entry that cannot be")
+    return runs
+
+
+def _lock(file: int) -> bool:
+    """Return whether this process now holds the file; it does where nothing can tell."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # a system, or a file system, without locks
+        return True
+    return True

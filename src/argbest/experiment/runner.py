@@ -21,9 +21,8 @@ from argbest import streams
 from argbest.checks import flag, whole
 from argbest.errors import ArgbestError, InputError
 from argbest.experiment import loop, measures
-from argbest.experiment.results import Results, joined
+from argbest.experiment.results import Folder, Results
 from argbest.experiment.spec import Experiment
-from argbest.experiment.storage import Folder
 from argbest.simulators.process import postponed
 from argbest.study.limits import Progress, reporter
 
@@ -77,9 +76,14 @@ def run(
                 folder.open(experiment, shlex.join(sys.argv))
             frames = _completed(experiment, folder, jobs if separate else 0, progress)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_farewell(folder)) from None
+        state = "nothing is kept. Name a folder (--out, out=) to keep finished parts."
+        if folder is not None:
+            state = f"finished parts are kept in {str(folder.path)!r}. The same call continues there."
+        raise KeyboardInterrupt(f"interrupted; {state}") from None
     models = {each.label: each.model_name for each in experiment.contenders}
-    return Results(experiment.name, experiment.seed, models, joined(frames, range(experiment.macroreps)))
+    return Results(
+        experiment.name, experiment.seed, models, measures.joined(frames, range(experiment.macroreps))
+    )
 
 
 def _completed(
@@ -177,7 +181,8 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
                 pool.shutdown(wait=True, cancel_futures=True)
             finally:  # also when it is interrupted once more
                 with _undisturbed():
-                    _keep_finished({f: part for f, part in waiting.items() if _succeeded(f)}, keep)
+                    done_well = [f for f in waiting if f.done() and not f.cancelled() and not f.exception()]
+                    _keep_finished({future: waiting[future] for future in done_well}, keep)
             if isinstance(error, BrokenProcessPool):
                 raise ArgbestError(_BROKEN) from error
             raise
@@ -188,10 +193,6 @@ def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> Non
     for future in [each for each in waiting if each.done()]:
         keep(waiting[future], future.result())
         del waiting[future]
-
-
-def _succeeded(future: Future[pd.DataFrame]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
 
 
 @contextlib.contextmanager
@@ -275,9 +276,3 @@ def _check_portable(experiment: Experiment) -> None:
             "the experiment uses what this session has defined, which other processes cannot import. Put its "
             "simulator, policies and models into a module (a .py file), or use jobs=1."
         )
-
-
-def _farewell(folder: Folder | None) -> str:
-    if folder is None:
-        return "interrupted; nothing is kept. Name a folder (--out, out=) to keep finished parts."
-    return f"interrupted; finished parts are kept in {str(folder.path)!r}. The same call continues there."

@@ -27,11 +27,7 @@ class Simulators:
     common: bool = False  # whether alternatives share seeds
 
     def __call__(
-        self,
-        alternative: IntArray,
-        context: IntArray,
-        replication: IntArray,
-        own_number: IntArray | None = None,
+        self, alternative: IntArray, context: IntArray, replication: IntArray, own_number: Any = None
     ) -> Array:
         """Return one value per run and entry, [run, ...], all arguments of that shape.
 
@@ -83,13 +79,10 @@ class Simulators:
         )
         return lambda run, k, c, seeds: tall.many(run * n_alternatives + k, c, seeds)
 
-    def _one_by_one(
-        self, runs: IntArray, alternatives: IntArray, contexts: IntArray, seeds: IntArray
-    ) -> list[float]:
+    def _one_by_one(self, *cells: IntArray) -> list[float]:
+        """Return the values of runs, alternatives, contexts and seeds."""
         values = []
-        for run, k, c, seed in zip(
-            *(each.tolist() for each in (runs, alternatives, contexts, seeds)), strict=True
-        ):
+        for run, k, c, seed in zip(*(each.tolist() for each in cells), strict=True):
             problem = self.problems[run]
             if problem.simulate is None:
                 raise InputError(f"problem {problem.name!r} has no simulator. Give it one.")

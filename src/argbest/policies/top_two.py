@@ -67,16 +67,14 @@ class TopTwo(OneByOne):
         if setting.cost is None:
             return self.beta
         mine, theirs = np.sqrt(setting.cost[leader]), np.sqrt(setting.cost[rival])
-        chance: Array = self.beta * theirs / (self.beta * theirs + (1.0 - self.beta) * mine)
-        return chance
+        return self.beta * theirs / (self.beta * theirs + (1.0 - self.beta) * mine)
 
 
 def _counted(candidates: BoolArray, weights: Array) -> Array:
     """Return the weights of the contexts that may be chosen, equal if all are 0, [..., context]."""
     allowed = np.any(candidates, axis=-2)
     own = np.where(allowed, weights, 0.0)
-    counted: Array = np.where(own.any(axis=-1, keepdims=True), own, allowed)
-    return counted
+    return np.where(own.any(axis=-1, keepdims=True), own, allowed)
 
 
 def _dispute(
@@ -91,8 +89,7 @@ def _dispute(
     mine = open_[of_each_context(leader)]
 
     def differs(other: IntArray) -> BoolArray:
-        counts: BoolArray = (leader != other) & (mine | open_[of_each_context(other)])
-        return counts
+        return np.asarray((leader != other) & (mine | open_[of_each_context(other)]))
 
     disputed = differs(challenger)
     if not np.all(disputed.any(axis=-1)):
@@ -115,8 +112,7 @@ def _leaders(
     rewards = belief.draw(np.moveaxis(normals, 1, -1).reshape(stop - start, *belief.mean.shape))
     if closed is not None:
         rewards = np.where(closed, belief.mean, rewards)
-    leaders: IntArray = np.argmax(rewards, axis=-2)
-    return leaders
+    return np.asarray(np.argmax(rewards, axis=-2))
 
 
 def _closest(

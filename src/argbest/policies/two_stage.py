@@ -89,16 +89,23 @@ class _TwoStage:
         with the one to come. The paper's N(n) = max(current, round(n q)) after n in all asks for the same
         pairs, those with N < n q, but rounds each by itself so that the total only nears n; here it is n. If
         no design pair may be simulated: the alternative farthest below its total share over all contexts, at
-        the allowed context nearest to a design context.
+        the allowed context nearest to a design context. Once totals are fixed, until they are reached: the
+        pairs that lack most.
         """
-        if self.totals is not None and np.any(tally.count + pending < self.totals):
-            return self._fill_up(self.totals, belief, tally, pending, setting, draws, n)
+        candidates, totals = setting.candidates(tally.shape), self.totals
+        if totals is not None and np.any(tally.count + pending < totals):
+            designed = candidates & (totals > 0)
+            lacking = designed if designed.any() else candidates
+
+            def fill_up(_: Belief, count: IntArray, lane: int) -> Decision:
+                return pick(largest(np.asarray(totals - count, float), lacking), draws, lane)
+
+            return in_sequence(fill_up, belief, tally.count, pending, n)
         x, design = _geometry(setting)
         design_pairs = _open(setting, design)
         shares = self.variances(setting, tally) if self.shares is None else self.shares
         if self.shares is None or setting.excluded is not None:  # pairs may go after shares were fixed
             shares = _proportions(np.where(design_pairs, shares, 0.0), design_pairs)
-        candidates = setting.candidates(tally.shape)
         allowed = candidates.any(axis=-2)
         away = ((x[:, None] - x[design]) ** 2).sum(axis=-1).min(axis=-1)
         nearest = np.arange(len(design)) == np.argmin(np.where(allowed, away, np.inf), axis=-1)[..., None]
@@ -109,26 +116,6 @@ class _TwoStage:
             overall = _deficit(shares.sum(axis=-1, keepdims=True), count.sum(axis=-1, keepdims=True))
             score = np.where(usual, _deficit(shares, count * design_pairs), overall)
             return pick(largest(score, pairs), draws, lane)
-
-        return in_sequence(decide, belief, tally.count, pending, n)
-
-    def _fill_up(
-        self,
-        totals: IntArray,
-        belief: Belief,
-        tally: Tally,
-        pending: IntArray,
-        setting: Setting,
-        draws: Draws,
-        n: int,
-    ) -> Decision:
-        """Return the pairs that lack most replications of what the second stage asked for."""
-        candidates = setting.candidates(tally.shape)
-        designed = candidates & (totals > 0)
-        candidates = designed if designed.any() else candidates
-
-        def decide(_: Belief, count: IntArray, lane: int) -> Decision:
-            return pick(largest(np.asarray(totals - count, float), candidates), draws, lane)
 
         return in_sequence(decide, belief, tally.count, pending, n)
 

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import betainc, pdtr
 
 from argbest.core.arrays import Array, IntArray
-from argbest.problems.axis import Axis, Item
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.noisy_table import ByPosition, uniform, with_hardness
+from argbest.problems.noisy_table import ByPosition, moments_of_sum, uniform, with_hardness
 
 _PRICE, _COST, _DAYS = 5.0, 2.0, 14
 _SHAPE = 10.0  # of the gamma distribution of the mean demand
@@ -80,15 +80,10 @@ def newsvendor() -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class SerialInventory:
+class SerialInventory(ByPosition):
     """A simulator of four weeks, far apart: what stock and debts cost in one of them on average."""
 
-    alternatives: Axis
     levels: IntArray  # [alternative, stage]
-
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return the weekly cost seen in one replication."""
-        return float(self.many(np.array(self.alternatives.index(alternative)), np.array(0), np.array(seed)))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the costs of positions and seeds, broadcast: what single calls give one by one."""
@@ -114,11 +109,12 @@ def serial_inventory(levels: tuple[range, range, range] = _LEVELS) -> Problem:
     alternatives = Axis.of(
         "alternative", [{"shop": int(a), "depot": int(b), "plant": int(c)} for a, b, c in grid]
     )
+    contexts = Axis.of("context", [{"demand": _RATE}])
     mean, square = _moments(levels)
     problem = Problem(
         alternatives,
-        Axis.of("context", [{"demand": _RATE}]),
-        SerialInventory(alternatives, grid),
+        contexts,
+        SerialInventory(alternatives, contexts, grid),
         goal="min",
         truth=mean[:, None],
         noise_sd=np.sqrt((square - mean**2) / _WEEKS)[:, None],
@@ -142,8 +138,7 @@ def _moments(levels: tuple[range, range, range]) -> tuple[Array, Array]:
     Stage by stage the chance of what is owed is carried on, and beside it the cost so far and its square,
     each times that chance: [level of the stages above, ..., power, units owed].
     """
-    carried = np.zeros((3, 1))
-    carried[0, 0] = 1.0  # nothing is owed from outside
+    carried = np.eye(3, 1)  # nothing is owed from outside
     for stage in (2, 1, 0):
         chance = np.diff(_chances(stage), prepend=0.0)
         demanded = np.apply_along_axis(np.convolve, -1, carried, chance)
@@ -151,22 +146,17 @@ def _moments(levels: tuple[range, range, range]) -> tuple[Array, Array]:
         if stage:
             carried = np.stack(list(after))
     owed = np.asarray(_SHORTAGE * np.arange(demanded.shape[-1]))
-    _, first, second = np.moveaxis(np.stack([_dearer(each, owed).sum(axis=-1) for each in after]), -1, 0)
+    _, first, second = np.moveaxis(
+        np.stack([moments_of_sum(each, owed, -2).sum(axis=-1) for each in after]), -1, 0
+    )
     return first.ravel(), second.ravel()
 
 
 def _stocked(demanded: Array, level: int, holding: float) -> Array:
     """Return what is carried on by a stage with this base stock, given what is asked of it."""
     left = np.maximum(level - np.arange(demanded.shape[-1]), 0)
-    paid = _dearer(demanded, holding * left)
+    paid = moments_of_sum(demanded, holding * left, -2)
     owed = np.zeros_like(paid)
     owed[..., 0] = paid[..., : level + 1].sum(axis=-1)
     owed[..., 1 : paid.shape[-1] - level] = paid[..., level + 1 :]
     return owed
-
-
-def _dearer(carried: Array, cost: Array) -> Array:
-    """Return the moments [..., power, units] of a cost to which ``cost`` [units] is added."""
-    zeroth, first, second = np.moveaxis(carried, -2, 0)
-    added = first + cost * zeroth
-    return np.stack([zeroth, added, second + cost * (2 * first + cost * zeroth)], axis=-2)

@@ -115,10 +115,10 @@ def with_hardness(problem: Problem) -> Problem:
     return replace(problem, description=f"{problem.description}; {' and elsewhere '.join(clauses)}.")
 
 
-_MEANS = (1.2, 2.1, 3.4, 4.87, 6.05)
-
-
-_VARIANCES = (3.3, 2.0, 4.5, 5.3, 6.9)
+def moments_of_sum(moments: Array, added: Array, axis: int = 0) -> Array:
+    """Return the moments of a quantity to which a constant is ``added``: chances times its powers 0, 1, 2."""
+    zeroth, first, second = np.moveaxis(moments, axis, 0)
+    return np.stack([zeroth, first + added * zeroth, second + added * (2 * first + added * zeroth)], axis)
 
 
 def classical() -> Problem:
@@ -126,8 +126,8 @@ def classical() -> Problem:
     problem = table_problem(
         Axis.of("alternative", ["A", "B", "C", "D", "E"]),
         Axis.of("context", ["always"]),
-        truth=np.array(_MEANS)[:, None],
-        noise_sd=np.sqrt(_VARIANCES)[:, None],
+        truth=np.array([1.2, 2.1, 3.4, 4.87, 6.05])[:, None],
+        noise_sd=np.sqrt([3.3, 2.0, 4.5, 5.3, 6.9])[:, None],
         goal="min",
         name="classical",
         description="A textbook case without contexts: five normal alternatives of unequal variance; "
@@ -160,10 +160,8 @@ class RandomProblem:
     def truth(self, seed: int) -> Array:
         """Return the mean rewards [alternative, context] of one seed, a function of that seed alone."""
         draws = streams.generator(seed, streams.Purpose.PROBLEM)
-        total = np.zeros(self.shape)
-        for a, b in self.terms:
-            total += a @ draws.standard_normal((a.shape[1], b.shape[1])) @ b.T
-        return total
+        each = (a @ draws.standard_normal((a.shape[1], b.shape[1])) @ b.T for a, b in self.terms)
+        return sum(each, np.zeros(self.shape))
 
     def draw(self, seed: int) -> Problem:
         """Return the problem of one seed."""
@@ -193,13 +191,8 @@ def trend_draws() -> RandomProblem:
     Offsets have variance 0.25, deviations 0.5.
     """
     contexts = _square()
-    root = _factor(contexts, _LENGTHSCALE)
-    flat = np.ones((len(contexts), 1))
-    terms = (
-        (np.ones((10, 1)), 2.0 * root),
-        (np.eye(10), np.sqrt(0.25) * flat),
-        (np.eye(10), np.sqrt(0.5) * root),
-    )
+    root, flat = _factor(contexts, _LENGTHSCALE), np.full((len(contexts), 1), np.sqrt(0.25))
+    terms = (np.ones((10, 1)), 2.0 * root), (np.eye(10), flat), (np.eye(10), np.sqrt(0.5) * root)
     about = (
         "Ten alternatives that share a trend, Matérn-5/2 of variance 4, with offsets of variance 0.25 and "
         "deviations of variance 0.5 of their own"
@@ -244,6 +237,5 @@ def _square() -> Axis:
 def _factor(axis: Axis, lengthscale: float) -> Array:
     """Return the Cholesky factor of the Matérn-5/2 correlation between the entries of an axis."""
     separation = axis.separation(axis.bounds())
-    lengths = np.full(len(separation), lengthscale)
-    correlation = covariance("matern52", separation, lengths, np.array(1.0))
+    correlation = covariance("matern52", separation, np.full(len(separation), lengthscale), np.array(1.0))
     return np.asarray(np.linalg.cholesky(correlation), dtype=np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 from argbest.core.arrays import Array, IntArray
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.problems.noisy_table import ByPosition, uniform, with_hardness
+from argbest.problems.noisy_table import ByPosition, moments_of_sum, uniform, with_hardness
 
 _SERVICE, _IMPATIENCE = 10.0, 5.0  # μ and θ per hour: means of 6 and 12 minutes
 _WAGE, _TALK, _WAITING, _LOSS = 12.0, 10.0, 20.0, 4.0  # per hour of server, talk, waiting; per call lost
@@ -208,26 +208,17 @@ def _moments(grid: Array, price: float) -> tuple[Array, Array]:
     steady = _steady(u, v, b)
     moments = np.stack([steady, np.zeros_like(steady), np.zeros_like(steady)])
     for _ in range(_STEPS):
-        moments = _richer(moments, stock)
+        moments = moments_of_sum(moments, stock)
         risen, stuck = _shifted(np.where(full, 0.0, moments), 1), np.where(full, moments, 0.0)
-        idle, served = np.where(n == 0, moments, 0.0), _richer(_shifted(moments, -1), value)
+        idle, served = np.where(n == 0, moments, 0.0), moments_of_sum(_shifted(moments, -1), value)
         moments = up * (risen + stuck) + (1 - up) * (idle + served)
     _, first, second = moments.sum(axis=-1)
     mean = first / _STEPS
     return mean - _costs(u, v, b), np.sqrt(second / _STEPS**2 - mean**2)
 
 
-def _richer(moments: Array, gain: Array) -> Array:
-    """Return the moments [power, ...] of a gain to which ``gain`` is added."""
-    zeroth, first, second = moments
-    return np.stack([zeroth, first + gain * zeroth, second + gain * (2 * first + gain * zeroth)])
-
-
 def _shifted(chance: Array, by: int) -> Array:
     """Return the table with every state's number moved by one; what leaves it is gone."""
-    moved = np.zeros_like(chance)
-    if by > 0:
-        moved[..., 1:] = chance[..., :-1]
-    else:
-        moved[..., :-1] = chance[..., 1:]
+    moved = np.roll(chance, by, axis=-1)
+    moved[..., 0 if by > 0 else -1] = 0.0
     return moved

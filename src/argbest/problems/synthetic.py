@@ -20,30 +20,27 @@ Domain: TypeAlias = dict[str, tuple[float, float]]  # the first is chosen, the o
 _NOISE_SD = 3.0  # the paper's (max - min) / (100 / 3), with values scaled to a range of 100
 _LEAD = 0.3  # noise standard deviations between the best two, at least, in separated problems
 _CANDIDATES = 20  # contexts drawn for each one kept, more than enough
+_BRANIN: Domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
 _SQUARE: Domain = {"x1": (-10.0, 10.0), "x2": (-10.0, 10.0)}
 _BRANIN_WEIGHTS = (0.03, 0.07, 0.2, 0.1, 0.15, 0.2, 0.02, 0.08, 0.1, 0.05)
 
 
 def branin() -> Problem:
     """Return the Branin problem of the paper's experiments: x1 is chosen, x2 is the context."""
-    domain, about = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}, "Negated Branin function"
-    return _scattered("branin", about, _branin, domain, shape=(10, 10), scale=0.370, weights=_BRANIN_WEIGHTS)
+    about = "Negated Branin function"
+    return _scattered("branin", about, _branin, _BRANIN, (10, 10), 0.370, weights=_BRANIN_WEIGHTS)
 
 
 def branin_text() -> Problem:
     """Return Branin on the domain printed in the paper, where x2 ends at 10."""
-    domain = {"x1": (-5.0, 10.0), "x2": (0.0, 10.0)}
-    about = "Negated Branin function as printed, with x2 up to 10"
-    return _scattered(
-        "branin-text", about, _branin, domain, shape=(10, 10), scale=0.359, weights=_BRANIN_WEIGHTS
-    )
+    domain, about = _BRANIN | {"x2": (0.0, 10.0)}, "Negated Branin function as printed, with x2 up to 10"
+    return _scattered("branin-text", about, _branin, domain, (10, 10), 0.359, weights=_BRANIN_WEIGHTS)
 
 
 def branin_separated() -> Problem:
     """Return Branin in contexts whose best alternative leads clearly, all weighing the same."""
-    domain = {"x1": (-5.0, 10.0), "x2": (0.0, 15.0)}
     about = "Negated Branin function with clear leads"
-    return _scattered("branin-separated", about, _branin, domain, shape=(10, 10), scale=0.370, lead=_LEAD)
+    return _scattered("branin-separated", about, _branin, _BRANIN, (10, 10), 0.370, lead=_LEAD)
 
 
 def griewank() -> Problem:
@@ -52,44 +49,40 @@ def griewank() -> Problem:
     The function is even in x1, so without the shift alternatives come in tied pairs.
     """
     about = "Negated Griewank function without ties, alternatives shifted to break its symmetry"
-    return _scattered("griewank", about, _griewank, _SQUARE, shape=(10, 20), scale=49.5, moved=0.2)
+    return _scattered("griewank", about, _griewank, _SQUARE, (10, 20), 49.5, moved=0.2)
 
 
 def griewank_text() -> Problem:
     """Return Griewank as printed, with every best alternative tied with its mirror image."""
     about = "Negated Griewank function as printed"
-    return _scattered("griewank-text", about, _griewank, _SQUARE, shape=(10, 20), scale=49.5)
+    return _scattered("griewank-text", about, _griewank, _SQUARE, (10, 20), 49.5)
 
 
 def griewank_separated() -> Problem:
     """Return Griewank on the half x1 >= 0, in contexts whose best alternative leads clearly."""
-    domain: Domain = {"x1": (0.0, 10.0), "x2": (-10.0, 10.0)}
-    about = "Negated Griewank with clear leads, a function of x1 >= 0"
-    return _scattered("griewank-separated", about, _griewank, domain, shape=(10, 20), scale=49.5, lead=_LEAD)
+    domain, about = _SQUARE | {"x1": (0.0, 10.0)}, "Negated Griewank with clear leads, a function of x1 >= 0"
+    return _scattered("griewank-separated", about, _griewank, domain, (10, 20), 49.5, lead=_LEAD)
 
 
 def hartmann3() -> Problem:
     """Return the three-dimensional Hartmann problem: x1 is chosen, (x2, x3) is the context."""
     domain = dict.fromkeys(("x1", "x2", "x3"), (0.0, 1.0))
-    return _scattered(
-        "hartmann3", "Negated Hartmann function", _hartmann3, domain, shape=(20, 20), scale=26.25
-    )
+    return _scattered("hartmann3", "Negated Hartmann function", _hartmann3, domain, (20, 20), 26.25)
 
 
 def hartmann3_separated() -> Problem:
     """Return Hartmann with the steeper x2 chosen, from ten alternatives, in contexts of clear lead."""
     domain = dict.fromkeys(("x2", "x1", "x3"), (0.0, 1.0))
-    about = "Negated Hartmann with clear leads, a function of x2"
+    about, name = "Negated Hartmann with clear leads, a function of x2", "hartmann3-separated"
     return _scattered(
-        "hartmann3-separated", about, lambda x: _hartmann3(x[..., [1, 0, 2]]), domain,
-        shape=(10, 20), scale=26.25, lead=_LEAD,
-    )  # fmt: skip
+        name, about, lambda x: _hartmann3(x[..., [1, 0, 2]]), domain, (10, 20), 26.25, lead=_LEAD
+    )
 
 
 def cosine8() -> Problem:
     """Return the Cosine8 problem: x1 is chosen, (x2, ..., x8) is the context, and neither moves the other."""
     domain = {f"x{i}": (-1.0, 1.0) for i in range(1, 9)}
-    return _scattered("cosine8", "Cosine mixture function", _cosine8, domain, shape=(20, 40), scale=18.64)
+    return _scattered("cosine8", "Cosine mixture function", _cosine8, domain, (20, 40), 18.64)
 
 
 def cosine8_separated() -> Problem:
@@ -99,9 +92,7 @@ def cosine8_separated() -> Problem:
     """
     domain = {"shift": (-1.0, 1.0)} | {f"x{i}": (-1.0, 1.0) for i in range(2, 9)}
     about = "Cosine mixture with clear leads, under a shift of all coordinates"
-    return _scattered(
-        "cosine8-separated", about, _cosine8_shifted, domain, shape=(20, 40), scale=18.64, lead=_LEAD
-    )
+    return _scattered("cosine8-separated", about, _cosine8_shifted, domain, (20, 40), 18.64, lead=_LEAD)
 
 
 def _branin(x: Array) -> Array:
@@ -144,9 +135,9 @@ def _scattered(
     about: str,
     function: Callable[[Array], Array],
     domain: Domain,
-    *,
     shape: tuple[int, int],
     scale: float,
+    *,
     weights: tuple[float, ...] | None = None,
     moved: float = 0.0,
     lead: float = 0.0,

@@ -145,7 +145,7 @@ def allocation_problem(
     """
     outbreak = Outbreak() if outbreak is None else checked_outbreak(outbreak)
     rows, columns = Axis.of("alternative", alternatives), Axis.of("context", contexts)
-    runs = OutbreakRuns(outbreak, rows, columns, _shares(rows, outbreak), _conditions(columns, outbreak))
+    runs = OutbreakRuns(rows, columns, outbreak, _shares(rows, outbreak), _conditions(columns, outbreak))
     options: dict[str, Any] = {} if table is None else dict(truth(runs, table))
     options |= {"name": name, "description": description, "reward": "people infected"}
     return Problem(rows, columns, runs, goal="min", **options)

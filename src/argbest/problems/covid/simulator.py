@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.errors import InputError, unknown_name
-from argbest.problems.axis import Axis, Item
 from argbest.problems.covid.parameters import MOST_CONTACTS, Outbreak
+from argbest.problems.noisy_table import ByPosition
 
 CONDITIONS = ("infection", "contacts", "tests", "cases")
 _PER_POPULATION = ("shares", "cases")
@@ -51,11 +51,15 @@ def possible(shares: Array) -> BoolArray:
     return np.asarray((shares >= 0).all(axis=-1) & (shares.sum(axis=-1) <= 1 + _ROUNDING))
 
 
-def _numbers(name: str, given: Any) -> Array:
+def _array(given: Any) -> AnyArray:
     try:
-        array = np.asarray(given)
+        return np.asarray(given)
     except ValueError:  # rows of different lengths
-        array = np.asarray(None)
+        return np.asarray(None)
+
+
+def _numbers(name: str, given: Any) -> Array:
+    array = _array(given)
     if array.dtype.kind not in "iuf":
         raise InputError(f"got {name}={given!r}; expected a number or an array of numbers. Convert it.")
     return array.astype(np.float64)
@@ -114,10 +118,7 @@ def _check_range(name: str, values: Array, least: float, most: Any) -> None:
 
 def checked_seeds(seeds: Any) -> IntArray:
     """Return the seeds as 64-bit integers, or raise an InputError."""
-    try:
-        array = np.asarray(seeds)
-    except ValueError:  # rows of different lengths
-        array = np.asarray(None)
+    array = _array(seeds)
     if array.dtype.kind not in "iu" or (array.size and not 0 <= int(array.min()) <= int(array.max()) < 2**63):
         raise InputError(f"got seeds {seeds!r}; a seed is an integer from 0 to 2^63 - 1. Pass integers.")
     return array.astype(np.int64)
@@ -192,26 +193,19 @@ def _counts(outbreak: Outbreak, at: Array, seeds: IntArray, days: IntArray) -> I
 
 
 @dataclass(frozen=True, eq=False)
-class OutbreakRuns:
+class OutbreakRuns(ByPosition):
     """The simulator of a problem: total infections under a split of the tests, in a context.
 
     A run is a function of its seed, so `many` equals one call after the other, value by value.
     """
 
     outbreak: Outbreak
-    alternatives: Axis
-    contexts: Axis
     shares: Array  # [alternative, population]
     conditions: dict[str, Array]  # infection, contacts, tests [context], cases [context, population]
 
     def __post_init__(self) -> None:
         at = {name: values[None] for name, values in self.conditions.items()}
         local(self.outbreak, self.shares[:, None], at)  # refuses what the model has no meaning for
-
-    def __call__(self, alternative: Item, context: Item, seed: int) -> float:
-        """Return the number of people infected in one run."""
-        where = self.alternatives.index(alternative), self.contexts.index(context)
-        return float(self.many(np.array(where[0]), np.array(where[1]), np.array(seed)))
 
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return [...] the infections of many runs, given positions on both axes; all broadcast."""
