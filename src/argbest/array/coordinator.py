@@ -24,8 +24,8 @@ from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.simulators.calling import Job, Outcome
 from argbest.study.ledger import FAILED, TOLD
-from argbest.study.workers import BEAT, Lifeline, Presence, Watch, ended
 from argbest.study.study import Study
+from argbest.study.workers import BEAT, Lifeline, Presence, Watch, ended
 
 SILENCE = 180.0  # seconds: a network drive may show a sign of life a minute late
 POLL = 0.2  # seconds between looks into the folder
