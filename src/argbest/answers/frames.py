@@ -14,7 +14,7 @@ from argbest.problems.axis import Axis, Columns, Label
 from argbest.problems.base import Problem
 from argbest.storage.base import Told
 from argbest.study.ledger import Ledger
-from argbest.study.trial import Trial
+from argbest.study.trial import Trials
 from argbest.texts import first_of
 
 NO_ANSWER = "no answer: every alternative failed here"
@@ -24,7 +24,7 @@ _OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
 
 def of_trials(problem: Problem, ledger: Ledger) -> pd.DataFrame:
     """Return one row per trial asked: where, with which seed, and what became of it."""
-    frame, reasons = _pairs(problem, ledger.trials), ledger.reasons
+    frame, reasons = _pairs(problem, ledger.trials, np.arange(len(ledger.trials))), ledger.reasons
     frame["status"] = [ledger.status(i) for i in range(len(frame))]
     frame["reason"] = [reasons.get(i, "") for i in range(len(frame))]
     return frame
@@ -47,14 +47,14 @@ def with_details(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     return frame
 
 
-def of_observations(problem: Problem, trials: Sequence[Trial], records: Sequence[Told]) -> pd.DataFrame:
+def of_observations(problem: Problem, trials: Trials, records: Sequence[Told]) -> pd.DataFrame:
     """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
     rows = [
         (r, value, 1, np.nan) if r.values is not None else (r, r.mean, r.n, r.m2 / max(r.n - 1, 1))
         for r in records
         for value in (r.values or (r.mean,))
     ]
-    frame = _pairs(problem, [trials[r.trial] for r, *_ in rows])
+    frame = _pairs(problem, trials, np.array([r.trial for r, *_ in rows], np.int64))
     frame["value"] = np.array([value for _, value, _, _ in rows], float)
     frame["n"] = np.array([n for _, _, n, _ in rows], np.int64)
     frame["variance"] = np.array([variance for *_, variance in rows], float)
@@ -146,10 +146,11 @@ def _index(contexts: Axis) -> "pd.Index[Any] | pd.MultiIndex":
     return frame.set_index(names[0] if len(names) == 1 else names).index
 
 
-def _pairs(problem: Problem, trials: Sequence[Trial]) -> pd.DataFrame:
-    where = np.array([trial.pair for trial in trials], int).reshape(-1, 2)
-    frame = pd.concat([problem.alternatives.frame(where[:, 0]), problem.contexts.frame(where[:, 1])], axis=1)
-    frame.insert(0, "trial", np.array([trial.id for trial in trials], np.int64))
-    frame["replication"] = np.array([trial.replication for trial in trials], np.int64)
-    frame["seed"] = np.array([trial.seed for trial in trials], np.int64)
-    return frame
+def _pairs(problem: Problem, trials: Trials, ids: IntArray) -> pd.DataFrame:
+    of = {
+        name: trials.columns.numbers(name)[ids] for name in ("alternative", "context", "replication", "seed")
+    }
+    where = problem.alternatives.frame(of["alternative"]), problem.contexts.frame(of["context"])
+    frame = pd.concat(where, axis=1)
+    frame.insert(0, "trial", ids)
+    return frame.assign(replication=of["replication"], seed=of["seed"])

@@ -1,5 +1,6 @@
 """The command `argbest`: its errors, notices and interruptions are lines of text on standard error."""
 
+import gc
 import sys
 import warnings
 from collections import UserDict
@@ -16,6 +17,7 @@ from argbest.files import lasting_streams
 from argbest.storage.opening import concealed
 from argbest.texts import harmless
 
+_GARBAGE = 50_000  # new objects between searches for garbage: what is imported at the start is none
 _INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 _MOVED = {"paper": "the paper's figures are made by `python -m experiments`, in a clone of the repository."}
 _GROUPS = {
@@ -60,6 +62,7 @@ class PlainCommand(click.Command):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Return what the command returns; a reader of its output who leaves early does not end it."""
+        gc.set_threshold(_GARBAGE)
         with lasting_streams():
             return super().main(*args, **extra)
 

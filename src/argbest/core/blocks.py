@@ -18,7 +18,7 @@ class Taken(NamedTuple):
 
 Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
 
-_FEW = 128  # rows for which NumPy is as quick; loading SciPy takes longer than a decision
+_FEW = 2**15  # numbers: with so few NumPy is as quick, and loading SciPy takes longer than a decision
 _LARGE = 16  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
 
@@ -105,16 +105,15 @@ def _along(beta: Array, u: Array, z: Array) -> Array:
 def drawing_root(cov: Array) -> Array:
     """Return R with R Rᵀ = cov, for draws: Cholesky's where there is much to work out, ten times quicker.
 
-    What is added to the diagonal lets it accept singular covariances, far below what draws can tell.
+    What is added to the diagonal, in place, lets it accept singular ones, far below what draws can tell.
     """
     m = cov.shape[-1]
     if m < _LARGE:
         return square_root(cov)
-    padded = cov.copy()
-    diagonal = np.einsum("...ii->...i", padded)
+    diagonal = np.einsum("...ii->...i", cov)
     diagonal += _PADDING * diagonal.mean(axis=-1, keepdims=True)
     try:
-        return np.asarray(np.linalg.cholesky(padded))
+        return np.asarray(np.linalg.cholesky(cov))
     except np.linalg.LinAlgError:
         return square_root(cov)
 
@@ -131,7 +130,7 @@ def square_root(cov: Array) -> Array:
 
 def solve_in_place(lower: AnyArray, right: Array) -> None:
     """Put L⁻¹ R in the place of R, contiguous rows [n, m]; L is a lower triangle [n, n]."""
-    if len(lower) <= _FEW:
+    if lower.size + right.size <= _FEW:
         right[:] = np.linalg.solve(lower, right)
     else:
         dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ

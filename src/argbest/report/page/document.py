@@ -23,8 +23,6 @@ _OWN = (  # scripts, in the order in which they need each other
 )
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", *(f"js/{name}.js" for name in _OWN))
 STYLES = ("vendor/uplot/uPlot.min.css", "style.css")
-# Characters that could end the script element, or that old parsers take for line ends.
-_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def document(payload: Plain) -> str:
@@ -66,7 +64,8 @@ def write(payload: Plain, path: Path) -> Path:
 
 def embedded(payload: Plain) -> str:
     """Return the payload as JSON that cannot end the script element it stands in."""
-    return json.dumps(payload, allow_nan=False, separators=(",", ":")).translate(_UNSAFE)
+    plain = json.dumps(payload, allow_nan=False, separators=(",", ":"))  # ASCII alone
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", plain)
 
 
 def versions() -> str:
