@@ -1,5 +1,6 @@
 """The command `argbest`: its errors, notices and interruptions are lines of text on standard error."""
 
+import atexit
 import gc
 import sys
 import warnings
@@ -63,6 +64,7 @@ class PlainCommand(click.Command):
     def main(self, *args: Any, **extra: Any) -> Any:
         """Return what the command returns; a reader of its output who leaves early does not end it."""
         gc.set_threshold(_GARBAGE)
+        atexit.register(gc.freeze)  # nor is what is left at the end searched once more
         with lasting_streams():
             return super().main(*args, **extra)
 
