@@ -15,9 +15,11 @@ import pandas as pd
 import pytest
 from report.page_studies import HOSTILE, crowd, hostile, line, mixed, summary, told
 
-from argbest import InputError, Problem, Study
+from argbest import InputError, Problem, SpaceFilling, Study
 from argbest.answers import model_check
+from argbest.core import landmarks
 from argbest.jsonable import table, value
+from argbest.report import curves
 from argbest.report.page import payload, studies, write_comparison, write_report
 from argbest.report.page.document import document, embedded, script
 from argbest.report.page.experiments import comparison_payload
@@ -77,6 +79,28 @@ def test_of_too_many_pairs_a_page_holds_the_foremost_and_says_so(monkeypatch: py
     assert "6 of 8 alternatives, those most likely to be the best and 3 of 6 contexts" in data["left_out"]
     assert "argbest export STORAGE --table posterior" in data["left_out"]
     assert payload(line())["left_out"] == ""
+
+
+def test_a_page_of_very_many_alternatives_says_what_its_probabilities_compare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(curves, "MOST_PAIRS", 60)
+    said = "compares only the leading alternatives with each other"
+    study = _even(40)
+    assert said not in curves.excerpt(study, study.selection()).left_out
+    monkeypatch.setattr(landmarks, "_FEWEST", 6)
+    monkeypatch.setattr(landmarks, "_MOST", 6)
+    study = _even(40)
+    assert said in curves.excerpt(study, study.selection()).left_out
+
+
+def _even(n: int) -> Study:
+    """Return a study of n alternatives with coordinates, in two contexts; a few were simulated."""
+    problem = Problem([float(i) for i in range(n)], [0.0, 1.0])
+    study = Study(problem, model="additive-gp", initial=SpaceFilling(12))
+    for trial in study.ask(study.n_queued):
+        study.tell(trial, float(np.sin(0.1 * trial.pair[0]) + 0.1 * trial.pair[1]) + 0.01 * (trial.id % 3))
+    return study
 
 
 def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:

@@ -113,17 +113,22 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
     named = selection.iloc[contexts][["selected", "runner_up"]].to_numpy().ravel()
     first = np.zeros(n_alternatives, bool)
     first[[problem.alternatives.index(label) for label in named if label is not None]] = True
-    chance = np.nan_to_num(study.certificate().best_probability).max(axis=1)
+    certificate = study.certificate()
+    chance = np.nan_to_num(certificate.best_probability).max(axis=1)
     rank = np.lexsort((-study.tally.count.sum(axis=1), -chance, ~first))
     alternatives = np.sort(rank[: min(_ALTERNATIVES, MOST_PAIRS // room)])
     parts = [f"{len(alternatives):,} of {n_alternatives:,} alternatives, those most likely to be the best"]
     parts += [f"{room:,} of {n_contexts:,} contexts, at even steps"] if room < n_contexts else []
-    return Excerpt(
-        alternatives,
-        contexts,
+    words = (
         f"There are too many pairs for a page. Tables by alternative show {' and '.join(parts)}. For all of "
-        "them: argbest export STORAGE --table posterior (or allocation); in Python the study has both.",
+        "them: argbest export STORAGE --table posterior (or allocation); in Python the study has both."
     )
+    if hasattr(certificate.belief, "foremost"):
+        words += (
+            " P(best) in the tables compares only the leading alternatives with each other. How sure the "
+            "answer is counts all others, too, as if they were independent: it can be much lower."
+        )
+    return Excerpt(alternatives, contexts, words)
 
 
 def policy_map(study: Study) -> PolicyMap:
