@@ -67,7 +67,7 @@ def defined(storage: "Storage", name: str, where: object) -> "Plain":
     """Return the definition of the study in a storage; if there is none, an error that names the others."""
     found = storage.definition()
     if found is None:
-        others = getattr(storage, "names", list)()
+        others: list[str] = getattr(storage, "names", list)()
         listed = ", ".join(map(repr, others[:_MOST_NAMES])) + (", ..." if len(others) > _MOST_NAMES else "")
         hint = f"It holds {listed}: give one of these names." if others else "Check the place and the name."
         raise StorageError(f"there is no study {name!r} in {shown(where)}. {hint}")
