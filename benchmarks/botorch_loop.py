@@ -30,7 +30,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision
 from argbest.experiment import Experiment, run
 from argbest.models.gp import GP
-from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import GPCOCBA
 
 INITIAL = 200
 REFIT_EVERY = 10

@@ -11,7 +11,7 @@ from argbest.core import tally as tallies
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.models.gp import GP
-from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose
 
 INITIAL = 200

@@ -11,8 +11,7 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.models.independent import Independent
 from argbest.policies.base import Policy
-from argbest.policies.dsco import DSCO
-from argbest.policies.ocba import COCBA
+from argbest.policies.ocba import COCBA, DSCO
 from argbest.streams import Draws, Purpose
 
 INITIAL = 200

@@ -23,9 +23,8 @@ from argbest.core.seen_cells import Data
 from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM
-from argbest.policies.gp_c_ocba import GPCOCBA
-from argbest.policies.ikg import IKG
-from argbest.policies.levi import LEVI
+from argbest.policies.ikg import IKG, LEVI
+from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose
 
 MODEL = AdditiveGP()

@@ -12,8 +12,7 @@ from argbest.cli import main
 from argbest.experiment import Contender, Experiment
 from argbest.models import retired
 from argbest.policies.dvr import DVR
-from argbest.policies.gp_c_ocba import GPCOCBA
-from argbest.policies.ocba import COCBA
+from argbest.policies.ocba import COCBA, GPCOCBA
 
 OLD = (
     *("shared-gp", "shared-gp-pair-noise", "joint-gp", "joint-gp-pair-noise"),

@@ -10,7 +10,7 @@ from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
 from argbest.core.rates import balance
 from argbest.core.setting import Setting
-from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose
 
 TRUTH = np.array([[1.0, 0.0], [0.4, 1.0], [0.0, 0.3]])

@@ -20,12 +20,9 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.base import Policy, weighs_cost
-from argbest.policies.dsco import DSCO, look_ahead
 from argbest.policies.dvr import DVR, DVRM, log_false_selection, log_reduction, log_tie_density
-from argbest.policies.gp_c_ocba import GPCOCBA
-from argbest.policies.ikg import IKG, log_ikg
-from argbest.policies.levi import LEVI
-from argbest.policies.ocba import COCBA, OCBA, ocba_ratios
+from argbest.policies.ikg import IKG, LEVI, log_ikg
+from argbest.policies.ocba import COCBA, DSCO, GPCOCBA, OCBA, look_ahead, ocba_ratios
 from argbest.policies.top_two import TopTwo
 from argbest.problems.base import Problem
 from argbest.streams import Draws, Purpose

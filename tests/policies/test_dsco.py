@@ -8,7 +8,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.policies.dsco import DSCO, look_ahead
+from argbest.policies.ocba import DSCO, look_ahead
 
 
 def smallest_rate(mean: Array, v: Array, count: IntArray) -> float:

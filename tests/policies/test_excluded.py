@@ -14,12 +14,9 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.base import Policy
-from argbest.policies.dsco import DSCO
 from argbest.policies.dvr import DVR, DVRM
-from argbest.policies.gp_c_ocba import GPCOCBA
-from argbest.policies.ikg import IKG
-from argbest.policies.levi import LEVI
-from argbest.policies.ocba import COCBA, OCBA, ocba_ratios
+from argbest.policies.ikg import IKG, LEVI
+from argbest.policies.ocba import COCBA, DSCO, GPCOCBA, OCBA, ocba_ratios
 from argbest.policies.top_two import TopTwo
 from argbest.policies.two_stage import TS, TSPlus, second_stage
 from argbest.streams import Draws, Purpose

@@ -7,7 +7,7 @@ from argbest.core.belief import Belief, BlockBelief, anticipate
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose
 
 

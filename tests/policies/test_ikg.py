@@ -15,8 +15,7 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM
-from argbest.policies.ikg import IKG, log_ikg
-from argbest.policies.levi import LEVI
+from argbest.policies.ikg import IKG, LEVI, log_ikg
 from argbest.streams import Draws, Purpose
 
 POLICIES: list[Policy] = [IKG(), IKG(lookahead=math.inf), LEVI(), DVR(), DVRM()]

@@ -10,7 +10,7 @@ from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
 from argbest.core.setting import Setting
 from argbest.core.tally import empty
-from argbest.policies.levi import LEVI
+from argbest.policies.ikg import LEVI
 from argbest.streams import Draws, Purpose
 
 

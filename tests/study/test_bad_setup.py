@@ -7,7 +7,7 @@ import pytest
 from study.conftest import problem, refused, simulate, started
 
 from argbest import GP, InputError, Problem, RandomContexts, Study
-from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import GPCOCBA
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws
-from argbest.policies.gp_c_ocba import GPCOCBA
+from argbest.policies.ocba import GPCOCBA
 from argbest.storage.base import Event, Told
 from argbest.storage.memory import MemoryStorage
 from argbest.study.trial import record

@@ -21,12 +21,17 @@ _COLUMNS = 2**16  # entries of the covariances of alternatives worked on togethe
 _BLOCK = 2**15  # entries worked on at once: a quarter of a megabyte per temporary, to stay in the cache
 
 
+def log(values: Array) -> Array:
+    """Return log x, −∞ at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
 def log_sum(terms: Array, axis: int | tuple[int, ...] = -1) -> Array:
     """Return log Σ exp(terms) along the axis, −∞ where every term is."""
     largest = np.max(terms, axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)
-    with np.errstate(divide="ignore"):
-        total: Array = np.log(np.sum(np.exp(terms - largest), axis=axis, keepdims=True)) + largest
+    total = log(np.sum(np.exp(terms - largest), axis=axis, keepdims=True)) + largest
     return np.squeeze(total, axis=axis)
 
 
@@ -59,9 +64,7 @@ def log_kg(gap: Array, slope: Array) -> Array:
     The knowledge gradient of one line that moves among others that stay, gap being the distance to the best
     of those: the same whether it lies above or below (Frazier, Powell and Dayanik 2008).
     """
-    with np.errstate(divide="ignore"):
-        size: Array = np.log(np.abs(slope))
-    return size + log_loss(standardised(gap, slope))
+    return log(np.abs(slope)) + log_loss(standardised(gap, slope))
 
 
 _STEPS = 32  # of the table of h between 0 and 1

@@ -55,7 +55,7 @@ class DVR(_Reduction):
     """
 
     def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
-        return log_tie_density(belief, selected, setting.excluded) + _log(setting.weights)
+        return log_tie_density(belief, selected, setting.excluded) + kg.log(setting.weights)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class DVRLoss(_Reduction):
     """
 
     def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
-        return log_tie_density(belief, selected, setting.excluded, power=0.5) + _log(setting.weights)
+        return log_tie_density(belief, selected, setting.excluded, power=0.5) + kg.log(setting.weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +138,8 @@ def log_reduction(
     ``candidates`` it is that where it is largest among these, and elsewhere that or −∞.
     """
     samples = next_samples(belief)
-    if samples is not None:  # alternatives share noise: a sample tells of a difference, rather than of a pair
-        factor = -np.log(samples.var)
-    else:
-        with np.errstate(divide="ignore"):
-            factor = 2.0 * np.log(kg.precision_root(belief))
+    # Where alternatives share noise, a sample tells of a difference, rather than of a pair.
+    factor = 2.0 * kg.log(kg.precision_root(belief)) if samples is None else -np.log(samples.var)
     factor = factor if cost is None else factor - np.log(cost)
     if samples is None and not kg.covary(belief):
         return _independent(belief, selected, log_density, factor, candidates)
@@ -168,14 +165,14 @@ def _independent(
         for some in kg.blocks(len(which), n_contexts**2):
             rows = which[some]
             own = kg.own_cov(belief, rows)
-            terms = _log_square(own)
+            terms = 2.0 * kg.log(np.abs(own))
             terms += kg.beside(share[rows], own)
             value[rows] = kg.log_sum(terms) + factor.reshape(-1, n_contexts)[rows]
 
     if candidates is None or n_alternatives * n_contexts**2 <= _SMALL:
         work_out(np.arange(len(share)))
         return value.reshape(log_density.shape)
-    log_var = _log(belief.var)
+    log_var = kg.log(belief.var)
     within = kg.log_sum(share.reshape(log_density.shape) + log_var)
     bound = np.max(log_var + factor, axis=-1, where=candidates, initial=-np.inf) + within
     bound = bound.reshape(-1, n_alternatives)
@@ -220,17 +217,4 @@ def _correlated(
             apart = samples.covariances(apart)
         apart *= unit
         total += np.einsum("...m,...mkc->...kc", weight[..., some], np.square(apart, out=apart))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
-
-
-def _log(weights: Array) -> Array:
-    """Return log w, −∞ at 0."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(weights))
-
-
-def _log_square(values: Array) -> Array:
-    """Return log x², −∞ at 0."""
-    with np.errstate(divide="ignore"):
-        return 2.0 * np.log(np.abs(values))
+    return kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size

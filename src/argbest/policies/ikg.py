@@ -1,4 +1,4 @@
-"""IKG: sample where the integrated knowledge gradient, the gain expected over all contexts, is largest."""
+"""IKG and LEVI: sample where one replication is expected to gain most, over all contexts or in its own."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -60,8 +60,7 @@ def log_ikg(
     Elsewhere it is the value as well, or −∞ if an upper bound showed that it is not the largest. ``cost`` is
     [alternative, context], 1 unless given.
     """
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(weights)
+    log_weights = kg.log(weights)
     root = kg.precision_root(belief, lookahead)
     log_cost = np.zeros(()) if cost is None else np.log(cost)
     if kg.covary(belief):
@@ -157,3 +156,23 @@ def _bound(pairs: _Pairs) -> Array:
     if cov.shape[-1] == 1:  # independent contexts: each by itself, and `root`, `gap` are columns too
         return kg.log_kg_bound(cov[..., None], root, gap, np.broadcast_to(weights, gap.shape))[..., 0]
     return kg.log_kg_bound(cov, root[..., 0], gap[..., 0, :], weights[..., 0, :])
+
+
+@dataclass(frozen=True)
+class LEVI(OneByOne):
+    """Simulate the largest expected improvement within a context.
+
+    The pair with the largest w_c EI(k, c), the term c′ = c of IKG; ties at random.
+
+    EI = s h(d/s) with s = V/√(V + σ²) and d = |μ_kc − max_{j≠k} μ_jc| (local expected value of information,
+    Pearce and Branke 2017). Where alternatives covary, a sample moves the rivals too: EI is then KG(k, c; c).
+    Where replications differ in cost: the largest w_c EI / cost.
+    """
+
+    weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
+
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair with the largest weighted expected improvement."""
+        score = now.setting.per_cost(kg.log_kg_here(now.belief) + kg.log(now.setting.weights))
+        return now.pick(largest(score, now.candidates))

@@ -1,19 +1,69 @@
-"""OCBA for a single context and C-OCBA for several: policies that decide from the tally alone."""
+"""GP-C-OCBA and its kin, OCBA, C-OCBA and DSCO: sample by the rates at which false selections die out."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CellBelief
-from argbest.core.decision import Decision
+from argbest.core import rates
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Belief, CellBelief, best
+from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.noise import sample_variance
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.base import Moment, OneByOne
-from argbest.policies.gp_c_ocba import GPCOCBA
+
+
+@dataclass(frozen=True)
+class GPCOCBA(OneByOne):
+    """The paper's rule: simulate where a wrong choice is likeliest.
+
+    Algorithm 1 of Cakmak, Gao and Zhou: the pair of the smallest ζ, or the best alternative of its context.
+    Ties are broken at random. The weights of contexts have no effect.
+
+    Costs κ: money s spent on a pair buys N = s/κ replications, and its mean has the variance κσ²/s. Counted
+    in money the problem is therefore the one without costs and with the noise κσ². At its optimum all rates
+    are equal, even if one is expensive to raise, so the pair of the smallest ζ is still the right one; and
+    s_b²/(κ_b σ_b²) = Σ_{k≠b} s_k²/(κ_k σ_k²), so money κN takes the place of N in ψ.
+
+    Pairs set aside count as known in ζ (`rates.open_var`) and do not enter ψ2: the balance is with the rivals
+    that samples can still go to. Where the best is set aside the challenger is sampled, and vice versa.
+    """
+
+    weighs_cost: ClassVar[bool] = True
+    follows_the_foremost: ClassVar[bool] = True
+
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""
+        belief, setting = now.belief, now.setting
+        selected = best(belief)
+        rate = rates.zeta(belief, selected, setting.excluded)
+        candidates, rivals = None if setting.unrestricted else now.candidates, None
+        if candidates is not None:
+            # A sample of either side tells them apart.
+            rivals = candidates | candidates[of_each_context(selected)][..., None, :]
+            rate[~rivals] = np.inf
+        lowest = rate.min(axis=(-2, -1), keepdims=True)
+        marked = rate == lowest
+        if lowest.max() == np.inf:  # nothing is left to learn: any rival will do
+            rivals = np.ones(rate.shape, bool) if rivals is None else rivals
+            rivals[of_each_context(selected)] = False
+            marked &= rivals
+        challenger = now.pick(marked)
+        spent = setting.spent(now.count)
+        if setting.excluded is not None:
+            spent = np.where(setting.excluded, 0, spent)
+        lead, context = leading(challenger.context.shape), challenger.context
+        leader = selected[(*lead, context)]
+        there: tuple[Any, ...] = (*lead, slice(None), context)
+        psi1, psi2 = rates.psi(spent[there], belief.var[there], leader)
+        prefer_best = psi1 < psi2
+        if candidates is not None:
+            prefer_best &= at(candidates, Decision(leader, context))
+            prefer_best |= ~at(candidates, challenger)
+        return Decision(np.where(prefer_best, leader, challenger.alternative), context)
 
 
 class ByTally(OneByOne):
@@ -135,3 +185,82 @@ class _First:
     def uniform(self, lane: int | IntArray = 0) -> Array:
         """Return 0 for every leading index."""
         return np.zeros(())
+
+
+@dataclass(frozen=True)
+class DSCO(ByTally):
+    """Like c-ocba, but look one sample ahead.
+
+    The pair whose next sample, means and variances as they are, leaves the largest minimum of the rates.
+
+    Li, Lam, Liang and Peng (2020), with sample statistics in place of known variances:
+    value(k, c) = min over c' and k' ≠ b(c') of (Ȳ_b − Ȳ_k')² / (v_b/Ñ_b + v_k'/Ñ_k'), Ñ = N with 1 more at
+    (k, c). Ties go to the first pair, alternative by alternative. Works from the tally, whatever the model;
+    needs two observations of every pair that is not set aside. Contexts that may not be simulated now do not
+    enter the minimum, and pairs set aside count as known.
+
+    Where replications differ in cost, what the same money buys is compared, (least cost)/cost replications in
+    place of 1: the rule without costs for noise cost·v and money in place of N, with steps of the least cost.
+    """
+
+    weighs_cost: ClassVar[bool] = True
+
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair of largest value; trials under way count in N."""
+        cost, n_contexts = now.setting.cost, now.count.shape[-1]
+        step = 1 if cost is None else cost.min() / cost
+        seen = np.maximum(now.count, 1)  # none but of pairs set aside, whose noise is 0
+        index = np.argmax(_score(now.belief.mean, now.belief.noise, seen, now.candidates, step), axis=-1)
+        return Decision(index // n_contexts, index % n_contexts)
+
+
+def look_ahead(
+    mean: Array, noise: Array, count: IntArray, allowed: BoolArray, *, step: AnyArray | int = 1
+) -> tuple[Array, Array]:
+    """Return value(k, c) after ``step`` more samples there, and the present rates.
+
+    Both [..., alternative, context]; ``allowed`` [..., context] are the contexts of the minimum. A sample of
+    the best moves all rates of its context, any other only its own, and none those of other contexts: with
+    the two smallest of each row and column at hand, O(K·C) for all pairs together.
+    """
+    now, more = noise / count, noise / (count + step)
+    belief = CellBelief(mean, now, noise)
+    selected = best(belief)
+    where = of_each_context(selected)
+    best_more, rivals_more = now.copy(), more.copy()
+    best_more[where], rivals_more[where] = more[where], now[where]
+    rate = rates.zeta(belief, selected)
+    own = rates.zeta(CellBelief(mean, rivals_more, noise), selected)
+    after = np.minimum(own, _least_of_others(rate, -2))
+    after[where] = rates.zeta(CellBelief(mean, best_more, noise), selected).min(axis=-2)
+    elsewhere = _least_of_others(np.where(allowed, rate.min(axis=-2), np.inf), -1)
+    return np.minimum(after, elsewhere[..., None, :]), rate
+
+
+def _score(mean: Array, noise: Array, count: IntArray, candidates: BoolArray, step: AnyArray | int) -> Array:
+    """Return what the decision maximises: the value, −∞ for pairs out of the question, [..., pair].
+
+    When no single sample raises the minimum (two alternatives tied at the top, or two contexts at the
+    minimum), all pairs have the same value, and the first one would be sampled for ever without breaking the
+    tie. Then only pairs that the minimum depends on are in question.
+    """
+    open_contexts = np.asarray(candidates.any(axis=-2))
+    value, rate = look_ahead(mean, noise, count, open_contexts, step=step)
+    allowed = np.broadcast_to(open_contexts[..., None, :], value.shape)
+    lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=allowed, initial=np.inf)
+    stuck = np.max(value, axis=(-2, -1), keepdims=True, where=candidates, initial=-np.inf) <= lowest
+    critical = rate == lowest
+    of_best = np.arange(mean.shape[-2])[:, None] == np.argmax(mean, axis=-2)[..., None, :]
+    critical |= of_best & critical.any(axis=-2, keepdims=True)
+    score = np.where(candidates & (critical | ~stuck), value, -np.inf)
+    return score.reshape(*score.shape[:-2], -1)
+
+
+def _least_of_others(values: Array, axis: int) -> Array:
+    """Return for every entry the minimum of all others along ``axis``, infinite where there is none."""
+    index = np.argmin(values, axis=axis, keepdims=True)
+    rest = values.copy()
+    np.put_along_axis(rest, index, np.inf, axis)
+    least = np.broadcast_to(values.min(axis=axis, keepdims=True), values.shape).copy()
+    np.put_along_axis(least, index, rest.min(axis=axis, keepdims=True), axis)
+    return least
