@@ -9,7 +9,7 @@ import pytest
 from argbest.core import tally as tallies
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
-from argbest.models.independent import Independent
+from argbest.models.frequentist import Independent
 from argbest.policies.base import Policy
 from argbest.policies.ocba import COCBA, DSCO
 from argbest.streams import Draws, Purpose

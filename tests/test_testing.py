@@ -17,8 +17,8 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import StorageError
+from argbest.models.frequentist import Independent
 from argbest.models.gp import GPParams
-from argbest.models.independent import Independent
 from argbest.policies.base import Draws, in_sequence, pick
 from argbest.storage.base import Worker
 

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from argbest.core.certificate import Certificate
     from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
     from argbest.models.additive_gp import AdditiveGP
+    from argbest.models.frequentist import Independent, Linear
     from argbest.models.gp import GP
-    from argbest.models.independent import Independent
-    from argbest.models.linear import Linear
     from argbest.policies.two_stage import TS, TSPlus
     from argbest.problems.base import Problem
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
@@ -35,8 +34,7 @@ _get, __dir__ = lazy.attributes(
         "errors": "ArgbestError FitError InputError SimulationError StorageError TrialError",
         "models.additive_gp": "AdditiveGP",
         "models.gp": "GP",
-        "models.independent": "Independent",
-        "models.linear": "Linear",
+        "models.frequentist": "Independent Linear",
         "policies.two_stage": "TS TSPlus",
         "problems.base": "Problem",
         "problems.design": "EveryPair ExtremeContexts RandomContexts SpaceFilling",

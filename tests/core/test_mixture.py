@@ -12,7 +12,7 @@ from argbest.core.certificate import Certificate, Mixture
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.base import integrated
-from argbest.models.independent import Independent
+from argbest.models.frequentist import Independent
 
 N, K, C = 6, 4, 3
 WEIGHTS = np.array([0.5, 0.3, 0.2])

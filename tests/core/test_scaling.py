@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from argbest.core.scaling import standardisation, standardise
-from argbest.core.tally import from_observations
+from argbest.core.tally import from_observations, standardisation, standardise
 
 
 def build(rows: list[tuple[int, int, float]], shape: tuple[int, int] = (3, 2)):  # type: ignore[no-untyped-def]

@@ -7,6 +7,7 @@ from oracles import DenseBelief
 
 from argbest.core import structured_evidence
 from argbest.core.additive_belief import AdditiveBelief
+from argbest.core.additive_conditioning import by_features, by_features_at
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.decision import Decision
@@ -14,7 +15,6 @@ from argbest.core.landmarks import Landmarks, landmarks_of
 from argbest.core.priors import Hyperprior
 from argbest.core.seen_cells import Data
 from argbest.core.structured import features
-from argbest.core.structured_belief import by_features, by_features_at
 from argbest.models.additive_gp import PARTS, AdditiveGP
 
 MODEL = AdditiveGP()

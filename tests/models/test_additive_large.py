@@ -10,6 +10,7 @@ from models.test_rounding import BOWLS, PRECISIONS, WAVES, rounded_otherwise
 from models.test_rounding import setting as smooth_setting
 
 from argbest.core import additive, additive_conditioning, search
+from argbest.core.additive_conditioning import by_features
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import best
 from argbest.core.conditioning import dense
@@ -19,7 +20,6 @@ from argbest.core.landmarks import MOST
 from argbest.core.search import CONVERGED
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Coordinates, Setting
-from argbest.core.structured_belief import by_features
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import PARTS, AdditiveGP, AdditiveGPParams
 

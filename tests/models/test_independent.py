@@ -14,7 +14,7 @@ from argbest.core.replications import Replications, none
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.models.independent import Independent, IndependentParams, context_by_context
+from argbest.models.frequentist import Independent, IndependentParams, context_by_context
 
 MODEL = Independent()
 CONTEXTS = np.array([[0.0, 0.0], [0.5, 1.0], [1.0, 1.0]])

@@ -9,7 +9,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model
-from argbest.models.linear import Linear, LinearParams
+from argbest.models.frequentist import Linear, LinearParams
 
 MODEL = Linear()
 LINE = np.linspace(0.2, 0.9, 5)[:, None]

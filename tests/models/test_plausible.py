@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest.core import fitting, priors, scaling
+from argbest.core import fitting, priors
 from argbest.core.arrays import IntArray
 from argbest.core.setting import Setting
-from argbest.core.tally import Tally
+from argbest.core.tally import Tally, standardisation, standardise
 from argbest.models.additive_gp import AdditiveGP
 from argbest.models.base import Integrated, entries, integrated
+from argbest.models.frequentist import Independent, Linear
 from argbest.models.gp import GP
-from argbest.models.independent import Independent
-from argbest.models.linear import Linear
 
 K, C = 3, 6
 X = np.linspace(0.0, 1.0, C)
@@ -74,11 +73,11 @@ def test_points_of_a_gp_have_the_moments_of_brute_force_quadrature() -> None:
     """Length and scale of one alternative with known noise, a grid over both against many points."""
     data, model = tally(n=2), GP(noise_sd=0.4)
     params = model.fit(data, SETTING)
-    scale = scaling.standardisation(data)
+    scale = standardisation(data)
     prior = priors.with_known_noise(priors.of_logarithms(priors.hyperprior("paper", 1)))
     length, size = np.meshgrid(np.linspace(-4, 3, 71), np.linspace(-4, 6, 71), indexing="ij")
     grid = np.stack([length, size, np.zeros_like(length)], axis=-1)[:, :, None]
-    standard, noise = scaling.standardise(data, scale), 0.16 / scale.spread[:, None] ** 2
+    standard, noise = standardise(data, scale), 0.16 / scale.spread[:, None] ** 2
     value = fitting.log_evidence(
         model.kernel, SETTING.separation, standard, np.broadcast_to(noise, (K, C)), prior, grid
     )[0]

@@ -5,7 +5,7 @@ import pytest
 
 from argbest.core import priors
 from argbest.core.tally import from_observations
-from argbest.models.refitting import starts
+from argbest.models.searched import starts
 
 
 @pytest.mark.parametrize("n", [2, 5])

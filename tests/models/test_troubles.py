@@ -6,7 +6,7 @@ import small_problems
 from argbest import GP, AdditiveGP, Problem, Study
 from argbest.core.search import STALLED, STEP_LIMIT
 from argbest.models.base import troubles as told
-from argbest.models.refitting import search_troubles
+from argbest.models.searched import search_troubles
 
 RULES = np.array([[0, 0, 0, -1.0, 1.0], [0, 0, 0, -2.0, 2.0], [0, 0, 0, 0.0, 0.0]])
 KINDS = ["distance", "noise", "variation"]

@@ -10,7 +10,7 @@ from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.core.two_stage import constant_h, pointwise_law, pooled_law
 from argbest.errors import InputError
-from argbest.models.linear import Linear
+from argbest.models.frequentist import Linear
 from argbest.policies.two_stage import TS, TSPlus, second_stage, worst_context
 from argbest.streams import Draws, Purpose
 from argbest.testing import PERMUTATION, SCALE, SHIFT, assert_valid_policy

@@ -7,8 +7,8 @@ import pytest
 
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
+from argbest.models.frequentist import Independent
 from argbest.models.gp import GP
-from argbest.models.independent import Independent
 from argbest.problems.base import Problem
 from argbest.problems.design import (
     USUAL_BUDGET,

@@ -1,20 +1,25 @@
-"""The additive GP given its data, each study in the representation that suits it."""
+"""The additive GP given its data, each study in the representation that suits it: dense, or by structure.
+
+With the solution of `argbest.core.structured`, f_k = m + Φ_k u + δ_k: given u and m, alternatives are
+independent, with mean and covariance E_k from their own data; u and m have the covariance M⁻¹ and 1/1ᵀA1.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
-from argbest.core.conditioning import dense, dense_at
+from argbest.core.conditioning import dense, dense_at, solve_lower
 from argbest.core.focused_belief import FocusedBelief, at_points, focused
-from argbest.core.foundations import SideBySide, Stack
-from argbest.core.landmarks import structured, too_large
+from argbest.core.foundations import ByStructure, SideBySide, Stack
+from argbest.core.landmarks import MOST, innovation, landmarks_of, structured, too_large
 from argbest.core.noise import lone
 from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
-from argbest.core.structured_belief import by_features, by_features_at
+from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 
 _Index = tuple[int, ...]
 
@@ -115,3 +120,106 @@ def _beside(prior: AdditivePrior, each: Mapping[_Index, AdditiveBelief]) -> Addi
         rows[study][: one.n_rows] = one.rows
     foundation = SideBySide(prior, {study: one.foundation for study, one in each.items()})
     return AdditiveBelief(mean, var, noise, foundation, Stack(rows), n_rows)
+
+
+class _Points(NamedTuple):
+    """Contexts at which the belief is asked for: X points, by their features and covariances."""
+
+    by_context: Array  # Ψ, [X, q]
+    own: Array  # [context, X]
+    carried: Array  # Ψ_t Ψ_tᵀ, [context, X]
+
+
+def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST) -> AdditiveBelief:
+    """Return the belief of one study at its contexts."""
+    solution = _solution(prior, data, most)
+    known = solution.features
+    points = _Points(known.by_context, known.own, known.carried)
+    own = known.own - known.shared[:, None, None] * known.carried
+    left = _left(solution, points)
+    for one in solution.solved:
+        cross = _across(one, points, solution)
+        weighed = one.inverse @ (one.root[..., None] * cross)
+        own[one.blocks.alternatives] -= np.swapaxes(one.root[..., None] * cross, 1, 2) @ weighed
+    mean, rows = _shared(solution, left)
+    var = np.einsum("kcc->kc", own) + np.sum(rows**2, axis=-1)
+    foundation, stack = ByStructure(prior, own, rows, known.missed), Stack(np.empty((0, *mean.shape)))
+    return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), data.noise, foundation, stack, 0)
+
+
+def by_features_at(
+    prior: AdditivePrior, cross: AdditivePrior, data: Data, most: int | None = MOST
+) -> AdditiveBelief:
+    """Return the belief of one study at X new contexts, each by itself: arrays [X, alternative, 1].
+
+    ``cross`` has the tables [context, X]. The noise at a point is the alternative's average.
+    """
+    solution = _solution(prior, data, most)
+    known = solution.features
+    there, own_across = features_elsewhere(prior, cross, known)
+    g = known.n_trend
+    points = _Points(there, own_across, known.by_context[:, g:] @ there[:, g:].T)
+    own = prior.variance - np.sum(there[:, :g] ** 2, axis=1)
+    own = own - known.shared[:, None] * np.sum(there[:, g:] ** 2, axis=1)  # [alternative, X]
+    left = _left(solution, points)
+    for one in solution.solved:
+        across = one.root[..., None] * _across(one, points, solution)
+        own[one.blocks.alternatives] -= np.sum(across * (one.inverse @ across), axis=1)
+    mean, rows = _shared(solution, left)
+    news = _news(prior, cross, known.relation.features)
+    own, rows = own - np.sum(news**2, axis=-1), np.concatenate([rows, news], axis=2)
+    mean, own, rows = (np.moveaxis(each, 1, 0)[:, :, None] for each in (mean, own, rows))
+    var = own + np.sum(rows**2, axis=-1)
+    noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
+    foundation = ByStructure(prior.alone(len(mean)), own[..., None], rows, known.missed)
+    stack = Stack(np.empty((len(mean), 0, *mean.shape[1:])))
+    return AdditiveBelief(data.shift + mean, np.maximum(var, 0.0), noise, foundation, stack, 0)
+
+
+def _news(prior: AdditivePrior, cross: AdditivePrior, relation: Array) -> Array:
+    """Return features of what the contexts do not tell of the points, shared all the same, [k, X, 1 + r]."""
+    scale = prior.trend[0, 0]
+    trend = scale * innovation(prior.trend / scale, cross.trend / scale)
+    joint = prior.joint * innovation(prior.nearness, cross.nearness)
+    common = np.broadcast_to(np.sqrt(trend)[:, None], (len(relation), len(trend), 1))
+    return np.concatenate([common, np.sqrt(joint)[:, None] * relation[:, None, :]], axis=2)
+
+
+def _solution(prior: AdditivePrior, data: Data, most: int | None) -> Solution:
+    n_alternatives = data.tally.shape[0]
+    found = features(prior, landmarks_of(prior, n_alternatives, most), n_alternatives)
+    value = np.where(data.tally.count > 0, data.tally.mean - data.shift, 0.0)
+    return solve(found, blocks_of(data.tally.count), data.root(prior.variance), value, 0.0)
+
+
+def _across(one: Solved, points: _Points, solution: Solution) -> Array:
+    """Return what features leave of the covariance of observed cells with the points, [g, n, X]."""
+    share = solution.features.shared[one.blocks.alternatives, None, None]
+    return np.asarray(points.own[one.blocks.contexts] - share * points.carried[one.blocks.contexts])
+
+
+def _left(solution: Solution, points: _Points) -> Array:
+    """Return what an alternative's own data leave of (Ψ, 1, 0) at the points, [alternative, X, q + 2].
+
+    The last column is minus the mean of δ_k if u and m were 0.
+    """
+    n = len(points.by_context)
+    whole = np.concatenate([points.by_context, np.ones((n, 1)), np.zeros((n, 1))], axis=1)
+    left = np.repeat(whole[None], len(solution.gram), axis=0)
+    for one in solution.solved:
+        left[one.blocks.alternatives] -= np.swapaxes(_across(one, points, solution), 1, 2) @ one.weighed
+    return left
+
+
+def _shared(solution: Solution, left: Array) -> tuple[Array, Array]:
+    """Return the means, from the shift, and the rows R with their last entry the constant's share."""
+    found, q = solution.features, left.shape[2] - 2
+    identity = np.eye(len(solution.lower))
+    half = solve_lower(solution.lower, identity).T  # L⁻ᵀ
+    ones, values = solution.coefficients.T
+    given = np.stack([values - solution.constant * ones, ones], axis=1)
+    expanded = left[..., :q] @ found.expand(np.concatenate([half, given], axis=1))
+    rows, of_values, of_ones = expanded[..., :-2], expanded[..., -2], expanded[..., -1]
+    mean = of_values + solution.constant * left[..., q] - left[..., q + 1]
+    level = (left[..., q] - of_ones) / np.sqrt(solution.below)
+    return mean, np.concatenate([rows, level[..., None]], axis=2)

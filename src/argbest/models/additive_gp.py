@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, common_noise, priors, scaling
+from argbest.core import additive_conditioning, common_noise, priors
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -14,20 +14,18 @@ from argbest.core.integration import n_points, sample
 from argbest.core.priors import Hyperprior, additive, fixed
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
-from argbest.core.tally import Tally
+from argbest.core.tally import Scaling, Tally, standardisation_of_study, standardise
 from argbest.errors import InputError
 from argbest.models.base import Plausible
-from argbest.models.options import (
+from argbest.models.searched import (
+    affordable_correlation,
+    check_fit,
     check_kernel,
     check_noise_shape,
     checked_noise,
     checked_parts,
     noise_table,
     plausible_tables,
-)
-from argbest.models.refitting import (
-    affordable_correlation,
-    check_fit,
     repeated,
     scattered,
     search_troubles,
@@ -136,7 +134,7 @@ class AdditiveGP:
         A study is searched again when it has new data. Noise per pair is learned from how far the data lie
         from the belief under ``params``: a study's first fit knows none and is gone over again.
         """
-        scale = scaling.standardisation_of_study(tally)
+        scale = standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
         for _ in range(_ROUNDS if params is None and self._learns_noise else 0):
             params = self._fit(tally, setting, scale, chosen, params)
@@ -146,14 +144,14 @@ class AdditiveGP:
         self,
         tally: Tally,
         setting: Setting,
-        scale: scaling.Scaling,
+        scale: Scaling,
         chosen: BoolArray,
         params: AdditiveGPParams | None,
     ) -> AdditiveGPParams:
         """Return the parameters with those of the chosen studies searched anew."""
         from argbest.core import additive  # imports Numba, so not before it is needed
 
-        data = scaling.standardise(tally, scale)[chosen]
+        data = standardise(tally, scale)[chosen]
         missed = self._missed(tally, setting, params) if params is not None and self._learns_noise else None
         prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
         shared = affordable_correlation(data, noise[chosen])
@@ -162,7 +160,7 @@ class AdditiveGP:
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
         found = additive.fit_map(inputs, data, noise[chosen], prior, search, shared)
         check_fit(found)
-        own = scaling.Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
+        own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         fresh = _in_units(found, data.count, searched, (noise[chosen], shared), own, len(setting.separation))
         fresh = replace(fresh, uneven=common_noise.unevenness(data, noise[chosen], shared))
         return scattered(fresh, chosen, params, changed=chosen)
@@ -188,11 +186,11 @@ class AdditiveGP:
         """
         from argbest.core import additive
 
-        scale = scaling.Scaling(params.shift[..., None], params.spread[..., None])
+        scale = Scaling(params.shift[..., None], params.spread[..., None])
         missed = self._missed(tally, setting, params) if self._learns_noise else None
         prior, table = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
-        data = scaling.standardise(tally, scale)
+        data = standardise(tally, scale)
         evaluate = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
         most = min(max(fewest, numbers // tally.count.size) for numbers, fewest in limits)
@@ -284,7 +282,7 @@ def _in_units(
     fitted: IntArray,
     searched: IntArray,
     shared: tuple[Array, Array],
-    scale: scaling.Scaling,
+    scale: Scaling,
     d: int,
 ) -> AdditiveGPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards.

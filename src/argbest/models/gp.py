@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import conditioning, priors, scaling
+from argbest.core import conditioning, priors
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.conditioning import joined, joined_at
@@ -13,18 +13,16 @@ from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
-from argbest.core.tally import Tally
+from argbest.core.tally import Scaling, Tally, standardisation, standardise
 from argbest.models.base import Plausible
-from argbest.models.options import (
+from argbest.models.searched import (
+    affordable_correlation,
+    check_fit,
     check_kernel,
     check_noise_shape,
     checked_noise,
     noise_table,
     plausible_tables,
-)
-from argbest.models.refitting import (
-    affordable_correlation,
-    check_fit,
     repeated,
     scattered,
     search_troubles,
@@ -96,14 +94,14 @@ class GP:
         if tally.common is not None:
             alone = self.fit(tally.apart, setting, params)  # by itself an alternative shares nothing
             return replace(alone, correlation=affordable_correlation(tally, alone.noise))
-        scale = scaling.standardisation(tally)
+        scale = standardisation(tally)
         chosen = _changed(tally, scale, params)
         if self.noise == "pair":
             chosen = np.repeat(chosen.any(axis=-1, keepdims=True), chosen.shape[-1], axis=-1)
-        data = scaling.standardise(tally, scale)[chosen]
+        data = standardise(tally, scale)[chosen]
         preset = priors.hyperprior(self.prior, len(setting.separation))
         prior, noise = noise_table(self, preset, tally, scale, per_alternative=True)
-        own, noise = scaling.Scaling(scale.shift[chosen], scale.spread[chosen]), noise[chosen]
+        own, noise = Scaling(scale.shift[chosen], scale.spread[chosen]), noise[chosen]
         points, searched = starts(prior, data, noise, chosen, params)
         bent = None if params is None or params.hessian is None else params.hessian[chosen]
         found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, points, bent)
@@ -145,10 +143,10 @@ class GP:
         """
         from argbest.core import fitting
 
-        tally, scale = tally.apart, scaling.Scaling(params.shift, params.spread)
+        tally, scale = tally.apart, Scaling(params.shift, params.spread)
         preset = priors.of_logarithms(priors.hyperprior(self.prior, len(setting.separation)))
         prior, table = noise_table(self, preset, tally, scale, per_alternative=True)
-        data = scaling.standardise(tally, scale)
+        data = standardise(tally, scale)
 
         def evaluate(theta: Array) -> tuple[Array, Array, Array]:
             return fitting.log_evidence(self.kernel, setting.separation, data, table, prior, theta)
@@ -206,7 +204,7 @@ def _joint(tally: Tally, params: GPParams) -> Data:
     return Data(tally, params.noise, np.zeros(tally.shape[:-2]), params.correlation)
 
 
-def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> BoolArray:
+def _changed(tally: Tally, scale: Scaling, params: GPParams | None) -> BoolArray:
     """Return [..., alternative] whether data or standardisation differ from those of the last fit."""
     if params is None:
         return np.ones(tally.shape[:-1], bool)
@@ -214,9 +212,7 @@ def _changed(tally: Tally, scale: scaling.Scaling, params: GPParams | None) -> B
     return np.asarray(moved | (tally.count.sum(axis=-1) != params.fitted))
 
 
-def _in_units(
-    found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: scaling.Scaling
-) -> GPParams:
+def _in_units(found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: Scaling) -> GPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
     return GPParams(
         **_in_units_of_rewards(found.theta, found.constant, noise, scale),
@@ -232,7 +228,7 @@ def _in_units(
 
 
 def _in_units_of_rewards(
-    theta: Array, constant: Array, noise: Array, scale: scaling.Scaling | GPParams
+    theta: Array, constant: Array, noise: Array, scale: Scaling | GPParams
 ) -> dict[str, Any]:
     """Return lengthscales, scales, noise and constants, by their names, of θ on standardised outcomes."""
     return {
