@@ -217,4 +217,4 @@ def _correlated(
             apart = samples.covariances(apart)
         apart *= unit
         total += np.einsum("...m,...mkc->...kc", weight[..., some], np.square(apart, out=apart))
-    return kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size
+    return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
