@@ -115,11 +115,8 @@ class OneCellAtATime:
 
     def cov_rows(self: Belief, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        each = [
-            self.cov_with(Decision(alternative[..., i], context[..., i]))
-            for i in range(alternative.shape[-1])
-        ]
-        return np.stack(each, axis=-3)
+        cells = (Decision(alternative[..., i], context[..., i]) for i in range(alternative.shape[-1]))
+        return np.stack([self.cov_with(one) for one in cells], axis=-3)
 
 
 class _IndependentAlternatives(OneCellAtATime):
