@@ -1,7 +1,6 @@
 """Tidy frames of a study's trials, observations, allocation and selections, in the user's units and sign."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.belief import best, gaps, of_selected
 from argbest.core.certificate import Certificate
 from argbest.core.tally import Tally
-from argbest.problems.axis import Axis, Columns, Label
+from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.storage.base import Told
 from argbest.study.ledger import Ledger
@@ -88,10 +87,11 @@ def of_selection(
     gap = gaps(belief, chosen)
     np.put_along_axis(gap, chosen[..., None, :], np.inf, axis=-2)
     rival = np.argmin(gap, axis=-2)
-    labels = problem.alternatives.labels
-    frame = contexts.frame()
+    axis, frame = problem.alternatives, contexts.frame()
+    labels = axis.labels
     frame["selected"] = [labels[k] for k in chosen.ravel()]
-    for name, values in _behind_labels(problem.alternatives).items():
+    behind = axis.columns if axis.named or len(axis.columns) > 1 else {}  # else the label is the value itself
+    for name, values in behind.items():
         frame[f"selected.{name}"] = [values[k] for k in chosen.ravel()]
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
     frame["mean"] = problem.sign * of_selected(belief.mean, chosen).ravel()
@@ -105,13 +105,11 @@ def of_selection(
 
 def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate) -> pd.DataFrame:
     """Return one row per context and one column per alternative: the probability of being best."""
+    frame = contexts.frame()
+    names = list(frame.columns)
+    index = frame.set_index(names[0] if len(names) == 1 else names).index
     probability = _rows(certificate.best_probability)
-    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=_index(contexts))
-
-
-def _behind_labels(axis: Axis) -> Columns:
-    """Return the columns that the labels of an axis stand for; none where the label is the value itself."""
-    return axis.columns if axis.named or len(axis.columns) > 1 else {}
+    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
 
 
 def _rows(table: AnyArray) -> AnyArray:
@@ -138,12 +136,6 @@ def _note(labels: Sequence[Label], out: BoolArray) -> str:
         return NO_ANSWER
     named = [str(labels[k]) for k in np.flatnonzero(out).tolist()]
     return f"failed without a value, so not selected: {first_of(named, 5)}" if named else ""
-
-
-def _index(contexts: Axis) -> "pd.Index[Any] | pd.MultiIndex":
-    frame = contexts.frame()
-    names = list(frame.columns)
-    return frame.set_index(names[0] if len(names) == 1 else names).index
 
 
 def _pairs(problem: Problem, trials: Trials, ids: IntArray) -> pd.DataFrame:

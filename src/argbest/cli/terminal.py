@@ -127,12 +127,7 @@ def command_line() -> str:
         if isinstance(parameter, click.Argument):
             words.append(str(value))
         elif value is not None and value != parameter.get_default(context):
-            words += _option(parameter.opts[0], value)
+            values = value if isinstance(value, tuple) else (value,)
+            for each in values:
+                words += [parameter.opts[0], *([] if each is True else [str(each)])]
     return shlex.join(words)
-
-
-def _option(name: str, value: object) -> list[str]:
-    if value is True:
-        return [name]
-    values = value if isinstance(value, tuple) else (value,)
-    return [word for each in values for word in (name, str(each))]

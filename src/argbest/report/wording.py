@@ -180,13 +180,14 @@ def answer(
 
     ``ahead`` adds what it would take to close what is open, where that can be worked out in a second or two.
     """
+    certain, coming = guarantee.planned(study), count(study.n_queued, "simulation")
     said = [
         _standing(study, selection),
         _certainty(certificate) if len(selection) > 1 else "",
         _ahead(study, selection) if ahead else "",
         _unanswered(study, selection),
-        _guaranteed(study),
-        _design(study),
+        f"Without a model, from the data alone: {certain}." if certain.n_certified else "",
+        f"The initial design is not finished: {coming} still to come." if study.n_queued else "",
         _impossible(study),
     ]
     return [sentence for sentence in said if sentence]
@@ -264,19 +265,6 @@ def _unanswered(study: Study, selection: pd.DataFrame) -> str:
         f"{len(where)} of {count(len(words), 'context')} {have} no answer, because every alternative failed "
         f"there: {_listed(where)}."
     )
-
-
-def _guaranteed(study: Study) -> str:
-    """Return a sentence on what holds whatever the model believes; nothing where that is nothing yet."""
-    found = guarantee.planned(study)
-    return f"Without a model, from the data alone: {found}." if found.n_certified else ""
-
-
-def _design(study: Study) -> str:
-    """Return a sentence on an initial design that is not finished."""
-    if not study.n_queued:
-        return ""
-    return f"The initial design is not finished: {count(study.n_queued, 'simulation')} still to come."
 
 
 def _impossible(study: Study) -> str:

@@ -44,15 +44,12 @@ def write_comparison(
     ``how`` says how it was computed: names and values. ``goals`` are the ``pcs`` and ``loss`` of
     `Results.reached`, ``claims`` what `argbest.report.calibration.calibration` returns.
     """
-    place, known = destination(path), {} if claims is None or claims.empty else {"claims": _claims(claims)}
+    place = destination(path)
     made = comparison_payload(summary, title=title, how=how, notes=notes, goals=goals)
-    return write({**made, **known}, place)
-
-
-def _claims(found: pd.DataFrame) -> Plain:
-    """Return a row per contender and bin of claims: how often they came true."""
-    shown = {"claimed": "claimed", "achieved": "came true", "low": "low", "high": "high", "looks": "looks"}
-    return table(found[["contender", *shown]].rename(columns=shown))
+    if claims is not None and not claims.empty:
+        shown = claims[["contender", "claimed", "achieved", "low", "high", "looks"]]
+        made["claims"] = table(shown.rename(columns={"achieved": "came true"}))
+    return write(made, place)
 
 
 def comparison_payload(
