@@ -2,15 +2,8 @@
 
 from typing import TYPE_CHECKING, cast
 
+from argbest import report
 from argbest.core.states import LEVEL
-from argbest.report import (
-    plot_allocation,
-    plot_contention,
-    plot_model_check,
-    plot_policy_map,
-    plot_profiles,
-    plot_progress,
-)
 from argbest.report.sketch import sketch
 from argbest.report.wording import answer, choices
 from argbest.study.study import Study
@@ -51,7 +44,7 @@ class Plots:
 
     def __call__(self, *, theme: str | None = None) -> "Figure":
         """Return which alternative is selected in which context, and how surely."""
-        return _figure(plot_policy_map(self._study, theme=theme))
+        return _figure(report.plot_policy_map(self._study, theme=theme))
 
     def profiles(
         self,
@@ -64,26 +57,26 @@ class Plots:
     ) -> "Figure":
         """Return what is believed of the leading alternatives along a coordinate; see `plot_profiles`."""
         return _figure(
-            plot_profiles(
+            report.plot_profiles(
                 self._study, coordinate=coordinate, context=context, leading=leading, level=level, theme=theme
             )
         )
 
     def allocation(self, *, theme: str | None = None) -> "Figure":
         """Return how many replications every pair got."""
-        return _figure(plot_allocation(self._study, theme=theme))
+        return _figure(report.plot_allocation(self._study, theme=theme))
 
     def contention(self, *, level: float = LEVEL, theme: str | None = None) -> "Figure":
         """Return which alternatives are still in the running."""
-        return _figure(plot_contention(self._study, level=level, theme=theme))
+        return _figure(report.plot_contention(self._study, level=level, theme=theme))
 
     def progress(self, *, measure: str = "pcs_e", theme: str | None = None) -> "Figure":
         """Return how sure the study was as replications came in."""
-        return _figure(plot_progress(self._study, measure=measure, theme=theme))
+        return _figure(report.plot_progress(self._study, measure=measure, theme=theme))
 
     def model_check(self, *, values: str = "z", theme: str | None = None) -> "Figure":
         """Return how far pairs are from what all others predict."""
-        return _figure(plot_model_check(self._study, values=values, theme=theme))
+        return _figure(report.plot_model_check(self._study, values=values, theme=theme))
 
 
 def _figure(ax: "Axes") -> "Figure":
