@@ -10,7 +10,7 @@ from study.conftest import answer, assert_close, noise, problem, started
 from argbest import Problem, Study
 from argbest.core.arrays import Array
 from argbest.core.belief import best
-from argbest.study.grounds import Grounds
+from argbest.study.learning import Grounds
 
 STAFF = [{"servers": 1, "fast": True}, {"servers": 2, "fast": False}, {"servers": 2, "fast": True}]
 DEMAND = pd.DataFrame({"rate": [0.5, 1.0, 2.0], "shift": ["day", "day", "night"]})

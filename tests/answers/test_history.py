@@ -11,7 +11,7 @@ from study.conftest import problem, started
 from argbest import InputError, Study
 from argbest.answers import overview
 from argbest.core.belief import best
-from argbest.study.grounds import integrated_by_seed
+from argbest.study.learning import integrated_by_seed
 
 
 def looks(shape: tuple[int, int], told: Sequence[tuple[int, ...]], points: int) -> list[int]:

@@ -20,7 +20,7 @@ from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
 from argbest.jsonable import value
 from argbest.simulators.program import COMMAND
-from argbest.study.grounds import integrated_by_seed
+from argbest.study.learning import integrated_by_seed
 from argbest.study.ledger import Ledger
 from argbest.study.trial import Records, Trials, replications
 from argbest.study.workers import alive

@@ -16,7 +16,7 @@ from argbest.models import base as models
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.labels import never_seen
-from argbest.study import grounds
+from argbest.study.learning import grounds
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -105,7 +105,7 @@ def warn_of_the_unknown(study: "Study", rows: Axis) -> None:
 
 def certificate_at(study: "Study", rows: Axis, *, integrate: bool = True) -> Certificate:
     """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
-    out, points = ruled_out_at(study, rows), grounds.of_study(study).integrated if integrate else None
+    out, points = ruled_out_at(study, rows), grounds(study).integrated if integrate else None
     mixture = None if points is None else points.at(_separation(study, rows), out)
     belief = among_the_rest(model_at(study, rows), out)
     answered = None if out is None else np.any(~out, axis=-2)

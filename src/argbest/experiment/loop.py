@@ -24,7 +24,7 @@ from argbest.experiment.spec import Contender, Experiment
 from argbest.models.base import Model, entries
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
-from argbest.study.grounds import integrated_by_seed
+from argbest.study.learning import integrated_by_seed
 
 _Groups: TypeAlias = list[tuple[Any, Any]]  # runs that are treated alike: all of them or [i], their belief
 _Look: TypeAlias = tuple[IntArray, Array, dict[str, float]]  # selected, claimed, seconds

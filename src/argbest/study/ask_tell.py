@@ -20,9 +20,9 @@ from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Plain, Storage, Told, explained
 from argbest.storage.opening import defined, opened
-from argbest.study import definition, grounds
+from argbest.study import definition
 from argbest.study.journal import BY_HAND, Journal
-from argbest.study.learning import Knowledge
+from argbest.study.learning import Grounds, Knowledge
 from argbest.study.trial import Trial, Value, record, summary
 
 
@@ -91,7 +91,7 @@ class AskTell:
         self.common_random_numbers: bool = stored["common_random_numbers"]
         self.definition = stored
         self._journal = Journal(storage, stored, problem, policy, model)
-        self._kept: grounds.Grounds | None = None
+        self._kept: Grounds | None = None
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)

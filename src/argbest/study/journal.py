@@ -31,8 +31,8 @@ from argbest.storage.base import (
     Told,
     is_shared,
 )
-from argbest.study import asking, costs
-from argbest.study.learning import Knowledge, learn
+from argbest.study import asking
+from argbest.study.learning import Knowledge, learn, learned_costs
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
 from argbest.study.transcript import Transcript
 from argbest.study.trial import Trial, outside
@@ -212,14 +212,14 @@ class Journal(Transcript):
     def costs(self) -> "np.ndarray[Any, Any] | None":
         """Return the cost of a replication per pair as it is known now, None where all cost alike."""
         if isinstance(self.cost, str):
-            return costs.learned(self.ledger.timed, self.ledger.seconds)
+            return learned_costs(self.ledger.timed, self.ledger.seconds)
         return self.cost  # type: ignore[no-any-return]
 
     def expected_seconds(self, trials: Sequence[int]) -> float:
         """Return how long the simulations of these trials will take, 0 where none was timed yet."""
         if not trials or not self.ledger.timed.any():
             return 0.0
-        table = costs.learned(self.ledger.timed, self.ledger.seconds)
+        table = learned_costs(self.ledger.timed, self.ledger.seconds)
         return float(sum(table[self.ledger.trials.pair(i)] for i in trials))
 
     def _setting(self) -> Setting:

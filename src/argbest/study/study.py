@@ -20,8 +20,8 @@ from argbest.problems.axis import Item
 from argbest.problems.base import Simulate
 from argbest.storage.base import Storage
 from argbest.storage.opening import concealed
-from argbest.study import grounds
 from argbest.study.ask_tell import AskTell
+from argbest.study.learning import grounds
 from argbest.study.limits import Limits, OnResult, Progress, Resources, Stop
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Study(AskTell):
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        zone, kept = self.indifference(delta), grounds.of_study(self).selections
+        zone, kept = self.indifference(delta), grounds(self).selections
         if zone not in kept:
             known = self.problem.contexts, self.certificate(), self._ruled_out
             kept[zone] = frames.of_selection(self.problem, *known, zone)
@@ -241,7 +241,7 @@ class Study(AskTell):
         treats the estimates as known.
         """
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
-        return grounds.of_study(self).certificate(zone, integrate=averaged)
+        return grounds(self).certificate(zone, integrate=averaged)
 
     def guarantee(self, alpha: float = ALPHA, delta: float = 0.0) -> "guarantee.Guarantee":
         """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
@@ -285,4 +285,4 @@ class Study(AskTell):
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
-        return grounds.of_study(self).belief
+        return grounds(self).belief
