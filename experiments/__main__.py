@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from argbest.cli.group import PlainCommand
+from argbest.cli import PlainCommand
 from argbest.cli.terminal import echo, list_written, note, prepare, say, table
 
 if TYPE_CHECKING:

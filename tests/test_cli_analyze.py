@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from argbest import Study
-from argbest.cli.group import main
+from argbest.cli import main
 from argbest.texts import chance
 from argbest.theory import contention, forecast
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from argbest.cli.group import _Group
+from argbest.cli import _Group
 from argbest.cli.shipped import init
 from argbest.options import POLICY
 from argbest.studyfile.example import kinds, write

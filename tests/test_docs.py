@@ -16,8 +16,7 @@ import pytest
 
 import argbest
 from argbest import registry
-from argbest.cli import main
-from argbest.cli.group import _MOVED
+from argbest.cli import _MOVED, main
 from argbest.models import retired
 from argbest.studyfile.options import _STOPS, KEYS
 from experiments.__main__ import main as reproduce

@@ -10,7 +10,7 @@ from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, value
 from scipy.special import ndtr, ndtri
 
 from argbest import Problem, Study
-from argbest.answers.prediction_kit import prediction_kit
+from argbest.answers.predicting import prediction_kit
 from argbest.core import certainty
 from argbest.core.normal import loss
 from argbest.report.page import write_report

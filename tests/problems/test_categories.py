@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from argbest import InputError, Problem, Study, select
-from argbest.answers.predicting import coordinate
-from argbest.answers.prediction_kit import prediction_kit
+from argbest.answers.predicting import coordinate, prediction_kit
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
 from argbest.problems.labels import declared

@@ -11,8 +11,7 @@ from scipy.special import ndtri
 
 from argbest import GP, Study, jsonable
 from argbest.answers import predicting
-from argbest.answers import prediction_kit as kits
-from argbest.answers.prediction_kit import prediction_kit
+from argbest.answers.predicting import prediction_kit
 from argbest.core import correlated
 from argbest.core.arrays import Array
 
@@ -139,7 +138,7 @@ def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
     study = line(Own())
     kit = prediction_kit(study)
     assert kit["family"] == "listed"
-    assert len(kit["points"]) == 5 + kits.LISTED_POINTS
+    assert len(kit["points"]) == 5 + predicting.LISTED_POINTS
     assert kit["simulated"][4:6] == [4, None]
     rows = [{"x": point[0]} for point in kit["points"]]
     np.testing.assert_array_equal(kit["probability"], study.predict_proba(rows))
@@ -150,7 +149,7 @@ def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
 
 
 def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kits, "MOST_CORRELATED", 3)
+    monkeypatch.setattr(predicting, "MOST_CORRELATED", 3)
     assert prediction_kit(line("additive-gp"))["family"] == "listed"
     assert prediction_kit(line("gp"))["family"] == "gp"
 
@@ -159,7 +158,7 @@ def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyP
 def test_a_few_sobol_points_span_those_behind_the_library_s_probabilities(k: int) -> None:
     import base64
 
-    sent = kits.sobol(k)
+    sent = predicting.sobol(k)
     assert list(sent) == [str(2**i) for i in range(1, 1 + (k - 1).bit_length())]
     coordinates, raw = list(sent.items())[-1]
     base = np.frombuffer(base64.b64decode(raw), "<u4").reshape(-1, int(coordinates))[:, :k].astype(np.int64)

@@ -1,27 +1,39 @@
-"""What a study can say of any contexts, simulated or not, each by itself: arrays [row, alternative, 1]."""
+"""What a study can say of any contexts, simulated or not, each by itself: arrays [row, alternative, 1].
 
+The prediction kit holds all that this follows from, as plain JSON-ready values: the tally and the
+hyper-parameters, not a posterior, which a reader conditions itself, at the size of a table. Rewards count so
+that larger is better; ``sign`` turns them back. A model that is not known here, or only speaks of simulated
+contexts, is listed: its predictions are worked out beforehand.
+"""
+
+import base64
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from argbest.core.arrays import Array, BoolArray
-from argbest.core.belief import Belief
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, best
 from argbest.core.certificate import Certificate
+from argbest.core.correlated import SOBOL_POINTS, dimensions, sobol_points
 from argbest.core.setting import among_the_rest
+from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import ExtrapolationNotice
+from argbest.jsonable import rounded, values
 from argbest.models import base as models
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.labels import never_seen
 from argbest.study.learning import grounds
+from argbest.study.study import Study
 
-if TYPE_CHECKING:
-    from argbest.study.study import Study
+Plain: TypeAlias = dict[str, Any]
 
-
+LISTED_POINTS = 201  # of an even grid along a single coordinate
+MOST_CORRELATED = 128  # alternatives whose Sobol points are not too much to send along
+_DIGITS = 30  # binary, of a Sobol point
 _NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
@@ -34,7 +46,7 @@ class Prediction(NamedTuple):
 
 
 def predicted(
-    study: "Study", contexts: object, made: Callable[[Prediction], pd.DataFrame], *, integrate: bool
+    study: Study, contexts: object, made: Callable[[Prediction], pd.DataFrame], *, integrate: bool
 ) -> pd.DataFrame:
     """Return the frame ``made`` of any contexts, some at a time; see `warn_of_the_unknown`."""
     rows = study.problem.contexts.rows(contexts)
@@ -47,7 +59,7 @@ def predicted(
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
-def posterior(study: "Study", contexts: object = None) -> pd.DataFrame:
+def posterior(study: Study, contexts: object = None) -> pd.DataFrame:
     """Return one row per alternative and context: mean and sd of the mean reward, noise_sd, P(best).
 
     Contexts vary fastest. ``contexts`` may be new to the study; by default they are its own. ``noise_sd`` is
@@ -74,7 +86,7 @@ def posterior(study: "Study", contexts: object = None) -> pd.DataFrame:
     return frame
 
 
-def knows_new_contexts(study: "Study") -> bool:
+def knows_new_contexts(study: Study) -> bool:
     """Return whether the model of a study can speak of contexts that were never simulated."""
     return models.knows_new_contexts(study.model)
 
@@ -97,13 +109,13 @@ def evenly(problem: Problem, points: int) -> list[Any]:
     return [{name: x} for x in grid] if problem.contexts.columns else grid
 
 
-def warn_of_the_unknown(study: "Study", rows: Axis) -> None:
+def warn_of_the_unknown(study: Study, rows: Axis) -> None:
     """Warn of categories that no simulated context has, in the name of whoever called the study."""
     if said := never_seen(study.problem.contexts, rows):
         warnings.warn(said, ExtrapolationNotice, stacklevel=4)
 
 
-def certificate_at(study: "Study", rows: Axis, *, integrate: bool = True) -> Certificate:
+def certificate_at(study: Study, rows: Axis, *, integrate: bool = True) -> Certificate:
     """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
     out, points = ruled_out_at(study, rows), grounds(study).integrated if integrate else None
     mixture = None if points is None else points.at(_separation(study, rows), out)
@@ -112,18 +124,18 @@ def certificate_at(study: "Study", rows: Axis, *, integrate: bool = True) -> Cer
     return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture)
 
 
-def model_at(study: "Study", rows: Axis) -> Belief:
+def model_at(study: Study, rows: Axis) -> Belief:
     """Return what the model says of the contexts, whether or not all of it can be selected."""
     params, setting = study._learned().params, study._journal.open_setting()
     return study.model.predict(study._tally, setting, params, _separation(study, rows))
 
 
-def _separation(study: "Study", rows: Axis) -> Array:
+def _separation(study: Study, rows: Axis) -> Array:
     """Return the squared scaled distances to the contexts of the study, [coordinate, row, context]."""
     return study.problem.contexts.separation(study.problem.bounds, rows)
 
 
-def ruled_out_at(study: "Study", rows: Axis) -> BoolArray | None:
+def ruled_out_at(study: Study, rows: Axis) -> BoolArray | None:
     """Return which alternatives cannot be selected; None where all can.
 
     At a context of the study those ruled out there, at any other those that are ruled out `elsewhere`.
@@ -136,7 +148,173 @@ def ruled_out_at(study: "Study", rows: Axis) -> BoolArray | None:
     return np.asarray(at[..., None])
 
 
-def elsewhere(study: "Study") -> BoolArray:
+def elsewhere(study: Study) -> BoolArray:
     """Return [alternative] whether it has no value anywhere, and pairs that were set aside."""
     ledger = study._journal.ledger
     return np.asarray(ledger.set_aside.any(axis=1) & (ledger.live.count.sum(axis=1) == 0))
+
+
+def prediction_kit(study: Study) -> Plain:
+    """Return what `Study.predict` and `Study.predict_proba` follow from, of a family named ``family``.
+
+    ``coordinates`` describes the contexts: name, kind (number, boolean, category), the values of the
+    simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists
+    what cannot be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the
+    family: gp and additive hold ``count`` and ``mean`` [alternative][context] and the model's
+    hyper-parameters, additive also Sobol points (`sobol`); linear holds coefficients and their covariance;
+    listed holds ``points`` with the predictions there.
+    """
+    params = study._learned().params
+    family = vars(type(study.model)).get("family")  # its own, for a derived model may predict otherwise
+    make = None if family is None else _FAMILIES[family]
+    crowded = make is _additive and study.problem.n_alternatives > MOST_CORRELATED
+    correlation = getattr(params, "correlation", None)
+    shares = correlation is not None and bool(np.any(correlation))  # then counts and means do not say all
+    body = listed(study) if make is None or crowded or shares else make(study, params)
+    return {**_frame(study), **body}
+
+
+def kit_of_some(study: Study, alternatives: IntArray, contexts: IntArray) -> Plain:
+    """Return a listed kit of some alternatives, at some of the simulated contexts: of very many pairs."""
+    certificate = study.certificate()
+    tables = _tables(study._learned().belief, certificate)
+    points = list(zip(*study.problem.contexts.coordinates.values(), strict=True))
+    return {
+        **_frame(study, alternatives),
+        "family": "listed",
+        "simulated": contexts.tolist(),
+        "points": [list(points[c]) for c in contexts.tolist()],
+        **{name: values(rounded(each[np.ix_(alternatives, contexts)].T)) for name, each in tables.items()},
+        "p_best": values(certificate.pcs[contexts]),
+        "expected_loss": values(certificate.expected_loss[contexts]),
+    }
+
+
+def _frame(study: Study, alternatives: IntArray | None = None) -> Plain:
+    """Return what every kit has."""
+    return {
+        "sign": study.problem.sign,
+        "coordinates": _coordinates(study),
+        "ruled_out": _ruled_out(study, alternatives),
+    }
+
+
+def listed(study: Study) -> Plain:
+    """Return predictions at the simulated contexts and, along a single coordinate, on an even grid.
+
+    Of the grid only where the model can speak of contexts never simulated. ``simulated`` [point] is the
+    position of a simulated context, None on the grid.
+    """
+    rows: list[Any] = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]
+    known: list[int | None] = list(range(len(rows)))
+    grid = evenly(study.problem, LISTED_POINTS) if knows_new_contexts(study) else []
+    axis = study.problem.contexts.rows(rows + grid)
+    said, certificate = model_at(study, axis), certificate_at(study, axis)
+    return {
+        "family": "listed",
+        "simulated": known + [None] * len(grid),
+        "points": [list(point) for point in zip(*axis.coordinates.values(), strict=True)],
+        **{name: values(each[..., 0]) for name, each in _tables(said, certificate).items()},
+        "p_best": values(certificate.pcs[..., 0]),
+        "expected_loss": values(certificate.expected_loss[..., 0]),
+    }
+
+
+def _tables(said: Belief, certificate: Certificate) -> dict[str, Array]:
+    """Return what a listed kit tells of every alternative in every context."""
+    belief = certificate.belief
+    return {
+        "mean": said.mean,
+        "sd": np.sqrt(belief.var),
+        "difference_sd": np.sqrt(belief.difference_var(best(belief))),
+        "probability": certificate.best_probability,
+    }
+
+
+def sobol(n_alternatives: int) -> dict[str, str]:
+    """Return the Sobol points behind correlated probabilities, by the number of their coordinates.
+
+    That is a power of 2: k contenders use the first k coordinates of the points that have just enough.
+    A digital net is affine in the bits of its index: point n is p₀ ⊕ (p_{2^i} ⊕ p₀) over the bits i of n.
+    So p₀ and the p_{2^i} say all: little-endian 32-bit whole numbers [i, dimension], as base64; a coordinate
+    is (number + ½) / 2³⁰.
+    """
+    kept = np.array([0, *(2**i for i in range(int(np.log2(SOBOL_POINTS))))])
+    found = {}
+    for k in sorted({dimensions(k) for k in range(2, n_alternatives + 1)}):
+        whole = np.rint(sobol_points(k)[kept] * 2.0**_DIGITS).astype("<u4")
+        found[str(k)] = base64.b64encode(whole.tobytes()).decode("ascii")
+    return found
+
+
+def _gp(study: Study, params: Any) -> Plain:
+    return {
+        "family": "gp",
+        "kernel": study.model.kernel,  # type: ignore[attr-defined]
+        **_data(study),
+        **{name: values(getattr(params, name)) for name in ("lengthscale", "scale", "constant", "noise")},
+    }
+
+
+def _additive(study: Study, params: Any) -> Plain:
+    names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
+    every = np.arange(study.problem.n_alternatives)
+    related = study._learned().belief.foundation.prior.relation(every, len(every))  # type: ignore[attr-defined]
+    return {
+        "family": "additive",
+        "kernel": study.model.kernel,  # type: ignore[attr-defined]
+        **_data(study),
+        **{name: values(getattr(params, name)) for name in names},
+        "relation": values(related),
+        "sobol": sobol(study.problem.n_alternatives),
+    }
+
+
+def _linear(study: Study, params: Any) -> Plain:
+    """Return β and its covariance A diag(v/N) Aᵀ, and the ends (a, b) from which coordinates are counted.
+
+    The regressors at x are 1 and, for every entry of ``ends``, (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the
+    squared separations s along that coordinate.
+    """
+    setting = study._journal.open_setting()
+    separation, (tally, _) = setting.separation, completed(study._tally, setting.excluded)
+    observed = tally.count > 0
+    design = estimator(coordinates(separation), observed)
+    var = np.where(observed, params.noise[:, None] / np.maximum(tally.count, 1), 0.0)
+    return {
+        "family": "linear",
+        "ends": [{"coordinate": j, "from": a, "to": b} for j, a, b in ends(separation)],
+        "coefficients": values(np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0))),
+        "covariance": values((design * var[:, None, :]) @ np.swapaxes(design, -1, -2)),
+    }
+
+
+_FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {"additive": _additive, "gp": _gp, "linear": _linear}
+
+
+def _data(study: Study) -> Plain:
+    return {"count": values(study._tally.count), "mean": values(study._tally.mean)}
+
+
+def _ruled_out(study: Study, alternatives: IntArray | None = None) -> Plain | None:
+    """Return which alternatives cannot be selected, by position: at each context, and anywhere else."""
+    out = study._ruled_out
+    if out is None:
+        return None
+    some = slice(None) if alternatives is None else alternatives
+    out, never = out[some], elsewhere(study)[some]
+    return {
+        "at": [np.flatnonzero(row).tolist() for row in out.T],
+        "elsewhere": np.flatnonzero(never).tolist(),
+    }
+
+
+def _coordinates(study: Study) -> list[Plain]:
+    described = []
+    for name, held in study.problem.contexts.coordinates.items():
+        column: Plain = {"name": name, "kind": "category", "values": list(held)}
+        if name in study.problem.bounds:
+            column["kind"] = "boolean" if isinstance(held[0], bool) else "number"
+            column["low"], column["high"] = (float(end) for end in study.problem.bounds[name])
+        described.append(column)
+    return described

@@ -66,7 +66,7 @@ class GP:
     since 0.12 is ``GP(kernel="rbf", prior="modern")``.
     """
 
-    family: ClassVar[str] = "gp"  # of its predictions, see `argbest.answers.prediction_kit`
+    family: ClassVar[str] = "gp"  # of its predictions, see `argbest.answers.predicting`
     weighs_common_noise: ClassVar[bool] = True
 
     kernel: str = "matern52"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from argbest.answers import guarantee, model_check
-from argbest.answers.prediction_kit import kit_of_some, prediction_kit
+from argbest.answers.predicting import kit_of_some, prediction_kit
 from argbest.core import schedule
 from argbest.core.arrays import Array, IntArray
 from argbest.core.certificate import Certificate
