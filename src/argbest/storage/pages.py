@@ -222,13 +222,10 @@ def _joined(found: Sequence[Past]) -> Past:
         for parts in ([each.asked for each in found], [each.told for each in found])
     )
     return Past(
-        np.concatenate([each.kind for each in found]),
-        {**asked, "worker": np.concatenate(workers)},
-        told,
-        np.concatenate([each.values for each in found]),
-        names,
+        np.concatenate([each.kind for each in found]), {**asked, "worker": np.concatenate(workers)}, told,
+        np.concatenate([each.values for each in found]), names,
         tuple(chain.from_iterable(each.rare for each in found)),
-    )
+    )  # fmt: skip
 
 
 def _rows(columns: Mapping[str, AnyArray], names: Sequence[str]) -> Iterable[Any]:

@@ -100,12 +100,9 @@ def forget(storage: Storage) -> None:
 def empty_ledger(problem: Problem, stored: Plain) -> Ledger:
     """Return the ledger of a study before its first event."""
     return Ledger(
-        problem,
-        definition.design(stored),
-        study=stored["id"],
-        common=stored["common_random_numbers"],
+        problem, definition.design(stored), study=stored["id"], common=stored["common_random_numbers"],
         numbers=definition.numbers(stored),
-    )
+    )  # fmt: skip
 
 
 def _held_against(events: Sequence[Event], kept: Sequence[Page]) -> tuple[Mapping[str, AnyArray], Plain, str]:

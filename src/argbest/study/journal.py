@@ -90,14 +90,9 @@ class Journal(Transcript):
                 decided = self._decide(due, some - len(due), only, policy, patient=room is not None)
             parting = any(isinstance(event, Parted) for event in decided.events)
             issued = asking.issued(
-                self.ledger,
-                self.seeds,
-                worker,
-                again=again,
-                designed=designed,
-                chosen=decided.pairs,
+                self.ledger, self.seeds, worker, again=again, designed=designed, chosen=decided.pairs,
                 parted=self.ledger.first_own_number() if parting else self.ledger.parted,
-            )
+            )  # fmt: skip
             return decided.events + issued
 
         def know() -> None:
@@ -197,16 +192,9 @@ class Journal(Transcript):
         records = self.ledger.records
         if self._view is None or self._view.n_records != len(records):
             self._view = learn(
-                self.model,
-                self.open_setting(),
-                self.knowledge,
-                self.ledger.live,
-                self.ledger.trials,
-                records,
-                n=self.ledger.n_observations,
-                refit_every=self.refit_every,
-                sign=self.problem.sign,
-            )
+                self.model, self.open_setting(), self.knowledge, self.ledger.live, self.ledger.trials,
+                records, n=self.ledger.n_observations, refit_every=self.refit_every, sign=self.problem.sign,
+            )  # fmt: skip
         return self._view
 
     def costs(self) -> "np.ndarray[Any, Any] | None":

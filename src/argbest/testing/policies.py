@@ -34,12 +34,9 @@ class Situation:
         """Return what a single one of them looks like alone."""
         belief, tally = self.belief, self.tally
         return Situation(
-            BlockBelief(belief.mean[run], belief.cov[run], belief.noise[run]),
-            tally[run],
-            self.pending[run],
-            self.setting,
-            replace(self.draws, root=np.asarray(self.draws.root)[run]),
-        )
+            BlockBelief(belief.mean[run], belief.cov[run], belief.noise[run]), tally[run], self.pending[run],
+            self.setting, replace(self.draws, root=np.asarray(self.draws.root)[run]),
+        )  # fmt: skip
 
 
 def situation(
