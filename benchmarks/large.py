@@ -18,6 +18,7 @@ import numpy as np
 import argbest
 from argbest import Problem
 from argbest.policies.ocba import ocba_ratios
+from argbest.problems.design import MostlyOnce
 from argbest.problems.inventory import serial_inventory
 from argbest.problems.queues import flow_line
 
@@ -91,13 +92,14 @@ def cost_of_names(n: int, model: str) -> tuple[float, float]:
     """Return the CPU seconds of a replication of the initial design, and of a decision after the first."""
     simulate: Any = argbest.vectorised(_noise)
     problem = Problem([f"plan {k}" for k in range(n)], ["any"], simulate)
-    study = argbest.Study(problem, model=model, initial=2)
+    begun = MostlyOnce(n, 60)  # as a study chooses where the budget is below four replications per name
+    study = argbest.Study(problem, model=model, initial=begun)
     started = time.process_time()
-    study.run(2 * n, batch=1000)
-    swept = (time.process_time() - started) / (2 * n)
-    study.run(2 * n + 1)  # learns
+    study.run(n + 60, batch=1000)
+    swept = (time.process_time() - started) / (n + 60)
+    study.run(n + 61)  # learns
     started = time.process_time()
-    study.run(2 * n + 31)
+    study.run(n + 91)
     return swept, (time.process_time() - started) / 30
 
 
