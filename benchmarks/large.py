@@ -92,14 +92,14 @@ def cost_of_names(n: int, model: str) -> tuple[float, float]:
     """Return the CPU seconds of a replication of the initial design, and of a decision after the first."""
     simulate: Any = argbest.vectorised(_noise)
     problem = Problem([f"plan {k}" for k in range(n)], ["any"], simulate)
-    begun = MostlyOnce(n, 60)  # as a study chooses where the budget is below four replications per name
-    study = argbest.Study(problem, model=model, initial=begun)
+    again = min(n, 60)  # as a study begins where the budget is below four replications per name
+    study, first = argbest.Study(problem, model=model, initial=MostlyOnce(n, again)), n + again
     started = time.process_time()
-    study.run(n + 60, batch=1000)
-    swept = (time.process_time() - started) / (n + 60)
-    study.run(n + 61)  # learns
+    study.run(first, batch=1000)
+    swept = (time.process_time() - started) / first
+    study.run(first + 1)  # learns
     started = time.process_time()
-    study.run(n + 91)
+    study.run(first + 31)
     return swept, (time.process_time() - started) / 30
 
 
