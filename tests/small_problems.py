@@ -31,6 +31,14 @@ def table(seed: int = 0, *, goal: str = "max", correlation: float = 0.5) -> Prob
     )
 
 
+def names(n: int) -> Problem:
+    """So many names in one context, most of them far behind."""
+    truth = np.random.default_rng(0).normal(0.0, 1.0, (n, 1))
+    alternatives, contexts = Axis.of("alternative", [f"n{k}" for k in range(n)]), Axis.of("context", ["any"])
+    simulate = NoisyTable(alternatives, contexts, truth, np.full((n, 1), 0.2))
+    return Problem(alternatives, contexts, simulate, truth=truth, noise_sd=0.2, name="names")
+
+
 def numbered() -> Problem:
     """A table whose alternatives lie on a line, for models that look where they lie."""
     given = table()

@@ -11,8 +11,8 @@ from additive_cases import crowd as study
 from argbest.core import correlated
 from argbest.core.belief import best
 from argbest.policies.base import Policy
-from argbest.policies.confirm import Equal
 from argbest.policies.dvr import DVR
+from argbest.policies.equal import Equal
 from argbest.policies.ikg import IKG, LEVI
 from argbest.policies.top_two import TopTwo
 from argbest.streams import Draws, Purpose

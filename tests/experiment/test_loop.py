@@ -85,6 +85,8 @@ CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
     "additive, of names": ("table", Contender("gp-c-ocba", "additive-gp"), {}),
     "additive by ikg": ("table", Contender("ikg", "additive-gp"), {}),
     "additive, joint part": ("numbered", Contender("levi", AdditiveGP(parts=("joint",))), {}),
+    "a thousand names": ("names", Contender("equal", "independent"), {"refit_every": 1, "initial": "auto"}),
+    "a thousand names, by rates": ("names", Contender("c-ocba"), {"refit_every": 1, "initial": "auto"}),
     "no initial design": ("table", Contender("gp-c-ocba"), {"initial": 0}),
     "an empty list of pairs": ("table", Contender("equal", initial=[]), {}),
 }
@@ -102,6 +104,7 @@ PROBLEMS: dict[str, Any] = {
     "plain smaller": small_problems.plain(goal="min"),
     "family": small_problems.Family(),
     "numbered": small_problems.numbered(),
+    "names": small_problems.names(1000),
 }
 
 

@@ -9,7 +9,7 @@ import small_problems
 from argbest import GP, EveryPair, Problem, registry
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment
-from argbest.policies.confirm import Equal
+from argbest.policies.equal import Equal
 
 
 def test_names_are_policies_with_the_usual_model_or_their_own() -> None:

@@ -14,7 +14,7 @@ from argbest import GP
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, Results, run
 from argbest.experiment.results import Folder
-from argbest.policies.confirm import Equal
+from argbest.policies.equal import Equal
 
 
 def asked(*contenders: str | Contender, macroreps: int = 3, **options: Any) -> Experiment:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from argbest import Problem
 from argbest.core.decision import Decision
 from argbest.models.frequentist import Independent
-from argbest.policies.confirm import Equal
+from argbest.policies.equal import Equal
 from argbest.storage.memory import MemoryStorage
 
 

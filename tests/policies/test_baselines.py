@@ -5,7 +5,7 @@ from argbest.core.belief import BlockBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Policy
-from argbest.policies.confirm import Equal, Random
+from argbest.policies.equal import Equal, Random
 from argbest.streams import Draws, Purpose
 
 SETTING = Setting(np.full(3, 1 / 3), np.zeros((1, 3, 3)), np.ones(3, bool))

@@ -28,7 +28,7 @@ from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.policies.base import Draws
-from argbest.policies.confirm import Equal
+from argbest.policies.equal import Equal
 
 POLICIES = ("gp-c-ocba", "equal", "random")
 POLICY = pytest.mark.parametrize("policy", POLICIES)

@@ -227,18 +227,19 @@ def reach(tally: Tally, chance: float) -> Array:
 
 
 def out(tally: Tally, excluded: BoolArray | None = None) -> BoolArray:
-    """Return which `lone` pairs of a study are out, [alternative, context]: they need no second observation.
+    """Return which `lone` pairs are out, [..., alternative, context]: they need no second observation.
 
     With r the `reach` of an observation, (k, c) is out if Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not
     ``excluded``. F_k is above Ȳ_k + r, and F_j below Ȳ_j − r/√N_j, with the same small chance. Bonferroni
     adds them up: with a chance of at most 0.01 the best pair of any context is wrongly out.
     """
     alone = lone(tally)
-    if not alone.any() or not (r := reach(tally, _ERROR / tally.count.size)) > 0:
-        return np.zeros_like(alone)
+    if not alone.any():
+        return alone
+    r = reach(tally, _ERROR / (tally.shape[-2] * tally.shape[-1]))
     open_ = (tally.count > 0) if excluded is None else (tally.count > 0) & ~excluded
-    low = np.max(tally.mean - r / np.sqrt(np.maximum(tally.count, 1)), axis=0, where=open_, initial=-np.inf)
-    return np.asarray(alone & (tally.mean + r < low))
+    low = np.where(open_, tally.mean - r / np.sqrt(np.maximum(tally.count, 1)), -np.inf)
+    return np.asarray(alone & (r > 0) & (tally.mean + r < low.max(axis=-2, keepdims=True)))
 
 
 def lent_variances(tally: Tally, n: int, generator: np.random.Generator) -> Array:

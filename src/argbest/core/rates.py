@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core import certainty, conditioning
+from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, CellBelief, gaps, of_selected
 from argbest.core.decision import leading, of_each_context
@@ -218,6 +218,8 @@ def selection_probability(
 
 def _posterior_mean(truth: Array, noise: Array, count: AnyArray, cov: Array) -> tuple[Array, Array]:
     """Return mean and std of the posterior mean at every pair, given the truth, under the prior N(0, cov)."""
+    from argbest.core import conditioning  # here, since policies need none of it
+
     truth, noise, count, _ = np.broadcast_arrays(truth, noise, count, cov[..., 0])
     tally = Tally(count, truth, np.zeros(truth.shape))
     mean, posterior = conditioning.posterior(cov, np.zeros(()), noise, tally)

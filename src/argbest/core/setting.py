@@ -50,7 +50,7 @@ class Setting:
     separation: Array  # [coordinate, context, context]: squared distances after scaling by the bounds
     allowed: BoolArray  # [..., context]
     cost: Array | None = None  # [alternative, context]: of a replication, above 0, in any unit; None: alike
-    excluded: BoolArray | None = None  # [alternative, context]: set aside, never to be simulated; None: none
+    excluded: BoolArray | None = None  # [..., alternative, context]: set aside for now; None: none
     alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates
 
     @cached_property
@@ -76,7 +76,7 @@ class Setting:
         return replace(
             self,
             cost=None if self.cost is None else self.cost[alternatives],
-            excluded=None if self.excluded is None else self.excluded[alternatives],
+            excluded=None if self.excluded is None else self.excluded[..., alternatives, :],
             alternatives=None if self.alternatives is None else self.alternatives.some(alternatives),
         )
 

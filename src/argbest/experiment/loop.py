@@ -22,7 +22,7 @@ from argbest.errors import InputError
 from argbest.experiment.simulation import Simulators
 from argbest.experiment.spec import Contender, Experiment
 from argbest.models.base import Model, entries
-from argbest.policies.base import Policy
+from argbest.policies.base import Policy, screened
 from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
 
@@ -169,7 +169,7 @@ def _decided(start: _Start, tally: Tally, step: int, runs: Any, belief: Belief) 
     fixed = [name for name, kept in vars(policy).items() if getattr(kept, "shape", None) == tally.shape]
     if fixed:
         policy = replace(policy, **{name: getattr(policy, name)[runs] for name in fixed})
-    batch = policy.propose(belief, own, nothing, start.setting, draws)
+    batch = policy.propose(belief, own, nothing, screened(policy, belief, own, start.setting), draws)
     return np.stack([batch.alternative[..., 0], batch.context[..., 0]], axis=-1)
 
 

@@ -6,8 +6,8 @@ from argbest import lazy
 
 if TYPE_CHECKING:
     from argbest.policies.base import Draws, Moment, OneByOne, Policy, largest
-    from argbest.policies.confirm import Equal, Random
     from argbest.policies.dvr import DVR, DVRM, DVRLoss
+    from argbest.policies.equal import Equal, Random
     from argbest.policies.ikg import IKG, LEVI
     from argbest.policies.ocba import COCBA, DSCO, GPCOCBA, OCBA
     from argbest.policies.top_two import TopTwo
@@ -17,7 +17,7 @@ __getattr__, __dir__ = lazy.attributes(
     "argbest.policies",
     {
         "base": "Draws Moment OneByOne Policy largest",
-        "confirm": "Equal Random",
+        "equal": "Equal Random",
         "dvr": "DVR DVRLoss DVRM",
         "ikg": "IKG LEVI",
         "ocba": "COCBA DSCO GPCOCBA OCBA",

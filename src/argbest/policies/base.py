@@ -1,14 +1,15 @@
 """The policy protocol, and what all policies share: choosing among ties and deciding in batches."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, anticipate, expecting
-from argbest.core.decision import Decision, cell
+from argbest.core.belief import Belief, anticipate, best, expecting
+from argbest.core.decision import Decision, cell, of_each_context
+from argbest.core.noise import MANY_PAIRS, out
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 
@@ -40,6 +41,23 @@ class Policy(Protocol):
         ``pending`` [..., alternative, context] counts the trials under way; the belief does not know of them.
         Every decision is among ``setting.candidates``.
         """
+
+
+def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> Setting:
+    """Return the setting with the pairs of a large table set aside that are `out`, but for the selected ones.
+
+    Alternatives with coordinates may be out by their own observations and yet worth another for what it tells
+    of their neighbours: so none is, unless every pair was seen, as by a model that learns each by itself.
+    """
+    if tally.shape[-2] * tally.shape[-1] < MANY_PAIRS or getattr(policy, "needs_all", False):
+        return setting
+    hopeless = out(tally, setting.excluded)
+    if setting.alternatives is not None:
+        hopeless &= tally.count.all(axis=(-2, -1), keepdims=True)
+    hopeless[of_each_context(best(belief))] = False
+    if not hopeless.any():
+        return setting
+    return replace(setting, excluded=hopeless if setting.excluded is None else hopeless | setting.excluded)
 
 
 def finished(policy: Policy, tally: Tally) -> bool:

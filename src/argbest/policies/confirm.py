@@ -1,4 +1,4 @@
-"""Policies that sample evenly: every pair, or, to end a run, what confirms or separates the selected."""
+"""Policies that end a run: confirm what is selected, or separate it from its rivals for a guarantee."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,31 +12,7 @@ from argbest.core.decision import Decision, of_each_context
 from argbest.core.setting import Setting
 from argbest.core.states import LEVEL, contenders
 from argbest.core.tally import Tally
-from argbest.policies.base import Draws, Moment, OneByOne, evenly, fewest, with_pending
-
-
-@dataclass(frozen=True)
-class Equal(OneByOne):
-    """Simulate every pair equally often.
-
-    Every pair as often as every other, whatever a replication costs; ties at random.
-    """
-
-    def decide(self, now: Moment) -> Decision:
-        """Return the pair with the fewest replications, those under way included."""
-        return now.pick(fewest(now.count, now.candidates))
-
-
-@dataclass(frozen=True)
-class Random(OneByOne):
-    """Simulate pairs at random.
-
-    Pairs drawn independently and uniformly, whatever a replication costs.
-    """
-
-    def decide(self, now: Moment) -> Decision:
-        """Return a pair drawn uniformly from those that may be simulated."""
-        return now.pick(now.candidates)
+from argbest.policies.base import Draws, evenly, with_pending
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 
 from argbest import streams
-from argbest.core.arrays import BoolArray
-from argbest.core.belief import Belief, best
 from argbest.core.focused_belief import FocusedBelief
-from argbest.core.noise import MANY_PAIRS, out
 from argbest.core.setting import Setting, among_the_rest
-from argbest.core.tally import Tally
-from argbest.policies.base import Policy
+from argbest.policies.base import Policy, screened
 from argbest.storage.base import Asked, Event, Passed
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
@@ -65,8 +61,7 @@ def choose(
         setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
     draws = streams.Draws(seeds.root, streams.Purpose.POLICY, step=len(ledger.trials))
     belief = among_the_rest(knowledge.belief, ledger.ruled_out)
-    if ledger.live.count.size >= MANY_PAIRS and not getattr(policy, "needs_all", False):
-        setting = replace(setting, excluded=closed(belief, ledger.live, setting))
+    setting = screened(policy, belief, ledger.live, setting)
     if not isinstance(belief, FocusedBelief) or not getattr(policy, "follows_the_foremost", False):
         decision = policy.propose(belief, ledger.live, pending, setting, draws, n)
         return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
@@ -74,21 +69,6 @@ def choose(
     own = setting.among(front)
     decision = policy.propose(belief.inner, ledger.live.apart[front], pending[front], own, draws, n)
     return list(zip(front[decision.alternative].tolist(), decision.context.tolist(), strict=True))
-
-
-def closed(belief: Belief, tally: Tally, setting: Setting) -> BoolArray | None:
-    """Return the pairs that the policy may not choose: those set aside, and those `out` but for the selected.
-
-    Alternatives with coordinates may be out by their own observations and yet worth another for what it tells
-    of their neighbours: so none is, unless every pair was seen, as by a model that learns each by itself.
-    """
-    if setting.alternatives is not None and not tally.count.all():
-        return setting.excluded
-    hopeless = out(tally, setting.excluded)
-    hopeless[best(belief), np.arange(tally.shape[1])] = False
-    if not hopeless.any():
-        return setting.excluded
-    return hopeless if setting.excluded is None else hopeless | setting.excluded
 
 
 def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
