@@ -23,6 +23,7 @@ from argbest.problems.design import (
 GRID = Problem([{"x": x, "y": y} for x in range(20) for y in range(15)], list(range(10)))
 NAMES = Problem([f"plan {i}" for i in range(30)], list(range(10)))
 MANY = Problem([f"plan {i}" for i in range(500)], ["low", "high"])
+SINGLE = Problem([f"plan {i}" for i in range(1000)], ["any"])
 
 
 def design_of(problem: Problem, budget: int | None, parameters: int | None = 8) -> Design:
@@ -91,7 +92,7 @@ def test_the_reason_names_the_numbers_that_decide() -> None:
 
 
 @pytest.mark.parametrize("budget", [2, 100, 700, 100_000])
-@pytest.mark.parametrize("problem", [GRID, NAMES, MANY])
+@pytest.mark.parametrize("problem", [GRID, NAMES, MANY, SINGLE])
 def test_the_size_is_the_number_of_pairs_to_come(problem: Problem, budget: int) -> None:
     best = Automatic(8, budget)
     assert best.size(problem) == len(best.pairs(problem, np.random.default_rng(0)))
@@ -126,13 +127,14 @@ def test_every_pair_twice_begins_where_that_fits_and_where_a_model_needs_it() ->
 
 
 def test_thousands_of_names_are_seen_once_as_far_as_half_of_the_budget_goes() -> None:
-    assert design_of(MANY, 3_999) == MostlyOnce(1000, 60)
-    assert design_of(MANY, 1_500) == MostlyOnce(690, 60)
-    assert design_of(MANY, 479) == SpaceFilling(119, 2)
+    assert design_of(SINGLE, 3_999) == MostlyOnce(1000, 60)
+    assert design_of(SINGLE, 1_500) == MostlyOnce(690, 60)
+    assert design_of(SINGLE, 479) == SpaceFilling(119, 2)
     assert design_of(GRID, 1_500) == SpaceFilling(80, 2)
-    pairs = Automatic(8, 1_500).pairs(MANY, np.random.default_rng(1))
+    assert design_of(MANY, 1_500) == SpaceFilling(375, 2)  # one context tells of the other
+    pairs = Automatic(8, 1_500).pairs(SINGLE, np.random.default_rng(1))
     assert Counter(Counter(pairs).values()) == {1: 630, 2: 60}
-    assert len({k for k, _ in pairs}) == 500
+    assert len({k for k, _ in pairs}) == 690
 
 
 def test_the_reason_says_what_is_seen_again() -> None:
@@ -141,7 +143,9 @@ def test_the_reason_says_what_is_seen_again() -> None:
         "more than half of the budget of 1,500"
     )
     assert (
-        Automatic(8).reason(MANY).startswith("440 of 1,000 pairs, once, 60 of them again (500 replications)")
+        Automatic(8)
+        .reason(SINGLE)
+        .startswith("440 of 1,000 pairs, once, 60 of them again (500 replications)")
     )
 
 

@@ -53,11 +53,11 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
 def missed(prior: AdditivePrior, data: Data) -> Array:
     """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed.
 
-    NaN where one observation of a name has others to tell its noise: f there is mostly what it says itself.
+    NaN where one observation of a name in a single context has others to tell its noise: f there is mostly
+    what it says itself.
     """
-    tally = data.tally
-    found = _missed(prior, data)
-    return np.where(lone(tally), np.nan, found) if prior.alternatives is None else found
+    found, apart = _missed(prior, data), prior.alternatives is None and data.tally.shape[-1] == 1
+    return np.where(lone(data.tally), np.nan, found) if apart else found
 
 
 def _missed(prior: AdditivePrior, data: Data) -> Array:

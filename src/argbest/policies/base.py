@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, anticipate, best, expecting
+from argbest.core.belief import Belief, CellBelief, anticipate, best, expecting
 from argbest.core.decision import Decision, cell, of_each_context
 from argbest.core.noise import MANY_PAIRS, out
 from argbest.core.setting import Setting
@@ -46,14 +46,13 @@ class Policy(Protocol):
 def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> Setting:
     """Return the setting with the pairs of a large table set aside that are `out`, but for the selected ones.
 
-    Alternatives with coordinates may be out by their own observations and yet worth another for what it tells
-    of their neighbours: so none is, unless every pair was seen, as by a model that learns each by itself.
+    That is so where no pair tells of another: with independent beliefs, or of names in a single context.
+    Elsewhere one may be out by its own observations and yet worth another for what it tells of others.
     """
-    if tally.shape[-2] * tally.shape[-1] < MANY_PAIRS or getattr(policy, "needs_all", False):
+    apart = isinstance(belief, CellBelief) or (setting.alternatives is None and tally.shape[-1] == 1)
+    if not apart or tally.shape[-2] * tally.shape[-1] < MANY_PAIRS or getattr(policy, "needs_all", False):
         return setting
     hopeless = out(tally, setting.excluded)
-    if setting.alternatives is not None:
-        hopeless &= tally.count.all(axis=(-2, -1), keepdims=True)
     hopeless[of_each_context(best(belief))] = False
     if not hopeless.any():
         return setting

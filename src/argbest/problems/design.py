@@ -242,8 +242,8 @@ class Automatic:
     without coordinates, as far as half of the budget goes. A model without a number of parameters learns
     nothing about a pair from others, so it begins with every pair, whatever the budget.
 
-    From a thousand pairs on, where these would be names, or a model that ``lends`` noise: each once, and 60
-    of them twice. A second replication then goes only to what may still be the best.
+    From a thousand names in one context on, or pairs of a model that ``lends`` noise: each once, and 60 of
+    them twice. A second replication then goes only to what may still be the best.
     """
 
     parameters: int | None
@@ -262,7 +262,7 @@ class Automatic:
         located = places(problem)
         names = max((n for place, n in zip(located, problem.shape, strict=True) if place is None), default=0)
         enough = min(max(_PER_PARAMETER * self.parameters, _PER_NAME * names), whole)
-        if many and located[0] is None and affordable >= 2 * _TWICE * _AGAIN:
+        if many and located[0] is None and problem.n_contexts == 1 and affordable >= 2 * _TWICE * _AGAIN:
             return MostlyOnce(min(enough, affordable - _AGAIN), _AGAIN)
         return SpaceFilling(max(1, min(enough, affordable // _TWICE)), _TWICE)
 
