@@ -1,5 +1,6 @@
 """The array: the same study as on a laptop, scripts, and what goes wrong in words."""
 
+import signal
 import sqlite3
 import subprocess
 import threading
@@ -135,6 +136,12 @@ def test_a_task_is_told_that_a_file_is_no_folder(tmp_path: Path) -> None:
     refused = call("task", str(tmp_path / "file"), "--patience", "0.1")
     assert refused.exit_code == 1
     assert "is no folder that tasks can share: Not a directory" in refused.stderr
+
+
+def test_a_task_that_has_ended_leaves_signals_as_they_were(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert serve(tmp_path / "folder", patience=0.1) == 0
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_simulator_that_no_task_can_import_ends_the_run(tmp_path: Path) -> None:

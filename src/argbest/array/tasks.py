@@ -197,10 +197,14 @@ class _Simulation:
 @contextmanager
 def _present(folder: Folder, presence: Presence) -> Iterator[None]:
     """Give signs of life, and take leave however this ends, short of being killed."""
-    if threading.current_thread() is threading.main_thread():
+    usual = signal.getsignal(signal.SIGTERM)
+    main = threading.current_thread() is threading.main_thread()
+    if main:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what batch systems send before they kill
     try:
         with presence.shown(folder.greet, Patience()):
             yield
     finally:
         folder.leave(presence.name)
+        if main:
+            signal.signal(signal.SIGTERM, usual)
