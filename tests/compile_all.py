@@ -13,6 +13,7 @@ ALL: tuple[Callable[[], Any], ...] = (
     fitting._search,
     disease.run,
     fitting._evaluate,
+    fitting._value,
     fitting._condition,
     knowledge_gradient._bounding,
 )

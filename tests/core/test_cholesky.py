@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest.core.cholesky import factorise_in_blocks
+from argbest.core.cholesky import factorise_alone, factorise_in_blocks, solve_in_blocks, squared
 
 in_blocks: Any = factorise_in_blocks.py_func  # its parts are compiled
+alone: Any = factorise_alone.py_func
+solve: Any = solve_in_blocks.py_func
 
 
 def test_blocks_give_the_factor_the_inverse_and_the_determinant() -> None:
@@ -21,6 +23,20 @@ def test_blocks_give_the_factor_the_inverse_and_the_determinant() -> None:
         np.testing.assert_allclose(np.tril(lower), np.linalg.cholesky(b), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(inverse, np.linalg.inv(b), rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("m", [1, 7, 24, 25, 48, 97])
+def test_systems_are_solved_block_by_block(m: int) -> None:
+    rng = np.random.default_rng(m)
+    root, right = rng.normal(size=(m, m)), rng.normal(size=(m, 5))
+    b = np.eye(m) + root @ root.T
+    lower, factor, solved = b.copy(), b.copy(), right.copy()
+    assert alone(lower, 1.0) == pytest.approx(np.linalg.slogdet(b)[1], rel=1e-12)
+    solve(factor, solved, 1.0)
+    np.testing.assert_allclose(np.tril(lower), np.linalg.cholesky(b), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(np.tril(factor), np.tril(lower))
+    np.testing.assert_allclose(np.linalg.cholesky(b) @ solved, right, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(squared(solved), right.T @ np.linalg.inv(b) @ right, rtol=1e-8, atol=1e-9)
 
 
 def test_no_pivot_falls_below_the_least() -> None:

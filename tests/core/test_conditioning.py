@@ -40,10 +40,11 @@ def test_many_contexts_are_solved_as_few_are(lead: tuple[int, ...], monkeypatch:
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("n_contexts", [12, 70])
 @pytest.mark.parametrize("kernel", priors.KERNELS)
-def test_compiled_posteriors_of_many_alternatives_are_those_of_numpy(kernel: str) -> None:
+def test_compiled_posteriors_of_many_alternatives_are_those_of_numpy(kernel: str, n_contexts: int) -> None:
     rng = np.random.default_rng(17)
-    shape, x = (3, 5, 12), rng.random((12, 2))
+    shape, x = (3, 5, n_contexts), rng.random((n_contexts, 2))
     separation = np.moveaxis((x[:, None] - x) ** 2, -1, 0)
     seen = Tally(rng.poisson(1.0, shape), rng.standard_normal(shape), rng.random(shape))
     seen.count[0, 0] = 0

@@ -52,6 +52,24 @@ def test_the_value_is_the_dense_one(kernel: str, preset: str) -> None:
         assert value - reference == pytest.approx(dense, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_contexts", [1, 8, 60])
+def test_the_value_is_the_same_without_its_slopes(kernel: str, n_contexts: int) -> None:
+    rng = np.random.default_rng(n_contexts)
+    x = rng.random((n_contexts, 2))
+    count = rng.integers(0, 4, (3, n_contexts))
+    count[0] = 0
+    mean = np.where(count > 0, rng.normal(size=count.shape), 0.0)
+    tally = Tally(count, mean, np.where(count > 1, rng.gamma(2.0, size=count.shape), 0.0))
+    prior = priors.hyperprior("paper", 2)
+    theta = np.stack([random_theta(rng, prior) for _ in range(3)])
+    known = kernel, ((x[:, None] - x) ** 2).transpose(2, 0, 1), tally, rng.gamma(3.0, size=count.shape), prior
+    value, _, constant = fitting.log_evidence(*known, theta)
+    density, centre = fitting.log_density(*known, theta)
+    np.testing.assert_allclose(density, value, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(centre, constant, rtol=1e-8, atol=1e-10)
+
+
 def test_without_priors_the_value_is_the_likelihood_itself() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):

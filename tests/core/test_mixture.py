@@ -70,6 +70,25 @@ def test_joint_draws_come_from_all_beliefs_alike() -> None:
     np.testing.assert_allclose(draws.var(axis=0), spread, rtol=0.05)
 
 
+def test_joint_draws_have_the_covariances_of_their_blocks() -> None:
+    """With so many contexts that other roots are taken than policies take; one context is known exactly."""
+    rng = np.random.default_rng(4)
+    factor = rng.normal(size=(1, 2, 20, 20)) / 4
+    factor[:, :, 3] = 0.0
+    block = BlockBelief(
+        rng.normal(size=(1, 2, 20)), factor @ np.swapaxes(factor, -1, -2), np.ones((1, 2, 20))
+    )
+    before = block.cov.copy()
+    mixed = Mixture(lambda some: block, 1, 1, np.asarray(1.0))
+    draws = mixed.draw(rng.normal(size=(40_000, 2, 20)))
+    np.testing.assert_array_equal(block.cov, before)
+    np.testing.assert_allclose(draws.mean(axis=0), block.mean[0], atol=0.03)
+    for k in range(2):
+        np.testing.assert_allclose(np.cov(draws[:, k].T), before[0, k], atol=0.06)
+    assert np.abs(np.cov(draws[:, 0].T, draws[:, 1].T)[:20, 20:]).max() < 0.06
+    assert np.abs(draws[:, :, 3] - block.mean[0, :, 3]).max() < 1e-3
+
+
 @pytest.mark.parametrize("mixed", [False, True])
 def test_joint_draws_made_in_blocks_are_those_made_at_once(mixed: bool) -> None:
     belief, normals = cells(), np.random.default_rng(3).normal(size=(50, K, C))

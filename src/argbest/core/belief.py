@@ -1,5 +1,6 @@
 """Beliefs: what is known of every mean reward, the only thing policies and certificates may see."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -238,11 +239,10 @@ class BlockBelief(_IndependentAlternatives):
         blocks = self._divided.less(dict(zip(touched.tolist(), taken, strict=True)))
         return self._with(self.mean, var.reshape(self.mean.shape), blocks)
 
-    def draw(self, normals: Array) -> Array:
-        """Return μ + √S z for every alternative."""
-        if self.mean.ndim > 2 and "_blocks" not in self.__dict__:  # of many studies all at once
-            root = square_root(self.cov)
-            return self.mean + np.moveaxis(np.moveaxis(normals, 0, -2) @ root, -2, 0)
+    def draw(self, normals: Array, root: Callable[[Array], Array] = square_root) -> Array:
+        """Return μ + √S z for every alternative; of many studies by the right ``root`` of their blocks."""
+        if self.mean.ndim > 2 and "_blocks" not in self.__dict__:
+            return self.mean + np.moveaxis(np.moveaxis(normals, 0, -2) @ root(self.cov), -2, 0)
         flat = normals.reshape(len(normals), -1, normals.shape[-1])
         return self.mean + self._divided.deviations(flat).reshape(normals.shape)
 

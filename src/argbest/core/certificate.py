@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best, of_selected
+from argbest.core.belief import Belief, BlockBelief, best, of_selected
+from argbest.core.blocks import drawing_root
 from argbest.core.certainty import Certainty
 from argbest.core.correlated import CorrelatedAlternatives
 from argbest.core.states import LEVEL, states
@@ -73,7 +74,7 @@ class Mixture:
                 each, shape = len(normals) // self.n_points, normals.shape[1:]
                 own = normals[: each * self.n_points].reshape(each, self.n_points, *shape)
                 if each or not said:
-                    said.append(say(belief.draw(own[:, some])))
+                    said.append(say(_drawn(belief, own[:, some])))
             parts.append(np.concatenate(said))
         whole = np.concatenate(parts, axis=1)
         return whole.reshape(-1, *whole.shape[2:])
@@ -104,6 +105,19 @@ class Mixture:
         if isinstance(belief, CorrelatedAlternatives):
             belief = replace(belief, n_draws=_DRAWS[self.n_points < _ENOUGH])  # type: ignore[type-var]
         return belief  # type: ignore[no-any-return]
+
+
+def _drawn(belief: Belief, normals: Array) -> Array:
+    """Return joint draws, by the quickest root: unlike a policy's, no decision need be found again."""
+    return belief.draw(normals, _right_root) if isinstance(belief, BlockBelief) else belief.draw(normals)
+
+
+def _right_root(cov: Array) -> Array:
+    """Return R with RᵀR = cov, belief by belief: what is worked on stays small."""
+    root = np.empty(cov.shape)
+    for i, own in enumerate(cov):
+        root[i] = drawing_root(own.copy())
+    return np.swapaxes(root, -1, -2)
 
 
 _MANY = 8  # points: no more need be said of averages over so many

@@ -85,6 +85,52 @@ def _subtract(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _factorise_column(b, start, stop, least):  # type: ignore[no-untyped-def]
+    """Replace some columns of ``b`` by those of its Cholesky factor, all before them being so already.
+
+    Return log|corner|, the row of blocks before the corner, and the transposed inverse of its factor.
+    """
+    m = b.shape[0]
+    corner, row = _part(b, start, stop, start, stop), _part(b, start, stop, 0, start)
+    across = _transposed(row)
+    _subtract(corner, _times(row, across))
+    upper = np.zeros(corner.shape)
+    log_determinant = factorise(corner, upper, np.empty(corner.shape), least)
+    _put(b, start, start, corner)
+    below = _part(b, stop, m, start, stop)
+    _subtract(below, _times(_part(b, stop, m, 0, start), across))
+    _put(b, stop, start, _times(below, upper))
+    return log_determinant, row, upper
+
+
+@compiled
+def factorise_alone(b, least):  # type: ignore[no-untyped-def]
+    """Replace the lower triangle of ``b`` by its Cholesky factor and return log|b|; see below."""
+    m, log_determinant = b.shape[0], 0.0
+    for start in range(0, m, BLOCK):
+        log_determinant += _factorise_column(b, start, min(start + BLOCK, m), least)[0]
+    return log_determinant
+
+
+@compiled
+def solve_in_blocks(b, right, least):  # type: ignore[no-untyped-def]
+    """Replace ``b`` by its Cholesky factor L, and ``right`` by L⁻¹ times what it is."""
+    m, n = right.shape
+    for start in range(0, m, BLOCK):
+        stop = min(start + BLOCK, m)
+        _, row, upper = _factorise_column(b, start, stop, least)
+        part = _part(right, start, stop, 0, n)
+        _subtract(part, _times(row, _part(right, 0, start, 0, n)))
+        _put(right, start, 0, _times(_transposed(upper), part))
+
+
+@compiled
+def squared(a):  # type: ignore[no-untyped-def]
+    """Return AᵀA."""
+    return _times(_transposed(a), a)
+
+
+@compiled
 def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-def]
     """Replace ``b`` by its Cholesky factor L, fill ``inverse`` with b⁻¹ and return log|b|.
 
@@ -97,15 +143,8 @@ def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-d
     block = BLOCK if m < _LARGE else 2 * BLOCK
     for start in range(0, m, block):
         stop = min(start + block, m)
-        corner, row = _part(b, start, stop, start, stop), _part(b, start, stop, 0, start)
-        across = _transposed(row)
-        _subtract(corner, _times(row, across))
-        upper = np.zeros(corner.shape)  # the transposed inverse of the corner's factor
-        log_determinant += factorise(corner, upper, np.empty(corner.shape), least)
-        _put(b, start, start, corner)
-        below = _part(b, stop, m, start, stop)
-        _subtract(below, _times(_part(b, stop, m, 0, start), across))
-        _put(b, stop, start, _times(below, upper))
+        own, row, upper = _factorise_column(b, start, stop, least)
+        log_determinant += own
         lower = _transposed(upper)
         done = _times(lower, _times(row, _part(factor, 0, start, 0, start)))
         _put(factor, start, 0, -done)

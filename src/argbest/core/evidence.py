@@ -8,7 +8,7 @@ for.
 import numpy as np
 
 from argbest.core import priors
-from argbest.core.cholesky import compiled, factorise_in_blocks
+from argbest.core.cholesky import compiled, factorise_alone, factorise_in_blocks
 from argbest.core.priors import FLAT, GAMMA, NUGGET
 
 _rbf, _rbf_slope = (compiled(f) for f in priors.KERNELS["rbf"])
@@ -166,6 +166,40 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     gradient[d + 1] -= 0.5 * (n - m + trace - within - squared)
     total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
     return prior - 0.5 * total, constant, doubt_of(m, largest, trace + squared)
+
+
+@compiled
+def log_value(theta, code, data, rules):  # type: ignore[no-untyped-def]
+    """Return (log evidence + log prior, constant mean): what `log_posterior` does, without slopes.
+
+    With B = LLᵀ, e = L⁻¹ D½ 1 and u = L⁻¹ D½ Ȳ, the mean is eᵀu / eᵀe and rᵀA r = |u − m e|².
+    """
+    between, count, mean, noise, totals, work = data
+    d, m, n = between.shape[2], count.size, totals[0]
+    prior = add_log_prior(theta, rules, np.zeros(theta.size))
+    if m == 0:
+        return prior, 0.0
+    variance = np.exp(theta[d + 1])
+    b, _, _, correlation, slope, vectors = work
+    ones, values = vectors[0], vectors[1]
+    for i in range(m):
+        ones[i] = np.sqrt(count[i] / (variance * noise[i]))
+        values[i] = ones[i] * mean[i]
+    _fill_kernel(theta, code, between, ones, b, correlation, slope)
+    log_determinant, above, below, quadratic = factorise_alone(b, 1.0), 0.0, 0.0, 0.0
+    for i in range(m):
+        for j in range(i):
+            ones[i] -= b[i, j] * ones[j]
+            values[i] -= b[i, j] * values[j]
+        ones[i] /= b[i, i]
+        values[i] /= b[i, i]
+        above += ones[i] * values[i]
+        below += ones[i] * ones[i]
+    constant = above / below
+    for i in range(m):
+        quadratic += (values[i] - constant * ones[i]) ** 2
+    total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant
+    return prior - 0.5 * (total + totals[1] / variance + quadratic), constant
 
 
 @compiled

@@ -11,8 +11,8 @@ import numpy as np
 
 from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array, IntArray
-from argbest.core.cholesky import compiled
-from argbest.core.evidence import correlate, inverse_squares, log_posterior, observed
+from argbest.core.cholesky import compiled, solve_in_blocks, squared
+from argbest.core.evidence import correlate, inverse_squares, log_posterior, log_value, observed
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
 from argbest.core.search import AT_ONCE, MAX_STEPS, portions, search_for
 from argbest.core.tally import Tally
@@ -65,6 +65,14 @@ def log_evidence(
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., d + 2]."""
     value, gradient, constant = _call(_evaluate(), kernel, separation, tally, noise, prior, theta)
     return value, gradient, constant
+
+
+def log_density(
+    kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
+) -> tuple[Array, Array]:
+    """Return (log evidence + log prior, the profiled mean): what `log_evidence` does, in half of its time."""
+    value, constant = _call(_value(), kernel, separation, tally, noise, prior, theta)
+    return value, constant
 
 
 def posterior(
@@ -129,6 +137,11 @@ def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value
     value[0], constant[0], _ = log_posterior(theta, code, data, rules, gradient)
 
 
+def _value_body(separation, count, mean, m2, noise, rules, code, theta, value, constant):  # type: ignore[no-untyped-def]
+    data = observed(separation, count, mean, m2, noise)
+    value[0], constant[0] = log_value(theta, code, data, rules)
+
+
 @compiled
 def _fill_posterior(separation, count, mean, noise, code, length, scale, constant, centre, cov):  # type: ignore[no-untyped-def]
     """Fill μ = m + K A (Ȳ − m) and S = K − K A K by rows of L⁻¹ D½ [K, Ȳ − m], the nugget as there."""
@@ -146,30 +159,20 @@ def _fill_posterior(separation, count, mean, noise, code, length, scale, constan
             kept[m] = i
             root[m] = np.sqrt(count[i] / max(noise[i], NUGGET * c * count[i] * cov[i, i]))
             m += 1
-    lower, half = np.empty((m, m)), np.empty((m, c + 1))
+    bracket, right = np.empty((m, m)), np.empty((m, c + 1))
     for i in range(m):
         for x in range(c):
-            half[i, x] = root[i] * cov[kept[i], x]
-        half[i, c] = root[i] * (mean[kept[i]] - constant)
-        for j in range(i):
-            total = half[i, kept[j]] * root[j]
-            for k in range(j):
-                total -= lower[i, k] * lower[j, k]
-            lower[i, j] = total / lower[j, j]
-        lower[i, i] = 1.0 + half[i, kept[i]] * root[i]
-        for j in range(i):
-            lower[i, i] -= lower[i, j] * lower[i, j]
-        lower[i, i] = np.sqrt(lower[i, i])
-        for j in range(i):
-            for x in range(c + 1):
-                half[i, x] -= lower[i, j] * half[j, x]
-        for x in range(c + 1):
-            half[i, x] /= lower[i, i]
+            right[i, x] = root[i] * cov[kept[i], x]
+        right[i, c] = root[i] * (mean[kept[i]] - constant)
+        for j in range(m):
+            bracket[i, j] = right[i, kept[j]] * root[j] + (i == j)
+    solve_in_blocks(bracket, right, 1.0)
+    taken = squared(right)
     for x in range(c):
-        for i in range(m):
-            centre[x] += half[i, x] * half[i, c]
-            for y in range(c):
-                cov[x, y] -= half[i, x] * half[i, y]
+        centre[x] += taken[x, c]
+        for y in range(x + 1):
+            cov[x, y] -= taken[x, y]
+            cov[y, x] = cov[x, y]
 
 
 def _condition_body(separation, count, mean, noise, code, length, scale, constant, centre, cov):  # type: ignore[no-untyped-def]
@@ -194,3 +197,10 @@ def _search() -> Callable[..., Any]:
 def _evaluate() -> Callable[..., Any]:
     signature = f"void({_DATA}, float64[:], float64[:], float64[:], float64[:])"
     return compile_ufunc(_evaluate_body, signature, f"{_LAYOUT},(p)->(),(p),()")
+
+
+@functools.cache
+def _value() -> Callable[..., Any]:
+    return compile_ufunc(
+        _value_body, f"void({_DATA}, float64[:], float64[:], float64[:])", f"{_LAYOUT},(p)->(),()"
+    )

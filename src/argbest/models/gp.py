@@ -148,17 +148,24 @@ class GP:
         prior, table = noise_table(self, preset, tally, scale, per_alternative=True)
         data = standardise(tally, scale)
 
-        def evaluate(theta: Array) -> tuple[Array, Array, Array]:
-            return fitting.log_evidence(self.kernel, setting.separation, data, table, prior, theta)
-
-        n = n_points(int((tally.count > 0).sum()))
+        known, n = (
+            (self.kernel, setting.separation, data, table, prior),
+            n_points(int((tally.count > 0).sum())),
+        )
         # No part can be absent here, so nothing is flat, and looking for it would cost more than all else.
         points = sample(
-            lambda theta: evaluate(theta)[:2], params.theta, prior.rules, n, generator, flat_below=0.0
+            lambda theta: fitting.log_evidence(*known, theta)[:2],
+            params.theta,
+            prior.rules,
+            n,
+            generator,
+            flat_below=0.0,
+            density=lambda theta: fitting.log_density(*known, theta)[0],
         )
         tables = plausible_tables(self, table, tally, n, generator, per_alternative=True)
         several = repeated(params, n)
-        found = _in_units_of_rewards(points.theta, evaluate(points.theta)[2], tables, several)
+        _, constant = fitting.log_density(*known, points.theta)
+        found = _in_units_of_rewards(points.theta, constant, tables, several)
         return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
 
     def predict(

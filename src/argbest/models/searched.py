@@ -218,6 +218,9 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None, **whole_fields: AnyArr
         if part is None or name in whole_fields:
             continue
         known = getattr(old, name, None)
+        if chosen.all():
+            merged[name] = part.reshape((*chosen.shape, *part.shape[1:]))
+            continue
         if known is None:  # nor has an older version kept it, if it is a number
             unknown = np.nan if part.dtype.kind == "f" else 0
             whole = np.full((*chosen.shape, *part.shape[1:]), unknown, part.dtype)

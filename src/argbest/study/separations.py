@@ -83,12 +83,11 @@ class Replications:
 
     def of_context(self, context: int) -> Array:
         """Return a row per alternative and a column per number, NaN where an alternative has no value."""
-        own = {k: self._keys.get((k, context), []) for k in range(len(self.count))}
-        columns = np.unique(np.concatenate([np.asarray(keys, np.int64) for keys in own.values()]))
-        table = np.full((len(own), len(columns)), np.nan)
-        for k, keys in own.items():
-            if keys:
-                table[k, np.searchsorted(columns, keys)] = self._values[k, context]
+        pairs = [(k, context) for k in range(len(self.count)) if self.count[k, context]]
+        keys, told = ([each for pair in pairs for each in of[pair]] for of in (self._keys, self._values))
+        columns, place = np.unique(np.array(keys, np.int64), return_inverse=True)
+        table = np.full((len(self.count), len(columns)), np.nan)
+        table[np.repeat(np.arange(len(table)), self.count[:, context]), place] = told
         return table
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:
