@@ -41,6 +41,8 @@ def evidence(
     gradient = np.empty(len(theta))
     value, constant, doubt = structured_evidence.log_posterior(theta, "matern52", data, prior.rules, gradient)
     assert 0 <= doubt < 1e-6
+    alone = structured_evidence.log_value(theta, "matern52", data, prior.rules)
+    assert alone == pytest.approx(value, rel=1e-12, abs=1e-12)
     return value, constant, gradient, data.marks
 
 

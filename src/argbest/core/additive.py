@@ -17,7 +17,7 @@ from argbest.core import common_noise, structured_evidence
 from argbest.core.additive_evidence import log_posterior, log_posterior_common, prepare, prepare_common
 from argbest.core.arrays import Array, IntArray
 from argbest.core.fitting import kernel_code
-from argbest.core.integration import Evaluate
+from argbest.core.integration import Density, Evaluate
 from argbest.core.landmarks import FEWER, MOST, structure_shows_the_way, structured
 from argbest.core.priors import Hyperprior
 from argbest.core.search import MAX_STEPS, SMALL, STEP_LIMIT, in_python, search_for, studies_alike
@@ -164,25 +164,29 @@ def evaluator(
     prior: Hyperprior,
     near: Array,
     correlation: Array | None = None,
-) -> Evaluate:
+) -> tuple[Evaluate, Density | None]:
     """Return the function of θ [m, parameter] with log evidence + log prior of one study, and its gradient.
 
-    In a large study by structure, with landmarks for θ about ``near``, and as if no noise were common.
+    In a large study by structure, with landmarks for θ about ``near``, and as if no noise were common; there
+    the second function returns the value alone, much quicker.
     """
     if (tally.count > 0).sum() <= SMALL:
         seen = _seen(tally, noise, correlation)
-        return lambda theta: _evidence(inputs, seen, prior, theta)[:2]
+        return lambda theta: _evidence(inputs, seen, prior, theta)[:2], None
     kernel, rules = inputs.kernel, prior.rules
     data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
     data = structured_evidence.with_landmarks(kernel, data, near, MOST)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
-        value, gradient = np.empty(len(theta)), np.empty(theta.shape)
-        for i, point in enumerate(theta):
-            value[i], _, _ = structured_evidence.log_posterior(point, kernel, data, rules, gradient[i])
-        return value, gradient
+        gradient = np.empty(theta.shape)
+        each = zip(theta, gradient, strict=True)
+        found = [structured_evidence.log_posterior(at, kernel, data, rules, slopes)[0] for at, slopes in each]
+        return np.array(found), gradient
 
-    return evaluate
+    def density(theta: Array) -> Array:
+        return np.array([structured_evidence.log_value(point, kernel, data, rules) for point in theta])
+
+    return evaluate, density
 
 
 def _climb_compiled(

@@ -15,7 +15,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.blocks import drawing_root, square_root, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.foundations import ByFormula, Foundation, Stack, apart
+from argbest.core.foundations import ByFormula, ByStructure, Foundation, Stack, apart
 from argbest.core.replications import NextSamples, Shocks, coming
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
@@ -228,7 +228,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariance of the listed cells [m] of one study, [m, m]."""
-        if isinstance(self.foundation, ByFormula):
+        if isinstance(self.foundation, ByFormula | ByStructure):
             part = self.foundation.among(alternative, context)
         else:
             part = np.empty((len(alternative), len(alternative)))

@@ -85,6 +85,14 @@ class ByStructure:
         out[(*leading(alternative.shape), alternative)] += self.own[(*before, alternative, context)]
         return out
 
+    def among(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [m] of one study with each other, [m, m]."""
+        picked = self.features[alternative, context]
+        out = picked @ picked.T
+        i, j = np.nonzero(alternative[:, None] == alternative)
+        out[i, j] += self.own[alternative[i], context[i], context[j]]
+        return out
+
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
         total: Array = np.einsum("...cc->...c", self.own).copy()

@@ -12,6 +12,7 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri
 
 Evaluate: TypeAlias = Callable[[Array], tuple[Array, Array]]  # θ [m, ..., p]: log density [m, ...], gradient
+Density: TypeAlias = Callable[[Array], Array]  # the first of these alone
 
 _STEP = 1e-3  # of the central differences
 _FLATTEST = 0.25  # least curvature: no standard deviation above 2, in logarithms
@@ -43,7 +44,7 @@ def sample(
     generator: np.random.Generator,
     *,
     flat_below: float = FLAT,
-    density: Callable[[Array], Array] | None = None,
+    density: Density | None = None,
 ) -> Points:
     """Return n equally likely points of the density near ``mode`` [..., p], each [...] by itself.
 
@@ -143,7 +144,7 @@ def _student(
 
 
 def _along(
-    density: Callable[[Array], Array], mode: Array, i: int, bounds: tuple[float, float], chance: Array
+    density: Density, mode: Array, i: int, bounds: tuple[float, float], chance: Array
 ) -> tuple[Array, Array]:
     """Return values [m, ...] of parameter i by their distribution between the bounds, and its log density.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, IntArray, dpotrf, dpotri, dtrtri
+from argbest.core.arrays import Array, IntArray, dpotri, dtrtri
 from argbest.core.conditioning import solve_lower
 from argbest.core.landmarks import Landmarks, Root, features_of, root_of
 
@@ -178,14 +178,24 @@ def _own(prior: AdditivePrior, left: Array, right: Array, n_trend: int) -> Array
     return np.asarray(rest + prior.offset + (prior.joint + prior.own) * prior.nearness)
 
 
-class Solved(NamedTuple):
+@dataclass(frozen=True)
+class Solved:
     """What blocks of one size leave behind; A⁰ = ρ (I + ρ B ρ)⁻¹ ρ with ρ² = N/σ²."""
 
     blocks: Blocks
-    value: Array  # Ȳ, [g, n]
     root: Array  # ρ, [g, n]
-    inverse: Array  # (I + ρ B ρ)⁻¹, [g, n, n]
-    weighed: Array  # A⁰ (Ψ, 1, Ȳ), [g, n, q + 2]
+    inverse_root: Array  # L⁻¹, L Lᵀ = I + ρ B ρ, [g, n, n]
+    half: Array  # L⁻¹ ρ (Ψ, 1, Ȳ), [g, n, q + 2]
+
+    @cached_property
+    def inverse(self) -> Array:
+        """(I + ρ B ρ)⁻¹, [g, n, n]."""
+        return np.swapaxes(self.inverse_root, 1, 2) @ self.inverse_root
+
+    @cached_property
+    def weighed(self) -> Array:
+        """A⁰ (Ψ, 1, Ȳ), [g, n, q + 2]."""
+        return self.root[..., None] * (np.swapaxes(self.inverse_root, 1, 2) @ self.half)
 
 
 @dataclass(frozen=True)
@@ -235,17 +245,13 @@ def within(features: Features, group: Blocks) -> Array:
 
 def _inverse_roots(blocks: Array) -> tuple[Array, float]:
     """Return L⁻¹ of matrices L Lᵀ = I + (a covariance) [g, n, n] and the sum of their log determinants."""
+    lower: Array = np.asarray(np.linalg.cholesky(blocks), float)
+    size = 2.0 * float(np.log(np.einsum("gii->gi", lower)).sum())
     if blocks.shape[1] < _SMALL:
-        lower = np.linalg.cholesky(blocks)
-        return np.asarray(np.linalg.inv(lower), float), 2.0 * float(np.log(np.einsum("gii->gi", lower)).sum())
-    out, size = np.empty_like(blocks), 0.0
-    for i, block in enumerate(blocks):
-        factor, trouble = dpotrf(block.T, lower=1)
-        if trouble:
-            raise np.linalg.LinAlgError("not positive definite")
-        size += 2.0 * float(np.log(np.diag(factor)).sum())
-        out[i] = np.tril(dtrtri(factor, lower=1)[0])
-    return out, size
+        return np.asarray(np.linalg.inv(lower), float), size
+    for factor in lower:
+        dtrtri(factor.T, lower=0, overwrite_c=1)  # in place: LAPACK's columns are rows here
+    return lower, size
 
 
 def inverse_of(factor: Array) -> Array:
@@ -267,7 +273,5 @@ def _solve_blocks(
     ones = np.ones((*root.shape, 1))
     right = np.concatenate([features.by_context[group.contexts], ones, value[..., None]], axis=2)
     half = inverse_root @ (root[..., None] * right)
-    across = np.swapaxes(inverse_root, 1, 2)
-    weighed = root[..., None] * (across @ half)
     # A product with itself: no rounding can make it other than a Gram matrix.
-    return Solved(group, value, root, across @ inverse_root, weighed), np.swapaxes(half, 1, 2) @ half, size
+    return Solved(group, root, inverse_root, half), np.swapaxes(half, 1, 2) @ half, size

@@ -66,28 +66,54 @@ def log_posterior(
     """
     gradient[:] = 0.0
     value = float(_add_log_prior(theta, rules, gradient))
-    tally, scales, variance = data.tally, np.exp(theta[-1 - PARTS : -1]), float(np.exp(theta[-1]))
-    seen = tally.count > 0
-    m, n = int(seen.sum()), int(tally.count.sum())
-    root = np.sqrt(tally.count / (variance * data.noise))
-    nugget = m * NUGGET * float(scales.sum())
-    prior = _prior(code, data, theta)
-    found = features(prior, data.marks, tally.shape[0])
+    solution = _solution(theta, code, data)
+    if solution is None:
+        return -np.inf, 0.0, 0.0
+    prior, scales, variance = _prior(code, data, theta), np.exp(theta[-1 - PARTS : -1]), np.exp(theta[-1])
+    m, n = int((data.tally.count > 0).sum()), int(data.tally.count.sum())
+    pulls = _pulls(solution)
+    _add_slopes(theta, data, prior, solution.features, pulls, gradient)
+    gradient[-1 - PARTS : -1] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
+    within = float((data.tally.m2 / data.noise).sum()) / variance
+    gradient[-1] -= 0.5 * (n - m + pulls.trace - within - pulls.squared)
+    value += _log_evidence(theta, data, solution, pulls.quadratic)
+    root = max(float(one.root.max()) for one in solution.solved)
+    largest = 1.0 + root**2 * (float(prior.variance) + m * NUGGET * float(scales.sum()))
+    return value, solution.constant, _doubt_of(m, largest, pulls.trace + pulls.squared)
+
+
+def log_value(theta: Array, code: str, data: Data, rules: Array) -> float:
+    """Return log evidence + log prior: what `log_posterior` does, without slopes."""
+    solution = _solution(theta, code, data)
+    if solution is None:
+        return -np.inf
+    _, mixed = _coordinates(solution)
+    quadratic = sum(
+        _quadratic(one, solution.constant, mixed[one.blocks.alternatives]) for one in solution.solved
+    )
+    prior = float(_add_log_prior(theta, rules, np.zeros(len(theta))))
+    return prior + _log_evidence(theta, data, solution, quadratic)
+
+
+def _solution(theta: Array, kernel: str, data: Data) -> Solution | None:
+    """Return the solution at θ; None where rounding has taken all that the data say of the constant."""
+    tally, scales = data.tally, np.exp(theta[-1 - PARTS : -1])
+    root = np.sqrt(tally.count / (np.exp(theta[-1]) * data.noise))
+    nugget = int((tally.count > 0).sum()) * NUGGET * float(scales.sum())
+    found = features(_prior(kernel, data, theta), data.marks, tally.shape[0])
     try:
         solution = solve(found, data.blocks, root, tally.mean, nugget)
     except np.linalg.LinAlgError:
-        return -np.inf, 0.0, 0.0
-    if not solution.below > 0.0:  # rounding has taken all that the data say of the constant
-        return -np.inf, 0.0, 0.0
-    pulls = _pulls(solution)
-    _add_slopes(theta, data, prior, found, pulls, gradient)
-    gradient[-1 - PARTS : -1] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
-    within = float((tally.m2 / data.noise).sum()) / variance
-    gradient[-1] -= 0.5 * (n - m + pulls.trace - within - pulls.squared)
-    total = n * np.log(2.0 * np.pi * variance) + float((tally.count * np.log(data.noise)).sum())
-    total += solution.log_determinant + within + pulls.quadratic + np.log(solution.below / (2.0 * np.pi))
-    largest = 1.0 + float(root.max()) ** 2 * (float(prior.variance) + nugget)
-    return value - 0.5 * total, solution.constant, _doubt_of(m, largest, pulls.trace + pulls.squared)
+        return None
+    return solution if solution.below > 0.0 else None
+
+
+def _log_evidence(theta: Array, data: Data, solution: Solution, quadratic: float) -> float:
+    """Return the log evidence, given rᵀ A r."""
+    tally, variance = data.tally, float(np.exp(theta[-1]))
+    total = tally.count.sum() * np.log(2.0 * np.pi * variance) + (tally.count * np.log(data.noise)).sum()
+    total += solution.log_determinant + (tally.m2 / data.noise).sum() / variance + quadratic
+    return -0.5 * float(total + np.log(solution.below / (2.0 * np.pi)))
 
 
 def _prior(kernel: str, data: Data, theta: Array) -> AdditivePrior:
@@ -124,10 +150,7 @@ def _pulls(solution: Solution) -> _Pulls:
     inverse = inverse_of(solution.lower)
     spread = found.expand(inverse)  # S_k M⁻¹
     core = found.contract(spread)  # S_k M⁻¹ S_kᵀ
-    # α and β by their coordinates: α = A⁰ (Ȳ − m − Φ a), β = A⁰ (1 − Φ b) / √(1ᵀA1), a and b as Φᵀα and Φᵀβ.
-    turn = np.array([[-solution.constant, 1.0], [1.0 / np.sqrt(solution.below), 0.0]]).T
-    both = solution.coefficients @ turn  # [r, 2]: Φᵀα, Φᵀβ
-    mixed = np.concatenate([-found.expand(both), np.broadcast_to(turn, (len(core), 2, 2))], axis=1)
+    both, mixed = _coordinates(solution)
     moments = solution.gram[:, :q] @ mixed  # Ψᵀα, Ψᵀβ, [alternative, q, 2]
     gram = solution.gram[:, :q, :q]
     inner = moments @ np.swapaxes(moments, 1, 2) - gram + gram @ core @ gram  # Ψᵀ G_kk Ψ
@@ -139,6 +162,23 @@ def _pulls(solution: Solution) -> _Pulls:
     ]
     within, on_contexts, quadratic, squared, trace = (sum(parts) for parts in zip(*each, strict=True))
     return _Pulls(within, on_contexts, on_relation, quadratic, squared, trace)
+
+
+def _coordinates(solution: Solution) -> tuple[Array, Array]:
+    """Return Φᵀα and Φᵀβ, [r, 2], and α and β by their coordinates, [alternative, q + 2, 2].
+
+    α = A⁰ (Ȳ − m − Φ a) and β = A⁰ (1 − Φ b) / √(1ᵀA1), a and b as Φᵀα and Φᵀβ.
+    """
+    turn = np.array([[-solution.constant, 1.0], [1.0 / np.sqrt(solution.below), 0.0]]).T
+    both = solution.coefficients @ turn
+    every = np.broadcast_to(turn, (len(solution.gram), 2, 2))
+    return both, np.concatenate([-solution.features.expand(both), every], axis=1)
+
+
+def _quadratic(one: Solved, constant: float, mixed: Array) -> float:
+    """Return what blocks of one size add to rᵀ A r = αᵀ (Ȳ − m)."""
+    across = one.half @ mixed[..., :1]  # Lᵀ ρ⁻¹ α
+    return float(np.sum(across[..., 0] * (one.half[..., -1] - constant * one.half[..., -2])))
 
 
 def _of_blocks(
@@ -156,7 +196,7 @@ def _of_blocks(
     size = np.ones((len(core), q))  # S_k S_kᵀ, a diagonal
     size[:, found.n_trend :] = found.shared[one.blocks.alternatives, None]
     on_contexts = -both @ np.swapaxes(mixed[:, :q], 1, 2) - carried - applied * size[:, None, :]
-    quadratic = float(np.sum(both[..., 0] * (one.value - solution.constant)))
+    quadratic = _quadratic(one, solution.constant, mixed)
     trace = float(np.einsum("gii->", one.inverse) - np.sum(carried * weighed / root**2))
     squared = float(np.sum((both / root) ** 2))
     n = len(found.by_context)
