@@ -18,7 +18,7 @@ from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.blocks import drawing_root
 from argbest.core.decision import Decision
-from argbest.core.foundations import ByFormula
+from argbest.core.foundations import ByContext, ByFormula, Stack
 from argbest.core.seen_cells import Data
 from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
@@ -322,6 +322,20 @@ def test_policies_decide_as_on_the_dense_belief(policy: Policy) -> None:
         expected = policy.propose(theirs, one.tally, pending, one.setting, draws, 3)
         np.testing.assert_array_equal(found.alternative, expected.alternative)
         np.testing.assert_array_equal(found.context, expected.context)
+
+
+def test_alternatives_known_to_be_equal_share_the_chance_of_being_best() -> None:
+    cov = np.diag([0.0, 0.0, 0.5, 0.3])[None]
+    mean = np.array([[1.0], [1.0], [0.6], [0.8]])
+    nothing = Stack(np.empty((0, 4, 1)))
+    belief = AdditiveBelief(
+        mean, np.diagonal(cov[0])[:, None].copy(), np.ones((4, 1)), ByContext(cov), nothing, 0
+    )
+    best = belief.best_probability()[:, 0]
+    below = norm.cdf((1.0 - mean[2:, 0]) / np.sqrt([0.5, 0.3])).prod()
+    np.testing.assert_allclose(best[:2], 0.5 * below, atol=0.01)
+    assert best[0] == best[1]
+    assert best.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("m", [5, 80])

@@ -167,9 +167,9 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         np.put_along_axis(share, leader, 1.0 - share.sum(axis=1, keepdims=True), axis=1)
         keep[keep.sum(axis=1) < 3] = False
         for rows, columns, draws in self._draws(keep):
-            largest = draws.max(axis=-1)
-            winners = draws == largest[..., None]
-            share[rows[:, None], columns] = np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1)
+            winner = draws.argmax(axis=-1)
+            largest = np.take_along_axis(draws, winner[..., None], axis=-1)[..., 0]
+            share[rows[:, None], columns] = _shares(draws, winner)
             own = np.argmax(columns == chosen[rows, None], axis=1)
             yield rows, largest - draws[np.arange(len(rows)), :, own]
         self._answered["share"] = share
@@ -198,6 +198,19 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """Return the points of every row, [row or 1, point, m]: studies that have fewer take turns."""
         parts = _normals(size).reshape(-1, self.n_draws, size)
         return parts if len(parts) == 1 else parts[study % len(parts)]
+
+
+def _shares(draws: Array, winner: IntArray) -> Array:
+    """Return the share of the points that each alternative wins, [row, m] from [row, point, m].
+
+    Alternatives that nothing tells apart are equal at every point, and each wins a part.
+    """
+    n_rows, n, m = draws.shape
+    if np.all(np.diff(np.sort(draws[:, 0], axis=-1), axis=-1) > 0):
+        places = winner + m * np.arange(n_rows)[:, None]
+        return np.bincount(places.ravel(), minlength=n_rows * m).reshape(n_rows, m) / n
+    winners = draws == draws.max(axis=-1, keepdims=True)
+    return np.asarray(np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1))
 
 
 def ratio_of(gap: Array, tau: Array) -> Array:
