@@ -114,6 +114,8 @@ class GP:
         self, tally: Tally, setting: Setting, params: GPParams, known: Any = None
     ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
         """Return the exact posterior at the contexts; noise in common makes alternatives covary."""
+        from argbest.core import fitting
+
         if tally.common is not None and (data := _joint(tally, params)).shares_noise:
             prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
             return joined(prior, params.constant, data)
@@ -122,13 +124,7 @@ class GP:
         own = tally.apart[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
         shape = params.lengthscale[chosen], params.scale[chosen]
-        if chosen.ndim > 1:  # many studies: those that compiled code pays for
-            from argbest.core import fitting
-
-            mean, cov = fitting.posterior(self.kernel, setting.separation, own, noise, *shape, constant)
-        else:
-            prior = priors.covariance(self.kernel, setting.separation, *shape)
-            mean, cov = conditioning.posterior(prior, constant, noise, own)
+        mean, cov = fitting.posterior(self.kernel, setting.separation, own, noise, *shape, constant)
         fresh = BlockBelief(mean, cov, noise)
         if known is None or chosen.ndim > 1 or chosen.all():
             return scattered(fresh, chosen, known)

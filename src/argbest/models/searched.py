@@ -214,11 +214,12 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None, **whole_fields: AnyArr
     Fields that are given are taken as they are.
     """
     merged: dict[str, AnyArray | None] = {**vars(fresh), **whole_fields}
+    every = bool(chosen.all())
     for name, part in merged.items():
         if part is None or name in whole_fields:
             continue
         known = getattr(old, name, None)
-        if chosen.all():
+        if every:
             merged[name] = part.reshape((*chosen.shape, *part.shape[1:]))
             continue
         if known is None:  # nor has an older version kept it, if it is a number
