@@ -94,6 +94,7 @@ def _play(correlation: float, *, common: bool, macroreps: int, samples: int, eve
         initial=3,
         seed=SEED,
         checkpoint_every=every,
+        certify=True,
         integrate=every != EVERY,
         common_random_numbers=common,
     )

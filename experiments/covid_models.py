@@ -68,6 +68,7 @@ def experiment(plan: Plan, name: str) -> Experiment:
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
+        certify=True,
         common_random_numbers=False,
     )
 

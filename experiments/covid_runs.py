@@ -69,6 +69,7 @@ def experiment(plan: Plan, name: str, policies: tuple[str, ...]) -> Experiment:
         initial=REPLICATIONS,
         seed=plan.seed,
         checkpoint_every=_EVERY,
+        certify=True,
         common_random_numbers=False,
         delta=PROBLEMS[name],
     )

@@ -77,7 +77,6 @@ def experiment(plan: Plan, name: str, weights: str) -> Experiment:
         seed=plan.seed,
         checkpoint_every=_EVERY,
         common_random_numbers=False,
-        certify=False,
         weights=weights,
     )
 

@@ -19,6 +19,7 @@ KEYS = [
     *("eoc", "certificate", "samples_to_pcs", "samples_to_loss", "seconds"),
 ]
 SMALL = ("--samples", "25", "--macroreps", "3", "--seed", "4")
+CERTIFIED = (*SMALL, "--certify")
 
 
 def call(*arguments: str) -> Result:
@@ -26,7 +27,7 @@ def call(*arguments: str) -> Result:
 
 
 def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
-    result = call("branin", "--policy", "c-ocba", "--policy", "equal:independent", *SMALL, "--json")
+    result = call("branin", "--policy", "c-ocba", "--policy", "equal:independent", *CERTIFIED, "--json")
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
     assert len(result.stdout.splitlines()) == 1
@@ -45,10 +46,18 @@ def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
 
 def test_json_is_what_the_library_finds() -> None:
     options = ("--weights", "uniform", "--refit-every", "5", "--initial", "3")
-    result = call("branin", "--policy", "equal", "--model", "independent", *options, *SMALL, "--json")
+    result = call("branin", "--policy", "equal", "--model", "independent", *options, *CERTIFIED, "--json")
     own = experiment.Contender("equal", "independent")
     asked = experiment.Experiment(
-        "branin", own, samples=25, macroreps=3, seed=4, weights="uniform", refit_every=5, initial=3
+        "branin",
+        own,
+        samples=25,
+        macroreps=3,
+        seed=4,
+        weights="uniform",
+        refit_every=5,
+        initial=3,
+        certify=True,
     )
     expected, shown = experiment.run(asked).plain(), json.loads(result.stdout)
     for found in (expected, shown):
@@ -59,7 +68,7 @@ def test_json_is_what_the_library_finds() -> None:
 
 
 def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
-    result = call("branin", "--policy", "c-ocba", "--policy", "ts", *SMALL)
+    result = call("branin", "--policy", "c-ocba", "--policy", "ts", *CERTIFIED)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0] == "branin: 3 macro-replications, scored after 25 replications"
@@ -116,8 +125,8 @@ def test_good_selections_are_shown_when_asked_for() -> None:
     assert "PGS(1.5)" in result.stdout
 
 
-def test_claims_can_be_left_out_of_table_json_and_folder(tmp_path: Path) -> None:
-    asked = ("branin", "--policy", "c-ocba", *SMALL, "--no-certify")
+def test_nothing_is_claimed_in_table_json_and_folder_unless_asked_for(tmp_path: Path) -> None:
+    asked = ("branin", "--policy", "c-ocba", *SMALL)
     result = call(*asked, "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
     assert "claim" not in result.stdout.replace(str(tmp_path), "")

@@ -28,9 +28,8 @@ def pictures() -> dict[str, Callable[..., Any]]:
     regional = registry.problem("covid-regional")
     grid = Study(regional, policy="dvr", initial=1, seed=0).run(1_000)
     policies = ("gp-c-ocba", "ikg", "dvr", "equal")
-    experiment = Experiment(
-        "branin", [Contender.named(name) for name in policies], samples=200, macroreps=50, checkpoint_every=10
-    )
+    contenders = [Contender.named(name) for name in policies]
+    experiment = Experiment("branin", contenders, samples=200, macroreps=50, certify=True)
     results = run(experiment, progress=False)
     return {
         "policy_map": partial(report.plot_policy_map, line),

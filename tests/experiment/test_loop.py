@@ -111,7 +111,7 @@ PROBLEMS: dict[str, Any] = {
 @pytest.mark.parametrize("case", CASES)
 def test_runs_together_equal_studies_alone(case: str) -> None:
     problem, contender, options = CASES[case]
-    experiment = Experiment(PROBLEMS[problem], contender, samples=33, seed=11, **options)
+    experiment = Experiment(PROBLEMS[problem], contender, samples=33, seed=11, certify=True, **options)
     rehearse(experiment, contender)
     found = trace(experiment, contender, NUMBERS, lambda _: None)
     for run, number in enumerate(NUMBERS.tolist()):
@@ -120,7 +120,7 @@ def test_runs_together_equal_studies_alone(case: str) -> None:
 
 
 def test_a_run_does_not_depend_on_its_company() -> None:
-    experiment = Experiment("branin", "gp-c-ocba", samples=20, seed=2)
+    experiment = Experiment("branin", "gp-c-ocba", samples=20, seed=2, certify=True)
     [contender] = experiment.contenders
     many, one = (trace(experiment, contender, np.array(n), lambda _: None) for n in ([0, 1, 2, 3], [2]))
     np.testing.assert_array_equal(many.alternative[:, 2], one.alternative[:, 0])
@@ -170,7 +170,7 @@ def test_repeated_pairs_of_a_design_get_replications_of_their_own() -> None:
     named = [("A", 0.0), ("B", 0.5), ("A", 0.0), ("A", 0.0), ("B", 0.5)]
     rest = [(label, x) for label in "ABCD" for x in (0.25, 0.75)] * 2
     contender = Contender("equal", initial=named + rest)
-    experiment = Experiment(small_problems.plain(), contender, samples=0)
+    experiment = Experiment(small_problems.plain(), contender, samples=0, certify=True)
     found = trace(experiment, contender, NUMBERS, lambda _: None)
     for run, number in enumerate(NUMBERS.tolist()):
         assert_same(experiment, found, run, alone(experiment, contender, number))
@@ -305,10 +305,12 @@ def test_integrated_claims_are_those_of_the_study_s_certificate() -> None:
 
 def test_whether_claims_are_integrated_tells_stored_experiments_apart() -> None:
     plain, integrated = (
-        Experiment("branin", "equal", samples=1, integrate=flag).plain() for flag in (False, True)
+        Experiment("branin", "equal", samples=1, certify=True, integrate=flag).plain()
+        for flag in (False, True)
     )
     assert integrated == plain | {"integrate": True}
     assert "integrate" not in plain
+    assert Experiment("branin", "equal", samples=1, integrate=True).certify  # to integrate is to certify
 
 
 def test_without_certificates_all_else_is_the_same_and_nothing_is_claimed() -> None:

@@ -18,7 +18,7 @@ from argbest.policies.equal import Equal
 
 
 def asked(*contenders: str | Contender, macroreps: int = 3, **options: Any) -> Experiment:
-    given = {"samples": 12, "seed": 5} | options
+    given = {"samples": 12, "seed": 5, "certify": True} | options
     return Experiment(
         small_problems.table(), contenders or Contender("equal", "independent"), macroreps=macroreps, **given
     )

@@ -79,7 +79,15 @@ def test_the_part_writes_the_numbers_of_its_experiments(
     assert len(outcome.table) == 2 * 2 * 2
     numbers = pd.read_csv(tmp_path / "covid_models.csv")
     expected = run(
-        Experiment("covid", "dvr:independent", samples=20, macroreps=2, seed=4, common_random_numbers=False)
+        Experiment(
+            "covid",
+            "dvr:independent",
+            samples=20,
+            macroreps=2,
+            seed=4,
+            certify=True,
+            common_random_numbers=False,
+        )
     ).summary()
     own = numbers.query("problem == 'covid' and policy == 'dvr' and model == 'independent'")
     for name, theirs in (("share_correct", "pcs_e"), ("cost", "eoc"), ("cost_se", "eoc_se")):

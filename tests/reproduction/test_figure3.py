@@ -62,6 +62,7 @@ def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> 
                 macroreps=2,
                 seed=5,
                 delta=30.0,
+                certify=True,
                 common_random_numbers=False,
             )
         ).summary()

@@ -83,12 +83,13 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 @click.option(
     "--integrate",
     is_flag=True,
-    help="Average the claims over hyper-parameters and noise, as studies do. Takes many times as long.",
+    help="Certify, and average over hyper-parameters and noise, as studies do. Takes many times as long.",
 )
 @click.option(
     "--certify/--no-certify",
-    default=True,
-    help="Work out what the certificate claims at every look. It can take longer than the decisions.",
+    default=False,
+    help="Work out what certificates claim at every look, and how often that came true. It can take "
+    "longer than the decisions.",
 )
 @click.option(
     "--common-random-numbers/--independent",

@@ -92,10 +92,10 @@ class Experiment:
     ``streams.roots(seed, r)``: contenders meet the same noise in the n-th replication of a pair. ``initial``
     is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
     study chooses for twice as many replications as ``samples``. ``weights`` are the problem's, or uniform. A
-    selection within ``delta`` of the best counts as good. With ``integrate`` claims are those of
-    `Study.certificate`, which take many times as long; without they take the hyper-parameters for known; with
-    ``certify=False`` there are none. With ``common_random_numbers`` the n-th replication of every alternative
-    in a context has the same seed.
+    selection within ``delta`` of the best counts as good. With ``certify`` every look has the claims of a
+    certificate that takes the hyper-parameters for known, which can take longer than the decisions; with
+    ``integrate`` those of `Study.certificate`, which take many times as long. With ``common_random_numbers``
+    the n-th replication of every alternative in a context has the same seed.
     """
 
     problem: str | Problem | Family
@@ -109,7 +109,7 @@ class Experiment:
     weights: str = "problem"
     delta: float = 0.0
     integrate: bool = False
-    certify: bool = True
+    certify: bool = False
     common_random_numbers: bool = True
 
     def __init__(
@@ -126,7 +126,7 @@ class Experiment:
         weights: str = "problem",
         delta: float = 0.0,
         integrate: bool = False,
-        certify: bool = True,
+        certify: bool = False,
         common_random_numbers: bool = True,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
@@ -143,7 +143,7 @@ class Experiment:
             weights=weights,
             delta=indifference_zone(delta),
             integrate=flag("integrate", integrate),
-            certify=flag("certify", certify),
+            certify=flag("certify", certify) or integrate,
             common_random_numbers=flag("common_random_numbers", common_random_numbers),
         )
 
