@@ -125,6 +125,11 @@ def test_runs_without_claims_of_contexts_are_looked_at_as_a_whole() -> None:
     pd.testing.assert_frame_equal(calibration(old, bins=3), calibration(given, bins=3))
 
 
+def test_runs_that_claim_nothing_have_no_picture() -> None:
+    with pytest.raises(InputError, match="these runs claim nothing. Repeat the experiment with certify=True"):
+        plot_calibration(runs().assign(claim=np.nan))
+
+
 @pytest.mark.parametrize("bins", [[0.5], [0.5, 0.2], [0.0, np.nan], 0])
 def test_bins_that_are_none_are_refused(bins: Any) -> None:
     with pytest.raises(InputError, match="bins"):

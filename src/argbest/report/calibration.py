@@ -115,6 +115,8 @@ def plot_calibration(
     are 95 % intervals. ``theme`` is "light" or "dark".
     """
     numbers = calibration(results, bins=bins)
+    if numbers.empty:
+        raise InputError("these runs claim nothing. Repeat the experiment with certify=True.")
     sheet = style.sheet(ax, theme, 4.6, 4.4)
     drawn = sheet.ax
     marks: dict[str, Any] = {"markersize": 4.5, "markerfacecolor": sheet.theme.paper}
@@ -122,8 +124,7 @@ def plot_calibration(
         look, value = looks.look(sheet.theme, i) | marks, own["achieved"].to_numpy(float)
         ends = [np.maximum(value - own["low"], 0.0), np.maximum(own["high"] - value, 0.0)]
         drawn.errorbar(own["claimed"], value, yerr=ends, label=label, linewidth=1.2, elinewidth=0.9, **look)
-    low = float(numbers[["claimed", "achieved"]].min().min()) if len(numbers) else 0.0
-    low = max(0.0, np.floor(10 * low) / 10)
+    low = max(0.0, np.floor(10 * float(numbers[["claimed", "achieved"]].min().min())) / 10)
     drawn.plot([low, 1], [low, 1], color=sheet.theme.ink, linewidth=0.8, zorder=1)
     drawn.fill_between([low, 1], [low, 1], low, color=sheet.theme.faint, alpha=0.25, linewidth=0, zorder=0)
     corner: dict[str, Any] = {"transform": drawn.transAxes, "ha": "right", "fontsize": style.TICK}
