@@ -96,14 +96,25 @@ class AdditivePrior:
 
     def rows(self, alternative: IntArray, context: IntArray, n_alternatives: int) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context′]."""
-        related = self.relation(alternative, n_alternatives)
+        return self.sums(alternative[..., None], context, np.ones((*alternative.shape, 1)), n_alternatives)
+
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array, n_alternatives: int) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′].
+
+        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        """
+        related = np.zeros((*context.shape, n_alternatives))
+        itself, where = np.zeros_like(related), leading(context.shape)
+        for j in range(weight.shape[-1]):
+            related += weight[..., j, None] * self.relation(alternative[..., j], n_alternatives)
+            itself[(*where, alternative[..., j])] += weight[..., j]
         trend = np.take_along_axis(self.trend, context[..., None], axis=-2)
         near = np.take_along_axis(self.nearness, context[..., None], axis=-2)
-        shared = self.offset[..., None, None] + self.joint[..., None, None] * near
-        out = trend[..., None, :] + related[..., None] * shared[..., None, :]
-        where = (*leading(alternative.shape), alternative)
-        out[where] += self.own[..., None, None] * near
-        return np.asarray(out)
+        shared, own = (each[..., None, None] for each in (self.offset, self.own))
+        total = np.broadcast_to(weight.sum(axis=-1, keepdims=True), related.shape)
+        left = np.stack([related, itself, total], axis=-1)
+        right = np.stack([shared + self.joint[..., None, None] * near, own * near, trend], axis=-2)
+        return np.asarray(left @ right)
 
     def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:
         """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""

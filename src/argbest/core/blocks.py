@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, IntArray, dtrsm
+from argbest.core.arrays import AnyArray, Array, IntArray, dgemm, dtrsm
 
 
 class Taken(NamedTuple):
@@ -134,6 +134,14 @@ def solve_in_place(lower: AnyArray, right: Array) -> None:
         right[:] = np.linalg.solve(lower, right)
     else:
         dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ
+
+
+def subtract_product(out: Array, left: Array, right: Array) -> None:
+    """Take Lᵀ R from ``out`` [..., m, n], in place; L is [..., r, m], R [..., r, n], all contiguous."""
+    if out.ndim > 2 or right.size <= _FEW:
+        out -= np.swapaxes(left, -1, -2) @ right
+    else:  # no copy of a large product is made
+        dgemm(-1.0, right.T, left.T, trans_b=1, beta=1.0, c=out.T, overwrite_c=1)
 
 
 def taken_from(
