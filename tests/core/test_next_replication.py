@@ -182,9 +182,24 @@ def test_trials_under_way_take_what_they_will_once_they_are_told(seed: int) -> N
             study = study.with_one_more(k, c, int(belief.shocks.following[k, c]) + i, 0.0)
     _, cov = study.by_definition()
     assert_same(found, (belief.mean.ravel(), cov))
+    assert belief.expecting(np.zeros_like(pending)) is belief
     for each, other in zip(found.shocks.shown.parts, one_by_one.shocks.shown.parts, strict=True):  # type: ignore[union-attr]
         np.testing.assert_allclose(each, other, atol=1e-9)
     np.testing.assert_array_equal(found.shocks.following, one_by_one.shocks.following)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trials_that_observe_the_same_count_as_one_that_knows_it_better(seed: int) -> None:
+    study = Study(seed)
+    belief = study.belief()
+    assert belief.shocks is not None
+    pending = np.full(belief.mean.shape, 3)
+    found = belief.expecting(pending)
+    assert found.n_rows - belief.n_rows < pending.sum()
+    for k, c in np.argwhere(pending):
+        for i in range(3):
+            study = study.with_one_more(k, c, int(belief.shocks.following[k, c]) + i, 0.0)
+    assert_same(found, (belief.mean.ravel(), study.by_definition()[1]))
 
 
 @pytest.mark.parametrize("seed", range(3))

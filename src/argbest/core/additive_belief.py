@@ -207,6 +207,8 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def expecting(self, pending: IntArray) -> "AdditiveBelief":
         """Return the belief of one study as if the trials under way had come out as expected, all at once."""
+        if not pending.any():
+            return self
         seen = coming(pending, self)
         return self._with_rows(seen.rows(self), shocks=seen.shocks)
 
@@ -218,7 +220,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _with_rows(self, rows: Array, **changes: Any) -> "AdditiveBelief":
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""
-        var = np.maximum(self.var - (rows**2).sum(axis=-3), 0.0)
+        var = np.maximum(self.var - np.einsum("...rkc,...rkc->...kc", rows, rows), 0.0)
         stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
         return replace(self, var=var, stack=stack, n_rows=n_rows, kept=self._first, **changes)
 

@@ -157,6 +157,22 @@ class Coming(NamedTuple):
     noise: Array  # [m, m]: covariance
     shocks: "Shocks | None"  # once they have come out as expected
 
+    def merged(self) -> "Coming":
+        """Return the best estimates of what is observed: one for all trials that observe the same sum.
+
+        Their noise is (Aᵀ N⁻¹ A)⁻¹ with A_ig = 1 where the i-th observes the g-th: nothing told is lost.
+        """
+        known: dict[tuple[int, bytes, bytes], int] = {}
+        sums = zip(self.context.tolist(), map(bytes, self.alternative), map(bytes, self.weight), strict=True)
+        which = np.array([known.setdefault(each, len(known)) for each in sums])
+        if len(known) == len(which):
+            return self
+        half = (which[:, None] == np.arange(len(known))).astype(float)
+        solve_in_place(np.linalg.cholesky(self.noise), half)
+        first = np.unique(which, return_index=True)[1]
+        parts = self.alternative[first], self.context[first], self.weight[first]
+        return Coming(*parts, np.linalg.inv(half.T @ half), self.shocks)
+
     def rows(self, belief: Any) -> Array:
         """Return L⁻¹ Cov(·, f), [m, alternative, context], LLᵀ being the variance of what they observe.
 
@@ -245,7 +261,7 @@ class Shocks:
             following=self.following + pending,
         )
         alternative, weight = _listed(weight)
-        return Coming(alternative, c, weight, noise, later)
+        return Coming(alternative, c, weight, noise, later).merged()
 
     @cached_property
     def next_contrasts(self) -> NextContrasts | None:
