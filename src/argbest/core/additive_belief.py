@@ -71,7 +71,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
         ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
         """
-        *lead, k, c = self.mean.shape
+        k, c = self.mean.shape[-2:]
         where, table, begin = alternative * c + context[..., None], self._table, 0
         if table is not None:
             out, begin = table[where[:, 0]], self._first.n_rows
@@ -84,7 +84,8 @@ class AdditiveBelief(CorrelatedAlternatives):
             out = self.foundation.sums(alternative, context, weight)
         out = out.reshape(*context.shape, k * c)
         if self.n_rows > begin:
-            flat = self.rows[..., begin:, :, :].reshape(*lead, -1, k * c)
+            rows = self.rows[..., begin:, :, :]
+            flat = rows.reshape(*rows.shape[:-2], k * c)
             subtract_product(out, of_sums(flat, where, weight), flat)
         return np.asarray(out).reshape(*context.shape, k, c)
 
@@ -245,9 +246,8 @@ class AdditiveBelief(CorrelatedAlternatives):
             step = max(1, _ELEMENTS // self.mean.size)
             for start in range(0, len(alternative), step):
                 some = slice(start, start + step)
-                part[some] = rows_of(self.foundation, alternative[some], context[some])[
-                    :, alternative, context
-                ]
+                towards = rows_of(self.foundation, alternative[some], context[some])
+                part[some] = towards[:, alternative, context]
         taken = self.rows[:, alternative, context]
         part -= taken.T @ taken
         return part

@@ -34,11 +34,9 @@ def of_sums(values: Array, where: IntArray, weight: Array) -> Array:
     """Return Σ_j weight_j values[..., where_j], [..., r, m]; values are [..., r, n], others [..., m, j]."""
     total = np.zeros((*values.shape[:-1], where.shape[-2]))
     for j in range(where.shape[-1]):
-        at = where[..., j]
+        at = where[..., None, :, j]
         # Of one study: `take` is far quicker.
-        taken = (
-            values.take(at, axis=1) if values.ndim == 2 else np.take_along_axis(values, at[..., None, :], -1)
-        )
+        taken = values.take(at[0], axis=1) if values.ndim == 2 else np.take_along_axis(values, at, axis=-1)
         taken *= weight[..., None, :, j]
         total += taken
     return total
