@@ -103,18 +103,19 @@ class AdditivePrior:
 
         ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
         """
-        related = np.zeros((*context.shape, n_alternatives))
-        itself, where = np.zeros_like(related), leading(context.shape)
-        for j in range(weight.shape[-1]):
+        related = weight[..., :1] * self.relation(alternative[..., 0], n_alternatives)
+        for j in range(1, weight.shape[-1]):
             related += weight[..., j, None] * self.relation(alternative[..., j], n_alternatives)
-            itself[(*where, alternative[..., j])] += weight[..., j]
         trend = np.take_along_axis(self.trend, context[..., None], axis=-2)
         near = np.take_along_axis(self.nearness, context[..., None], axis=-2)
-        shared, own = (each[..., None, None] for each in (self.offset, self.own))
-        total = np.broadcast_to(weight.sum(axis=-1, keepdims=True), related.shape)
-        left = np.stack([related, itself, total], axis=-1)
-        right = np.stack([shared + self.joint[..., None, None] * near, own * near, trend], axis=-2)
-        return np.asarray(left @ right)
+        shared = self.offset[..., None, None] + self.joint[..., None, None] * near
+        out = related[..., None] * shared[..., None, :]
+        if (total := weight.sum(axis=-1)).any():  # of differences it is 0
+            out += (total[..., None] * trend)[..., None, :]
+        own, where = self.own[..., None, None] * near, leading(context.shape)
+        for j in range(weight.shape[-1]):
+            out[(*where, alternative[..., j])] += weight[..., j, None] * own
+        return np.asarray(out)
 
     def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:
         """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""
