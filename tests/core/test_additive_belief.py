@@ -22,7 +22,7 @@ from argbest.core.foundations import ByContext, ByFormula, Stack
 from argbest.core.seen_cells import Data
 from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
-from argbest.policies.dvr import DVR, DVRM
+from argbest.policies.dvr import DVR, DVRM, cov_of_differences
 from argbest.policies.ikg import IKG, LEVI
 from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose
@@ -141,6 +141,26 @@ def test_many_rows_of_covariances_are_those_asked_for_one_by_one(
         np.testing.assert_allclose(within, np.einsum("kcjc->ckj", table), rtol=1e-9, atol=1e-9)
         where = pair(int(rng.integers(belief.mean.shape[0])), int(rng.integers(belief.mean.shape[1])))
         belief = belief.update(where, np.array(rng.normal()))
+
+
+@pytest.mark.parametrize("whole_table", [True, False])
+def test_covariances_of_sums_are_those_of_their_cells(
+    whole_table: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(additive_belief, "_WHOLE", 1000 if whole_table else 0)
+    rng = np.random.default_rng(34)
+    ours, theirs = random_belief(3)
+    k, c = ours.mean.shape
+    for _ in range(3):
+        where, value = pair(int(rng.integers(k)), int(rng.integers(c))), np.array(rng.normal())
+        ours, theirs = ours.update(where, value), theirs.update(where, value)
+        alternative = np.stack([rng.permutation(k)[:3] for _ in range(5)])
+        context, weight = rng.integers(c, size=5), rng.normal(size=(5, 3))
+        found = ours.cov_of_sums(alternative, context, weight).reshape(5, -1)
+        cells = theirs.cov[alternative * c + context[:, None]]
+        np.testing.assert_allclose(found, np.einsum("mj,mjn->mn", weight, cells), rtol=1e-7, atol=1e-9)
+        several = cov_of_differences(ours, alternative[:, 0], alternative[:, 1], context)
+        np.testing.assert_allclose(several.reshape(5, -1), cells[:, 0] - cells[:, 1], rtol=1e-7, atol=1e-9)
 
 
 def test_many_updates_equal_one_recomputation() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argbest.core import additive_belief
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.belief import anticipate, best, next_samples, take_in
@@ -128,20 +129,35 @@ def test_studies_side_by_side_learn_as_each_would_alone() -> None:
         )
 
 
-def test_contrasts_kept_from_one_replication_to_the_next_are_those_worked_out_anew() -> None:
+def test_what_the_next_replications_observe_is_the_contrast_of_each_one() -> None:
     belief, rng = Study(5, unnumbered=False).belief(), np.random.default_rng(0)
-    assert belief.shocks is not None
     for _ in range(12):
-        assert belief.shocks.next_contrasts is not None
-        before = [each.copy() for each in belief.shocks.next_contrasts]
         k, c = (np.asarray(rng.integers(n)) for n in belief.mean.shape)
+        assert belief.shocks is not None
         number = belief.shocks.following[k, c] + rng.integers(2)
-        later = take_in(belief, Decision(k, c), np.asarray(0.3), number).shocks  # type: ignore[attr-defined]
-        for kept, anew in zip(later.next_contrasts, replace(later).next_contrasts, strict=True):
-            np.testing.assert_array_equal(kept, anew)
-        for mine, unchanged in zip(belief.shocks.next_contrasts, before, strict=True):
-            np.testing.assert_array_equal(mine, unchanged)
-        belief = replace(belief, shocks=later)
+        belief = take_in(belief, Decision(k, c), np.asarray(0.3), number)  # type: ignore[assignment]
+        assert belief.shocks is not None
+        ahead, samples = belief.shocks.next_contrasts, next_samples(belief)
+        assert ahead is not None
+        assert samples is not None
+        for k, c in np.ndindex(belief.mean.shape):
+            one = belief.shocks.contrast(Decision(np.array(k), np.array(c)), belief.shocks.following[k, c])
+            by_alternative = np.bincount(one.alternative, one.weight, len(belief.mean))
+            found = np.eye(len(belief.mean))[k] - ahead.share[:, k, c] @ ahead.shown[:, :, c]
+            np.testing.assert_allclose(found, by_alternative, atol=1e-12)
+            np.testing.assert_allclose(ahead.noise[k, c], one.noise)
+            spread = by_alternative @ belief.within_contexts()[c] @ by_alternative
+            np.testing.assert_allclose(samples.var[k, c], spread + one.noise)
+
+
+def test_a_large_table_says_of_next_samples_what_a_small_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    belief = Study(6, names=False).belief()
+    small = next_samples(belief)
+    monkeypatch.setattr(additive_belief, "_WHOLE", 0)
+    large = next_samples(replace(belief, kept=None))
+    assert small is not None
+    assert large is not None
+    np.testing.assert_allclose(large.var, small.var, rtol=1e-9)
 
 
 def test_what_goes_as_expected_moves_no_mean() -> None:
@@ -166,9 +182,24 @@ def test_trials_under_way_take_what_they_will_once_they_are_told(seed: int) -> N
             study = study.with_one_more(k, c, int(belief.shocks.following[k, c]) + i, 0.0)
     _, cov = study.by_definition()
     assert_same(found, (belief.mean.ravel(), cov))
+    assert belief.expecting(np.zeros_like(pending)) is belief
     for each, other in zip(found.shocks.shown.parts, one_by_one.shocks.shown.parts, strict=True):  # type: ignore[union-attr]
         np.testing.assert_allclose(each, other, atol=1e-9)
     np.testing.assert_array_equal(found.shocks.following, one_by_one.shocks.following)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trials_that_observe_the_same_count_as_one_that_knows_it_better(seed: int) -> None:
+    study = Study(seed)
+    belief = study.belief()
+    assert belief.shocks is not None
+    pending = np.full(belief.mean.shape, 3)
+    found = belief.expecting(pending)
+    assert found.n_rows - belief.n_rows < pending.sum()
+    for k, c in np.argwhere(pending):
+        for i in range(3):
+            study = study.with_one_more(k, c, int(belief.shocks.following[k, c]) + i, 0.0)
+    assert_same(found, (belief.mean.ravel(), study.by_definition()[1]))
 
 
 @pytest.mark.parametrize("seed", range(3))

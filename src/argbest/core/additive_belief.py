@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.blocks import drawing_root, square_root, weight_of
+from argbest.core.blocks import drawing_root, square_root, subtract_product, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.foundations import ByFormula, ByStructure, Foundation, Stack, apart
+from argbest.core.foundations import ByFormula, ByStructure, Foundation, Stack, apart, of_sums, rows_of
 from argbest.core.replications import NextSamples, Shocks, coming
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
@@ -64,19 +64,30 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        where, table, begin = alternative * self.mean.shape[-1] + context, self._table, 0
+        return self.cov_of_sums(alternative[..., None], context, np.ones((*alternative.shape, 1)))
+
+    def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context].
+
+        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        """
+        k, c = self.mean.shape[-2:]
+        where, table, begin = alternative * c + context[..., None], self._table, 0
         if table is not None:
-            out: Array = table[where].reshape(*where.shape, *self.mean.shape)
-            begin = self._first.n_rows
+            out, begin = table[where[:, 0]], self._first.n_rows
+            out *= weight[:, :1]
+            for j in range(1, weight.shape[1]):
+                part = table[where[:, j]]
+                part *= weight[:, j, None]
+                out += part
         else:
-            out = self.foundation.rows(alternative, context)
+            out = self.foundation.sums(alternative, context, weight)
+        out = out.reshape(*context.shape, k * c)
         if self.n_rows > begin:
             rows = self.rows[..., begin:, :, :]
-            flat = rows.reshape(*rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
-            # Where there is one study, plain indexing is far quicker.
-            taken = flat[:, where] if flat.ndim == 2 else np.take_along_axis(flat, where[..., None, :], -1)
-            out -= (np.swapaxes(taken, -1, -2) @ flat).reshape(out.shape)
-        return out
+            flat = rows.reshape(*rows.shape[:-2], k * c)
+            subtract_product(out, of_sums(flat, where, weight), flat)
+        return np.asarray(out).reshape(*context.shape, k, c)
 
     @property
     def _first(self) -> Kept:
@@ -93,20 +104,6 @@ class AdditiveBelief(CorrelatedAlternatives):
             first.table = replace(self, n_rows=first.n_rows).among(k, c)
         return first.table
 
-    def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
-        """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
-        if self._table is not None:
-            rows = self.cov_rows(alternative, context[..., None])
-            return np.asarray(weight @ rows.reshape(len(rows), -1)).reshape(self.mean.shape)
-        there = np.broadcast_to(context[..., None], alternative.shape)
-        out = np.einsum("...m,...mkc->...kc", weight, self.foundation.rows(alternative, there))
-        if self.n_rows:
-            flat = self.rows.reshape(*self.rows.shape[:-2], self.mean.shape[-2] * self.mean.shape[-1])
-            cells = (alternative * self.mean.shape[-1] + there)[..., None, :]
-            taken = np.sum(np.take_along_axis(flat, cells, axis=-1) * weight[..., None, :], axis=-1)
-            out -= np.einsum("...r,...rm->...m", taken, flat).reshape(out.shape)
-        return np.asarray(out)
-
     def within_contexts(self) -> Array:
         """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
         *lead, k, c = self.mean.shape
@@ -120,9 +117,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         out = np.empty((*lead, c, k, k))
         for here in range(c):
             every = np.broadcast_to(np.arange(k), (*lead, k))
-            rows = self.rows[..., here]
-            out[..., here, :, :] = self.foundation.rows(every, np.full_like(every, here))[..., here]
-            out[..., here, :, :] -= np.swapaxes(rows, -1, -2) @ rows
+            taken = self.rows[..., here]
+            out[..., here, :, :] = rows_of(self.foundation, every, np.full_like(every, here))[..., here]
+            out[..., here, :, :] -= np.swapaxes(taken, -1, -2) @ taken
         return out
 
     @cached_property
@@ -130,9 +127,20 @@ class AdditiveBelief(CorrelatedAlternatives):
         """What a sample of every cell observes where noise is common; None: the cell itself."""
         if self.shocks is None or self.shocks.next_contrasts is None:
             return None
-        weight, noise = self.shocks.next_contrasts
-        spread = (weight @ self.within_contexts() * weight).sum(axis=-1).swapaxes(-1, -2)
-        return NextSamples(weight, np.maximum(spread, 0.0) + noise)
+        ahead = self.shocks.next_contrasts
+        across = self._cov_within(ahead.shown)
+        of_groups = np.sum(ahead.shown * across, axis=-2, keepdims=True)
+        spread = self.var + np.sum(ahead.share * (ahead.share * of_groups - 2.0 * across), axis=-3)
+        return NextSamples(ahead, np.maximum(spread, 0.0) + ahead.noise)
+
+    def _cov_within(self, weight: Array) -> Array:
+        """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
+        if self._table is not None or not isinstance(self.foundation, ByFormula):
+            by_context = weight.swapaxes(-1, -2).swapaxes(-2, -3) @ self.within_contexts()
+            return by_context.swapaxes(-2, -3).swapaxes(-1, -2)
+        taken = np.einsum("...gkc,...rkc->...grc", weight, self.rows)
+        before = self.foundation.sums_within(weight)
+        return np.asarray(before - np.einsum("...grc,...rkc->...gkc", taken, self.rows))
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
@@ -178,7 +186,8 @@ class AdditiveBelief(CorrelatedAlternatives):
         if self.shocks is None:
             raise ValueError("alternatives share no noise here. Use `update`.")
         seen = self.shocks.contrast(decision, number)
-        column = self._cov_with_sum(seen.alternative, decision.context, seen.weight)
+        one = seen.alternative[..., None, :], decision.context[..., None], seen.weight[..., None, :]
+        column = self.cov_of_sums(*one)[..., 0, :, :]
         where = (*leading(seen.weight.shape)[:-1], seen.alternative, decision.context[..., None])
         spread = np.maximum((seen.weight * column[where]).sum(axis=-1), 0.0)
         weight = weight_of(np.asarray(told, float), spread, seen.noise)
@@ -199,6 +208,8 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def expecting(self, pending: IntArray) -> "AdditiveBelief":
         """Return the belief of one study as if the trials under way had come out as expected, all at once."""
+        if not pending.any():
+            return self
         seen = coming(pending, self)
         return self._with_rows(seen.rows(self), shocks=seen.shocks)
 
@@ -210,7 +221,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _with_rows(self, rows: Array, **changes: Any) -> "AdditiveBelief":
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""
-        var = np.maximum(self.var - (rows**2).sum(axis=-3), 0.0)
+        var = np.maximum(self.var - np.einsum("...rkc,...rkc->...kc", rows, rows), 0.0)
         stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
         return replace(self, var=var, stack=stack, n_rows=n_rows, kept=self._first, **changes)
 
@@ -235,7 +246,8 @@ class AdditiveBelief(CorrelatedAlternatives):
             step = max(1, _ELEMENTS // self.mean.size)
             for start in range(0, len(alternative), step):
                 some = slice(start, start + step)
-                part[some] = self.foundation.rows(alternative[some], context[some])[:, alternative, context]
+                towards = rows_of(self.foundation, alternative[some], context[some])
+                part[some] = towards[:, alternative, context]
         taken = self.rows[:, alternative, context]
         part -= taken.T @ taken
         return part

@@ -96,13 +96,25 @@ class AdditivePrior:
 
     def rows(self, alternative: IntArray, context: IntArray, n_alternatives: int) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context′]."""
-        related = self.relation(alternative, n_alternatives)
+        return self.sums(alternative[..., None], context, np.ones((*alternative.shape, 1)), n_alternatives)
+
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array, n_alternatives: int) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′].
+
+        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        """
+        related = weight[..., :1] * self.relation(alternative[..., 0], n_alternatives)
+        for j in range(1, weight.shape[-1]):
+            related += weight[..., j, None] * self.relation(alternative[..., j], n_alternatives)
         trend = np.take_along_axis(self.trend, context[..., None], axis=-2)
         near = np.take_along_axis(self.nearness, context[..., None], axis=-2)
         shared = self.offset[..., None, None] + self.joint[..., None, None] * near
-        out = trend[..., None, :] + related[..., None] * shared[..., None, :]
-        where = (*leading(alternative.shape), alternative)
-        out[where] += self.own[..., None, None] * near
+        out = related[..., None] * shared[..., None, :]
+        if (total := weight.sum(axis=-1)).any():  # of differences it is 0
+            out += (total[..., None] * trend)[..., None, :]
+        own, where = self.own[..., None, None] * near, leading(context.shape)
+        for j in range(weight.shape[-1]):
+            out[(*where, alternative[..., j])] += weight[..., j, None] * own
         return np.asarray(out)
 
     def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:

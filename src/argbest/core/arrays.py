@@ -18,7 +18,7 @@ AnyArray: TypeAlias = NDArray[Any]
 
 if TYPE_CHECKING:
     from scipy.linalg import cholesky, solve_triangular
-    from scipy.linalg.blas import dtrsm
+    from scipy.linalg.blas import dgemm, dtrsm
     from scipy.linalg.lapack import dpotri, dpstrf, dtrtri
     from scipy.special import (
         erfcx,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 else:
     _LATER = {
         "scipy.linalg": "cholesky solve_triangular",
-        "scipy.linalg.blas": "dtrsm",
+        "scipy.linalg.blas": "dgemm dtrsm",
         "scipy.linalg.lapack": "dpotri dpstrf dtrtri",
         "scipy.special": "erfcx fdtr fdtrc gammaincc gammainccinv gammaincinv gammaln log_ndtr ndtr ndtri "
         "stdtr xlogy",
@@ -46,7 +46,7 @@ else:
         globals().update(zip(_names.split(), functions(_module, _names), strict=True))
 
 __all__ = [
-    "AnyArray", "Array", "BoolArray", "IntArray", "cholesky", "dpotri", "dpstrf", "dtrsm", "dtrtri",
-    "erfcx", "fdtr", "fdtrc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "log_ndtr", "ndtr",
-    "ndtri", "solve_triangular", "stdtr", "xlogy",
+    "AnyArray", "Array", "BoolArray", "IntArray", "cholesky", "dgemm", "dpotri", "dpstrf", "dtrsm",
+    "dtrtri", "erfcx", "fdtr", "fdtrc", "gammaincc", "gammainccinv", "gammaincinv", "gammaln", "log_ndtr",
+    "ndtr", "ndtri", "solve_triangular", "stdtr", "xlogy",
 ]  # fmt: skip

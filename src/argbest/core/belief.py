@@ -222,8 +222,7 @@ class BlockBelief(_IndependentAlternatives):
     def expecting(self, pending: IntArray) -> "BlockBelief":
         """Return the belief as if the trials under way [..., alternative, context] had come out as expected.
 
-        As `update` cell by cell, but only the rows of those cells are worked out: the first cells of all
-        alternatives together, then the second ones of those that have more, and so on.
+        As `update` cell by cell, but only the rows of those cells are worked out.
         """
         under_way = pending.reshape(-1, pending.shape[-1])
         noise, var = (each.reshape(under_way.shape) for each in (self.noise, self.var.copy()))
@@ -232,9 +231,10 @@ class BlockBelief(_IndependentAlternatives):
             return self
         contexts = np.full((len(touched), turn.max()), -1)
         contexts[np.arange(turn.max()) < turn[:, None]] = np.nonzero(under_way)[1]
-        owns, k = [self._divided.of(k) for k in touched.tolist()], touched[:, None]
-        n = under_way[k, contexts]
-        taken, diagonal = taken_from(owns, var[touched], contexts, turn, n, noise[k, contexts])
+        order = np.argsort(-turn, kind="stable")
+        touched, turn, contexts = touched[order], turn[order], contexts[order]
+        owns, at = [self._divided.of(k) for k in touched.tolist()], (touched[:, None], contexts)
+        taken, diagonal = taken_from(owns, var[touched], contexts, turn, under_way[at], noise[at])
         var[touched] = np.maximum(diagonal, 0.0)
         blocks = self._divided.less(dict(zip(touched.tolist(), taken, strict=True)))
         return self._with(self.mean, var.reshape(self.mean.shape), blocks)

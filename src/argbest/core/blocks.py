@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, IntArray, dtrsm
+from argbest.core.arrays import AnyArray, Array, IntArray, dgemm, dtrsm
 
 
 class Taken(NamedTuple):
@@ -63,10 +63,11 @@ class Blocks(NamedTuple):
         if missing:
             found = square_root(np.stack([self._before(k)[0] for k in missing]))
             self.roots.update(zip(missing, found, strict=True))
-        out = self._narrowed(normals)
-        for k in range(len(self.table)):  # a table of all roots would be a large copy; they are symmetric
-            out[:, k] = out[:, k] @ self.roots[k]
-        return out
+        # The draws of a block side by side: products are three times as quick.
+        by_block = np.ascontiguousarray(self._narrowed(normals).swapaxes(0, 1))
+        for k, own in enumerate(by_block):  # a table of all roots would be a large copy; they are symmetric
+            own[:] = own @ self.roots[k]
+        return by_block.swapaxes(0, 1)
 
     def _before(self, k: int) -> Changed:
         """Return one block before anything is taken from it, and what is."""
@@ -136,30 +137,37 @@ def solve_in_place(lower: AnyArray, right: Array) -> None:
         dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ
 
 
+def subtract_product(out: Array, left: Array, right: Array) -> None:
+    """Take Lᵀ R from ``out`` [..., m, n], in place; L is [..., r, m], R [..., r, n], all contiguous."""
+    if out.ndim > 2 or right.size <= _FEW:
+        out -= np.swapaxes(left, -1, -2) @ right
+    else:  # no copy of a large product is made
+        dgemm(-1.0, right.T, left.T, trans_b=1, beta=1.0, c=out.T, overwrite_c=1)
+
+
 def taken_from(
     owns: Sequence[Array], var: Array, contexts: IntArray, turn: IntArray, n: IntArray, noise: Array
 ) -> tuple[list[list[Taken]], Array]:
     """Return what replications take from each block, and the diagonals then, [block, context].
 
-    Block g, of diagonal var[g], has n[g, i] replications with noise[g, i] in the contexts[g, i], i < turn[g].
-    Only rows of those are worked out: the first of all blocks together, then the second of those that have
-    more, and so on.
+    Block g, of diagonal var[g], has n[g, i] replications with noise[g, i] in the contexts[g, i], i < turn[g];
+    no block has more than one before it. Only rows of those are worked out: the first of all blocks together,
+    then the second of those that have more, and so on.
     """
     diagonal = var.copy()
-    steps: list[tuple[IntArray, Array, Array]] = []
+    steps: list[tuple[Array, Array]] = []
     taken: list[list[Taken]] = [[] for _ in owns]
     for i in range(contexts.shape[1]):
-        some = np.flatnonzero(turn > i)
-        c = contexts[some, i]
-        column = np.stack([owns[g][at] for g, at in zip(some.tolist(), c.tolist(), strict=True)])
-        for before, scaled, earlier in steps:
-            rows = np.searchsorted(before, some)
-            column -= scaled[rows, c][:, None] * earlier[rows]
-        weight = weight_of(n[some, i].astype(float), np.maximum(diagonal[some, c], 0.0), noise[some, i])
-        steps.append((some, column * weight[:, None], column))
-        diagonal[some] -= steps[-1][1] * column
-        for g, *each in zip(some.tolist(), c.tolist(), weight.tolist(), column, strict=True):
-            taken[g].append(Taken(*each))
+        some = np.arange(np.count_nonzero(turn > i))
+        m, c = len(some), contexts[: len(some), i]
+        column = np.stack([own[at] for own, at in zip(owns, c.tolist(), strict=False)])
+        for scaled, earlier in steps:
+            column -= scaled[some, c][:, None] * earlier[:m]
+        weight = weight_of(n[:m, i].astype(float), np.maximum(diagonal[some, c], 0.0), noise[:m, i])
+        steps.append((column * weight[:, None], column))
+        diagonal[:m] -= steps[-1][0] * column
+        for own, *each in zip(taken, c.tolist(), weight.tolist(), column, strict=False):
+            own.append(Taken(*each))
     return taken, diagonal
 
 

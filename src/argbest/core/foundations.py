@@ -17,14 +17,34 @@ ROOM = 32  # rows made room for ahead of need
 class Foundation(Protocol):
     """Covariances of the cells [..., alternative, context] that are asked for."""
 
-    def rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′].
+
+        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        """
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)) of ``reference`` b [..., context], [..., alternative, context]."""
 
     def study(self, index: tuple[int, ...]) -> "Foundation":
         """Return that of one of several studies."""
+
+
+def of_sums(values: Array, where: IntArray, weight: Array) -> Array:
+    """Return Σ_j weight_j values[..., where_j], [..., r, m]; values are [..., r, n], others [..., m, j]."""
+    total = np.zeros((*values.shape[:-1], where.shape[-2]))
+    for j in range(where.shape[-1]):
+        at = where[..., None, :, j]
+        # Of one study: `take` is far quicker.
+        taken = values.take(at[0], axis=1) if values.ndim == 2 else np.take_along_axis(values, at, axis=-1)
+        taken *= weight[..., None, :, j]
+        total += taken
+    return total
+
+
+def rows_of(foundation: Foundation, alternative: IntArray, context: IntArray) -> Array:
+    """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+    return foundation.sums(alternative[..., None], context, np.ones((*alternative.shape, 1)))
 
 
 @dataclass(frozen=True)
@@ -34,14 +54,24 @@ class ByFormula:
     prior: AdditivePrior
     level: Array  # [..., alternative, context]: q
 
-    def rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        shape = self.level.shape
-        out = self.prior.rows(alternative, context, shape[-2])
-        flat = self.level.reshape(*shape[:-2], shape[-2] * shape[-1])
-        own = np.take_along_axis(flat, alternative * shape[-1] + context, axis=-1)
-        out += own[..., None, None] * self.level[..., None, :, :]
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
+        *lead, k, c = self.level.shape
+        out = self.prior.sums(alternative, context, weight, k)
+        flat = self.level.reshape(*lead, 1, k * c)
+        own = of_sums(flat, alternative * c + context[..., None], weight)
+        out += np.swapaxes(own, -1, -2)[..., None] * self.level[..., None, :, :]
         return out
+
+    def sums_within(self, weight: Array) -> Array:
+        """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
+        every = np.broadcast_to(np.arange(weight.shape[-2]), (*weight.shape[:-3], weight.shape[-2]))
+        prior, level = self.prior, self.level[..., None, :, :]
+        related = prior.relation(every, weight.shape[-2])[..., None, :, :] @ weight
+        shared, own = (each[..., None, None, None] for each in (prior.offset + prior.joint, prior.own))
+        trend = np.einsum("...cc->...c", prior.trend)[..., None, None, :] * weight.sum(axis=-2, keepdims=True)
+        level = level * np.sum(level * weight, axis=-2, keepdims=True)
+        return np.asarray(shared * related + own * weight + trend + level)
 
     def within(self, alternatives: IntArray, context: int) -> Array:
         """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
@@ -75,14 +105,17 @@ class ByStructure:
     features: Array  # R, [..., alternative, context, r]
     missed: float  # share of what alternatives have in common that features do not carry
 
-    def rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
         *lead, k, c, r = self.features.shape
         flat = self.features.reshape(*lead, k * c, r)
-        picked = np.take_along_axis(flat, (alternative * c + context)[..., None], axis=-2)
-        out = (picked @ np.swapaxes(flat, -1, -2)).reshape(*alternative.shape, k, c)
         before = tuple(axis[..., None] for axis in leading(tuple(lead)))
-        out[(*leading(alternative.shape), alternative)] += self.own[(*before, alternative, context)]
+        picked = sum(
+            weight[..., j, None] * flat[(*before, alternative[..., j] * c + context)]
+            for j in range(weight.shape[-1])
+        )
+        out = np.asarray(picked @ np.swapaxes(flat, -1, -2)).reshape(*context.shape, k, c)
+        _add_own(out, self.own, alternative, context, weight)
         return out
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
@@ -116,9 +149,11 @@ class SideBySide:
     prior: AdditivePrior
     each: dict[tuple[int, ...], Foundation]
 
-    def rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        return self._stacked([one.rows(alternative[i], context[i]) for i, one in self.each.items()])
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
+        return self._stacked(
+            [one.sums(alternative[i], context[i], weight[i]) for i, one in self.each.items()]
+        )
 
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)), study by study."""
@@ -130,6 +165,14 @@ class SideBySide:
 
     def _stacked(self, parts: list[Any]) -> Array:
         return np.stack(parts).reshape(*self.prior.own.shape, *parts[0].shape)
+
+
+def _add_own(out: Array, own: Array, alternative: IntArray, context: IntArray, weight: Array) -> None:
+    """Add weight_j Cov(f_j(c), f_j(·)), by ``own`` [..., alternative, context, context′], in its place."""
+    before = tuple(axis[..., None] for axis in leading(own.shape[:-3]))
+    for j in range(weight.shape[-1]):
+        row = own[(*before, alternative[..., j], context)]
+        out[(*leading(context.shape), alternative[..., j])] += weight[..., j, None] * row
 
 
 def apart(rows: Array, reference: IntArray) -> Array:
@@ -177,12 +220,12 @@ class ByContext:
 
     cov: Array  # [..., context, alternative, alternative′]
 
-    def rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
         *lead, n_contexts, k, _ = self.cov.shape
-        out = np.zeros((*alternative.shape, k, n_contexts))
-        before = tuple(axis[..., None] for axis in leading(tuple(lead)))
-        own = self.cov[(*before, context, alternative)]
+        out = np.zeros((*context.shape, k, n_contexts))
+        before = tuple(axis[..., None, None] for axis in leading(tuple(lead)))
+        own = np.einsum("...mj,...mjk->...mk", weight, self.cov[(*before, context[..., None], alternative)])
         np.put_along_axis(out, context[..., None, None], own[..., None], axis=-1)
         return out
 
@@ -204,12 +247,10 @@ class ByAlternative:
 
     cov: Array  # [..., alternative, context, context′]
 
-    def rows(self, alternative: IntArray, context: IntArray) -> Array:
-        """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        *lead, k, n_contexts, _ = self.cov.shape
-        out = np.zeros((*alternative.shape, k, n_contexts))
-        before = tuple(axis[..., None] for axis in leading(tuple(lead)))
-        out[(*leading(alternative.shape), alternative)] = self.cov[(*before, alternative, context)]
+    def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′]."""
+        out = np.zeros((*context.shape, *self.cov.shape[-3:-1]))
+        _add_own(out, self.cov, alternative, context, weight)
         return out
 
     def difference_var(self, reference: IntArray) -> Array:

@@ -123,39 +123,65 @@ class Contrast(NamedTuple):
     shown: Array  # [...]: what to take from the value, s_k g Σ y_j/s_j
 
 
+class NextContrasts(NamedTuple):
+    """What the next replication of every cell observes: f_k − Σ_g share_gk Σ_j shown_gj f_j of its context.
+
+    Replications of the same number are a group g; each cell has a share in one at most.
+    """
+
+    share: Array  # [..., g, alternative, context]
+    shown: Array  # [..., g, alternative, context]
+    noise: Array  # [..., alternative, context]: variance
+
+
 class NextSamples(NamedTuple):
-    """What a sample of every cell would observe: the sum of cells of its context by these weights."""
+    """What a sample of every cell would observe, and its variance, noise included, [..., k, c]."""
 
-    weight: Array  # [..., context, alternative, alternative′]
-    var: Array  # [..., alternative, context]: variance of the sample, noise included
+    contrasts: NextContrasts
+    var: Array
 
-    def covariances(self, rows: Array) -> Array:
-        """Return those with every sample, from those with every cell, [..., m, alternative, context]."""
-        by_context = rows.swapaxes(-1, -3).swapaxes(-1, -2) @ self.weight.swapaxes(-1, -2)  # [..., c, m, k]
-        return by_context.swapaxes(-3, -2).swapaxes(-1, -2)
+    def put_covariances(self, rows: Array) -> None:
+        """Put those with every sample in the place of those with every cell, [..., m, k, c]."""
+        share, shown = self.contrasts[:2]
+        of_groups = np.einsum("...mkc,...gkc->...gmc", rows, shown)
+        for g in range(share.shape[-3]):
+            rows -= of_groups[..., g, :, None, :] * share[..., None, g, :, :]
 
 
 class Coming(NamedTuple):
-    """What m trials under way in one study will observe: weight @ f of the cells, with noise."""
+    """What m trials under way in one study will observe: Σ_j weight_j f_j of their contexts, with noise."""
 
-    cells: IntArray  # [u]
-    weight: Array  # [m, u]
+    alternative: IntArray  # [m, j]
+    context: IntArray  # [m]
+    weight: Array  # [m, j]
     noise: Array  # [m, m]: covariance
     shocks: "Shocks | None"  # once they have come out as expected
+
+    def merged(self) -> "Coming":
+        """Return the best estimates of what is observed: one for all trials that observe the same sum.
+
+        Their noise is (Aᵀ N⁻¹ A)⁻¹ with A_ig = 1 where the i-th observes the g-th: nothing told is lost.
+        """
+        known: dict[tuple[int, bytes, bytes], int] = {}
+        sums = zip(self.context.tolist(), map(bytes, self.alternative), map(bytes, self.weight), strict=True)
+        which = np.array([known.setdefault(each, len(known)) for each in sums])
+        if len(known) == len(which):
+            return self
+        half = (which[:, None] == np.arange(len(known))).astype(float)
+        solve_in_place(np.linalg.cholesky(self.noise), half)
+        first = np.unique(which, return_index=True)[1]
+        parts = self.alternative[first], self.context[first], self.weight[first]
+        return Coming(*parts, np.linalg.inv(half.T @ half), self.shocks)
 
     def rows(self, belief: Any) -> Array:
         """Return L⁻¹ Cov(·, f), [m, alternative, context], LLᵀ being the variance of what they observe.
 
         An error of NumPy if they have none that can be factorised.
         """
-        shape = belief.mean.shape
-        cov, step = np.zeros((len(self.weight), shape[0] * shape[1])), max(1, _MOST // belief.mean.size)
-        for some in (slice(i, i + step) for i in range(0, len(self.cells), step)):
-            there = belief.cov_rows(*np.divmod(self.cells[some], shape[1]))
-            cov += self.weight[:, some] @ there.reshape(len(there), -1)
-        root = np.linalg.cholesky(cov[:, self.cells] @ self.weight.T + self.noise)
-        solve_in_place(root, cov)
-        return cov.reshape(-1, *shape)
+        cov: Array = belief.cov_of_sums(self.alternative, self.context, self.weight)
+        spread = np.einsum("imj,mj->im", cov[:, self.alternative, self.context[:, None]], self.weight)
+        solve_in_place(np.linalg.cholesky(spread + self.noise), cov.reshape(len(cov), -1))
+        return cov
 
 
 def coming(pending: IntArray, belief: Any) -> Coming:
@@ -165,7 +191,7 @@ def coming(pending: IntArray, belief: Any) -> Coming:
         return shared.coming(pending, belief.mean)
     there = np.nonzero(pending)
     noise = np.diag(belief.noise[there] / pending[there])
-    return Coming(np.flatnonzero(pending), np.eye(len(noise)), noise, None)
+    return Coming(there[0][:, None], there[1], np.ones((len(noise), 1)), noise, None)
 
 
 @dataclass(frozen=True)
@@ -188,14 +214,7 @@ class Shocks:
         table, where = self.following.copy(), cell(decision, self.following.shape)
         table[where] = np.maximum(table[where], np.where(told, after(number), 0))
         kept = Decision(np.where(told, decision.alternative, -1), decision.context)
-        later = Shocks(self.shown.add(kept, number, value), self.noise, self.correlation, table)
-        known: tuple[Array, Array] | None = self.__dict__.get("next_contrasts")
-        if known is not None and table.ndim == 2 and not later._too_many:
-            here = slice(int(decision.context), int(decision.context) + 1)
-            weight, noise = (each.copy() for each in known)
-            weight[here], noise[:, here] = later._contrasts(here)
-            later.__dict__["next_contrasts"] = weight, noise
-        return later
+        return Shocks(self.shown.add(kept, number, value), self.noise, self.correlation, table)
 
     def contrast(self, decision: Decision, number: AnyArray) -> Contrast:
         """Return what the replication of this number of the decided cell observes."""
@@ -212,11 +231,8 @@ class Shocks:
         rho = self.correlation[(*studies, decision.context)]
         share, weight, noise = _weighed(present, own, sd, rho)
         weight[(*studies, decision.alternative)] = 1.0
-        most = int((weight != 0).sum(axis=-1).max())
-        order = np.argsort(weight == 0.0, axis=-1, kind="stable")[..., :most]
         shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
-        kept = weight[(*leading(order.shape)[:-1], order)]
-        return Contrast(order, kept, noise, shown)
+        return Contrast(*_listed(weight), noise, shown)
 
     def coming(self, pending: IntArray, mean: Array) -> Coming:
         """Return the contrasts of trials under way in one study with what is shown, all at once.
@@ -244,45 +260,40 @@ class Shocks:
             shown=Replications(*(np.concatenate(both) for both in every)),
             following=self.following + pending,
         )
-        row, alternative = np.nonzero(weight)
-        cells, column = np.unique(alternative * mean.shape[1] + c[row], return_inverse=True)
-        whole = np.zeros((len(k), len(cells)))
-        whole[row, column] = weight[row, alternative]
-        return Coming(cells, whole, noise, later)
+        alternative, weight = _listed(weight)
+        return Coming(alternative, c, weight, noise, later).merged()
 
     @cached_property
-    def next_contrasts(self) -> tuple[Array, Array] | None:
-        """The weights [..., context, k, j] and noises [..., k, c] of every cell's next replication.
-
-        None where the table would be too large. A replication changes those of its context alone.
-        """
-        return None if self._too_many else self._contrasts(slice(None))
-
-    @property
-    def _too_many(self) -> bool:
+    def next_contrasts(self) -> NextContrasts | None:
+        """What every cell's next replication observes; None where tables would be too large."""
         numbers = int(self.following.max(initial=0)) + 1
-        return bool(self.following.size * max(self.following.shape[-2], numbers) > _MOST)
+        if self.following.size * max(self.following.shape[-2], numbers) > _MOST:
+            return None
+        present = self._presence(numbers)
+        count, (*before, _, every) = present.sum(axis=-1), leading(self.following.shape)
+        ahead = (*before, self.following, every)
+        wanted = np.zeros(count.shape, bool)
+        wanted[ahead] = True
+        wanted &= count > 0
+        rank = np.cumsum(wanted, axis=-2)
+        n_groups, seen = int(rank.max(initial=0)), count[ahead]
+        number = np.argsort(~wanted, axis=-2, kind="stable")[..., :n_groups, :]
+        present = np.swapaxes(present[(*before, number, every)], -1, -2)  # [..., g, alternative, context]
+        group = np.where(seen > 0, rank[ahead], 0)[..., None, :, :]
+        sd, rho = np.sqrt(self.noise), self.correlation[..., None, :]
+        share = rho / (1.0 - rho + seen * rho)
+        return NextContrasts(
+            share=(group == np.arange(1, n_groups + 1)[:, None, None]) * (sd * share)[..., None, :, :],
+            shown=np.ascontiguousarray(present / sd[..., None, :, :]),
+            noise=self.noise * (1.0 - rho) * (1.0 + share),
+        )
 
-    def _contrasts(self, some: slice) -> tuple[Array, Array]:
-        """Return the weights and noises of some contexts."""
-        ahead = np.swapaxes(self.following[..., some], -1, -2)  # [..., c, k]
-        known = self._presence(some)[(*leading(ahead.shape)[:-1], ahead)]  # [..., c, k, j]
-        rho, sd = self.correlation[..., some, None], np.sqrt(np.swapaxes(self.noise[..., some], -1, -2))
-        _, weight, noise = _weighed(known, sd, sd[..., None, :], rho)
-        np.einsum("...kk->...k", weight)[...] = 1.0
-        return weight, np.swapaxes(noise, -1, -2)
-
-    def _presence(self, some: slice) -> BoolArray:
-        """Return [..., context, number, alternative] whether the first value of that run was shown."""
-        shown, (*lead, k, n_contexts) = self.shown, self.following.shape
-        first, end, _ = some.indices(n_contexts)
-        numbers = int(self.following[..., some].max(initial=0)) + 1
-        table = np.zeros((*lead, end - first, numbers, k), bool)
-        real = (shown.alternative >= 0) & (shown.number < PLACE)
-        if end - first < n_contexts:
-            real &= (shown.context >= first) & (shown.context < end)
-        run = np.nonzero(real)[:-1]
-        table[(*run, shown.context[real] - first, shown.number[real], shown.alternative[real])] = True
+    def _presence(self, numbers: int) -> BoolArray:
+        """Return [..., number, context, alternative] whether the first value of that run was shown."""
+        *lead, k, n_contexts = self.following.shape
+        shown, table = self.shown, np.zeros((*lead, numbers, n_contexts, k), bool)
+        kept = np.nonzero((shown.alternative >= 0) & (shown.number < numbers))
+        table[(*kept[:-1], shown.number[kept], shown.context[kept], shown.alternative[kept])] = True
         return table
 
 
@@ -291,6 +302,13 @@ def _weighed(present: BoolArray, own: Array, sd: Array, rho: Array) -> tuple[Arr
     share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
     weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
     return share, weight, own**2 * (1.0 - rho) * (1.0 + share)
+
+
+def _listed(weight: Array) -> tuple[IntArray, Array]:
+    """Return the alternatives that have a weight [..., alternative], and theirs, [..., m]; then some of 0."""
+    most = int((weight != 0).sum(axis=-1).max())
+    order = np.argsort(weight == 0.0, axis=-1, kind="stable")[..., :most]
+    return order, weight[(*leading(order.shape)[:-1], order)]
 
 
 def shocks(shown: Replications, noise: Array, correlation: Array) -> Shocks:

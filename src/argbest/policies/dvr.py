@@ -17,6 +17,7 @@ from argbest.policies.base import Moment, OneByOne, largest
 
 _NEGLIGIBLE = 40.0  # nats below the largest
 _AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix products are the quicker the larger
+_IN_CACHE = 2**16  # of these, what is done with them one by one
 _SMALL = 2**14  # covariances in a table so small that to look for bounds would take longer
 _SLACK = 1e-9  # far above the rounding of bounds and values
 _MOST = 256  # differences looked at where alternatives covary: what their rows cost grows with the table
@@ -205,16 +206,26 @@ def _correlated(
     order = np.argsort(-weight, axis=-1, kind="stable")[..., :crowd]
     weight = weight[(*leading(order.shape)[:-1], order)]
     rival, context = np.divmod(order, n_contexts)
-    every = np.arange(n_contexts) + np.zeros_like(selected)
+    leader = selected[(*leading(context.shape)[:-1], context)]
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
-    unit, of_best = np.ldexp(1.0, -size)[..., None, :, :], belief.cov_rows(selected, every)
+    unit = np.ldexp(1.0, -size)[..., None, :, :]
     total = np.zeros((*lead, n_alternatives, n_contexts))
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
-        there = context[..., some]
-        apart = np.take_along_axis(of_best, there[..., None, None], axis=-3) if lead else of_best[there]
-        apart -= belief.cov_rows(rival[..., some], there)
-        if samples is not None:
-            apart = samples.covariances(apart)
-        apart *= unit
-        total += np.einsum("...m,...mkc->...kc", weight[..., some], np.square(apart, out=apart))
+        apart = cov_of_differences(belief, leader[..., some], rival[..., some], context[..., some])
+        for few in kg.blocks(apart.shape[-3], total.size, _IN_CACHE):
+            part = apart[..., few, :, :]
+            if samples is not None:
+                samples.put_covariances(part)
+            part *= unit
+            total += np.einsum("...m,...mkc->...kc", weight[..., some][..., few], np.square(part, out=part))
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
+
+
+def cov_of_differences(belief: Belief, reference: IntArray, rival: IntArray, context: IntArray) -> Array:
+    """Return Cov(f_reference(c) − f_rival(c), ·) of the listed [..., m], [..., m, alternative, context]."""
+    if (sums := getattr(belief, "cov_of_sums", None)) is None:
+        return belief.cov_rows(reference, context) - belief.cov_rows(rival, context)
+    weight = np.ones((*context.shape, 2))
+    weight[..., 1] = -1.0
+    found: Array = sums(np.concatenate([reference[..., None], rival[..., None]], -1), context, weight)
+    return found
