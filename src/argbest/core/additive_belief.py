@@ -74,12 +74,10 @@ class AdditiveBelief(CorrelatedAlternatives):
         k, c = self.mean.shape[-2:]
         where, table, begin = alternative * c + context[..., None], self._table, 0
         if table is not None:
-            out, begin = table[where[:, 0]], self._first.n_rows
-            out *= weight[:, :1]
-            for j in range(1, weight.shape[1]):
-                part = table[where[:, j]]
-                part *= weight[:, j, None]
-                out += part
+            out, begin = np.empty((len(where), k * c)), self._first.n_rows
+            step = max(1, _ELEMENTS // (weight.shape[1] * k * c))
+            for some in (slice(i, i + step) for i in range(0, len(where), step)):
+                out[some] = (weight[some, None, :] @ table[where[some]])[:, 0]
         else:
             out = self.foundation.sums(alternative, context, weight)
         out = out.reshape(*context.shape, k * c)
