@@ -20,6 +20,7 @@ from argbest.core.replications import NextSamples, Shocks, coming
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
+_EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
 @dataclass
@@ -64,10 +65,9 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
-        where, table, begin = alternative * self.mean.shape[-1] + context, self._table, 0
+        where, (table, begin) = alternative * self.mean.shape[-1] + context, self._table
         if table is not None:
-            out: Array = table[where].reshape(*where.shape, *self.mean.shape)
-            begin = self._first.n_rows
+            out: Array = table.take(where, axis=0).reshape(*where.shape, *self.mean.shape)
         else:
             out = self.foundation.rows(alternative, context)
         if self.n_rows > begin:
@@ -84,18 +84,23 @@ class AdditiveBelief(CorrelatedAlternatives):
             self.__dict__["kept"] = Kept(self.n_rows)
         return cast(Kept, self.kept)
 
-    @property
-    def _table(self) -> Array | None:
-        """Covariances of one small table given the first rows; None where the table is not small."""
-        first = self._first
-        if first.table is None and self.mean.ndim == 2 and self.mean.size <= _WHOLE:
+    @cached_property
+    def _table(self) -> tuple[Array | None, int]:
+        """Covariances of one small table and the rows that they take in; None where the table is not small."""
+        first, n_cells = self._first, self.mean.size
+        if self.mean.ndim > 2 or n_cells > _WHOLE:
+            return None, 0
+        if first.table is None:
             k, c = (part.ravel() for part in np.indices(self.mean.shape))
             first.table = replace(self, n_rows=first.n_rows).among(k, c)
-        return first.table
+        if n_cells > _EVERY or self.n_rows == first.n_rows:
+            return first.table, first.n_rows
+        later = self.rows[first.n_rows :].reshape(-1, n_cells)
+        return first.table - later.T @ later, self.n_rows
 
     def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
-        if self._table is not None:
+        if self._table[0] is not None:
             rows = self.cov_rows(alternative, context[..., None])
             return np.asarray(weight @ rows.reshape(len(rows), -1)).reshape(self.mean.shape)
         there = np.broadcast_to(context[..., None], alternative.shape)
@@ -110,11 +115,13 @@ class AdditiveBelief(CorrelatedAlternatives):
     def within_contexts(self) -> Array:
         """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
         *lead, k, c = self.mean.shape
-        if (table := self._table) is not None:
-            place = np.arange(c)[:, None] + np.arange(k) * c  # [context, alternative]
-            rows = self.rows[self._first.n_rows :].transpose(2, 0, 1)
-            there = table[place[:, :, None], place[:, None, :]]
-            return np.asarray(there - np.swapaxes(rows, -1, -2) @ rows)
+        table, begin = self._table
+        if table is not None:
+            out = np.einsum("kcjc->ckj", table.reshape(k, c, k, c)).copy()
+            if self.n_rows > begin:
+                rows = self.rows[begin:].transpose(2, 0, 1)
+                out -= np.swapaxes(rows, -1, -2) @ rows
+            return out
         if not lead:
             return np.stack([self._within(np.arange(k), here) for here in range(c)])
         out = np.empty((*lead, c, k, k))

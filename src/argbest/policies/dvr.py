@@ -213,8 +213,9 @@ def _correlated(
         there = context[..., some]
         apart = np.take_along_axis(of_best, there[..., None, None], axis=-3) if lead else of_best[there]
         apart -= belief.cov_rows(rival[..., some], there)
+        apart *= unit
         if samples is not None:
             apart = samples.covariances(apart)
-        apart *= unit
-        total += np.einsum("...m,...mkc->...kc", weight[..., some], np.square(apart, out=apart))
+        squares = np.square(apart, out=apart).reshape(*lead, -1, n_alternatives * n_contexts)
+        total += (weight[..., None, some] @ squares).reshape(total.shape)
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
