@@ -86,7 +86,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     @cached_property
     def _table(self) -> tuple[Array | None, int]:
-        """Covariances of one small table and the rows that they take in; None where the table is not small."""
+        """Covariances of one small table and how many rows they take in; None where it is not small."""
         first, n_cells = self._first, self.mean.size
         if self.mean.ndim > 2 or n_cells > _WHOLE:
             return None, 0
@@ -164,7 +164,7 @@ class AdditiveBelief(CorrelatedAlternatives):
             for some in (missing[i : i + step] for i in range(0, len(missing), step)):
                 found = before[:, some] - apart(rows[:, :, some], reference[some])
                 known.update((pairs[c], found[:, i]) for i, c in enumerate(some))
-        return np.stack([known[pair] for pair in pairs], axis=1)
+        return np.array([known[pair] for pair in pairs]).T
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the rank-one update: one more row, v / √(V + σ²/n) with v the decided cell's covariances."""

@@ -163,7 +163,7 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
     on_relation, diagonal = np.zeros(relation.shape), 0.0
     for c in range(first.size - 1):
         for cc in range(c, first.size - 1):
-            related = scales[1] + scales[2] * nearness[c, cc]
+            related, total, shared, alone = scales[1] + scales[2] * nearness[c, cc], 0.0, 0.0, 0.0
             for i in range(first[c], first[c + 1]):
                 k = alternative[i]
                 for j in range(max(i, first[cc]), first[cc + 1]):
@@ -172,11 +172,12 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
                     if i == j:
                         pull *= 0.5
                         diagonal += pull
-                    plain[c, cc] += pull
-                    joint[c, cc] += pull * relation[k, kk]
+                    total += pull
+                    shared += pull * relation[k, kk]
                     on_relation[k, kk] += pull * related
                     if k == kk:
-                        own[c, cc] += pull
+                        alone += pull
+            plain[c, cc], joint[c, cc], own[c, cc] = total, shared, alone
     slopes += root.size * NUGGET * diagonal * scales
     slopes[0] += scales[0] * np.sum(plain * trend)
     slopes[1] += scales[1] * np.sum(joint)

@@ -130,8 +130,9 @@ def apart(rows: Array, reference: IntArray) -> Array:
         of_best = rows[:, None, reference, np.arange(rows.shape[2])]
     else:
         of_best = np.take_along_axis(rows, reference[..., None, None, :], axis=-2)
-    difference = of_best - rows
-    return np.asarray(np.sum(np.square(difference, out=difference), axis=-3))
+    difference: Array = of_best - rows
+    difference *= difference
+    return np.asarray(difference.sum(axis=-3))
 
 
 class Stack:

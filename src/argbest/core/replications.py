@@ -214,7 +214,7 @@ class Shocks:
         weight[(*studies, decision.alternative)] = 1.0
         most = int((weight != 0).sum(axis=-1).max())
         order = np.argsort(weight == 0.0, axis=-1, kind="stable")[..., :most]
-        shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
+        shown = own * share * (value / sd).sum(axis=-1)  # 0 where absent
         kept = weight[(*leading(order.shape)[:-1], order)]
         return Contrast(order, kept, noise, shown)
 
@@ -281,16 +281,17 @@ class Shocks:
         real = (shown.alternative >= 0) & (shown.number < PLACE)
         if end - first < n_contexts:
             real &= (shown.context >= first) & (shown.context < end)
-        run = np.nonzero(real)[:-1]
-        table[(*run, shown.context[real] - first, shown.number[real], shown.alternative[real])] = True
+        told = np.nonzero(real)
+        table[(*told[:-1], shown.context[told] - first, shown.number[told], shown.alternative[told])] = True
         return table
 
 
 def _weighed(present: BoolArray, own: Array, sd: Array, rho: Array) -> tuple[Array, Array, Array]:
     """Return g, the weights −s_k g/s_j of those ``present`` [..., j] and s_k² (1−ρ)(1 + g), own being s_k."""
-    share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
+    alone = 1.0 - rho
+    share = rho / (alone + present.sum(axis=-1) * rho)
     weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
-    return share, weight, own**2 * (1.0 - rho) * (1.0 + share)
+    return share, weight, own * own * alone * (1.0 + share)
 
 
 def shocks(shown: Replications, noise: Array, correlation: Array) -> Shocks:
