@@ -91,12 +91,11 @@ class AdditiveBelief(CorrelatedAlternatives):
         if self.mean.ndim > 2 or n_cells > _WHOLE:
             return None, 0
         if first.table is None:
-            k, c = (part.ravel() for part in np.indices(self.mean.shape))
-            first.table = replace(self, n_rows=first.n_rows).among(k, c)
+            every, rows = np.divmod(np.arange(n_cells), self.mean.shape[1]), self.stack.first(first.n_rows)
+            first.table = self.foundation.rows(*every).reshape(n_cells, n_cells) - _gram(rows)
         if n_cells > _EVERY or self.n_rows == first.n_rows:
             return first.table, first.n_rows
-        later = self.rows[first.n_rows :].reshape(-1, n_cells)
-        return first.table - later.T @ later, self.n_rows
+        return first.table - _gram(self.rows[first.n_rows :]), self.n_rows
 
     def _cov_with_sum(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariance of every cell with Σ weight · f over cells [..., m] of one context."""
@@ -162,7 +161,7 @@ class AdditiveBelief(CorrelatedAlternatives):
             before, rows = self.foundation.difference_var(reference), self.stack.first(self._first.n_rows)
             step = max(1, _ELEMENTS // max(1, len(rows) * len(self.mean)))
             for some in (missing[i : i + step] for i in range(0, len(missing), step)):
-                found = before[:, some] - apart(rows[:, :, some], reference[some])
+                found = before[:, some] - apart(rows.take(some, axis=2), reference[some])
                 known.update((pairs[c], found[:, i]) for i, c in enumerate(some))
         return np.array([known[pair] for pair in pairs]).T
 
@@ -291,3 +290,9 @@ class AdditiveBelief(CorrelatedAlternatives):
             return self.among(alternatives, np.full(len(alternatives), context))
         taken = self.rows[:, alternatives, context]
         return np.asarray(self.foundation.within(alternatives, context) - taken.T @ taken)
+
+
+def _gram(rows: Array) -> Array:
+    """Return Σ_r w_r(i) w_r(j) of rows [row, alternative, context], [cell, cell]."""
+    flat = rows.reshape(len(rows), -1)
+    return np.asarray(flat.T @ flat)
