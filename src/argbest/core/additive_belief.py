@@ -116,7 +116,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         *lead, k, c = self.mean.shape
         table, begin = self._table
         if table is not None:
-            out = np.einsum("kcjc->ckj", table.reshape(k, c, k, c)).copy()
+            out: Array = np.einsum("kcjc->ckj", table.reshape(k, c, k, c)).copy()
             if self.n_rows > begin:
                 rows = self.rows[begin:].transpose(2, 0, 1)
                 out -= np.swapaxes(rows, -1, -2) @ rows
@@ -294,5 +294,5 @@ class AdditiveBelief(CorrelatedAlternatives):
 
 def _gram(rows: Array) -> Array:
     """Return Σ_r w_r(i) w_r(j) of rows [row, alternative, context], [cell, cell]."""
-    flat = rows.reshape(len(rows), -1)
+    flat = rows.reshape(len(rows), rows.shape[1] * rows.shape[2])  # there may be none
     return np.asarray(flat.T @ flat)
