@@ -216,6 +216,5 @@ def _correlated(
         apart *= unit
         if samples is not None:
             apart = samples.covariances(apart)
-        squares = np.square(apart, out=apart).reshape(*lead, -1, n_alternatives * n_contexts)
-        total += (weight[..., None, some] @ squares).reshape(total.shape)
+        total += np.einsum("...m,...mkc->...kc", weight[..., some], np.square(apart, out=apart))
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
