@@ -1,4 +1,4 @@
-"""Time the additive model on full tables, two replications of every pair: its fits, and decisions of DVR.
+"""Time the additive model on full tables, two replications of every pair: its fits, and a policy's decisions.
 
 Prints CPU seconds of the first fit and of a refit, then milliseconds per adaptive replication with all fits
 included, and the most memory that the process has had so far.
@@ -24,12 +24,15 @@ SIZES = (
 )
 
 
-def make_study(n_alternatives: int, n_contexts: int, *, names: bool) -> tuple[Study, np.ndarray]:
+def make_study(
+    n_alternatives: int, n_contexts: int, *, names: bool, policy: str, common: bool
+) -> tuple[Study, np.ndarray]:
     """Return a study told two replications of every pair, and the true means."""
     x, z = np.linspace(0.0, 1.0, n_contexts), np.linspace(0.0, 1.0, n_alternatives)[:, None]
     truth = 2.0 * np.cos(3.0 * x) + np.sin(4.0 * z + 3.0 * x)
     labels = [f"plan {k}" for k in range(n_alternatives)] if names else z[:, 0].tolist()
-    study = Study(Problem(labels, x.tolist()), policy="dvr", model="additive-gp", initial=1)
+    problem, model = Problem(labels, x.tolist()), "additive-gp"
+    study = Study(problem, policy=policy, model=model, initial=1, common_random_numbers=common)
     rng = np.random.default_rng(0)
     for trial in study.ask(truth.size):
         study.tell(trial, truth[trial.pair] + 0.5 * rng.standard_normal(2))
@@ -62,13 +65,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sizes", type=int, default=len(SIZES), help="how many of the sizes")
     parser.add_argument("--cycles", type=int, help="adaptive replications, instead of the usual number")
     parser.add_argument("--shrink", type=int, default=1, help="divide alternatives and contexts by this")
+    parser.add_argument("--policy", default="dvr", help="which decides; dvr-loss is the default of studies")
+    parser.add_argument("--apart", action="store_true", help="no common random numbers")
     given = parser.parse_args(arguments)
-    study, truth = make_study(10 // given.shrink, 10 // given.shrink, names=False)
-    fits(study)  # compiles, or loads what was compiled
-    cycles(study, truth, given.cycles or 40)
+    how = {"policy": given.policy, "common": not given.apart}
+    study, truth = make_study(10 // given.shrink, 10 // given.shrink, names=False, **how)
+    fits(study)  # compiles, or loads what was compiled; common noise shows late, and has code of its own
+    cycles(study, truth, given.cycles or SIZES[0][3])
     print(f"{'table':>17}  first fit, s  refit, s  ms per replication (of)  MB so far")
     for k, c, names, number in SIZES[: given.sizes]:
-        study, truth = make_study(k // given.shrink, c // given.shrink, names=names)
+        study, truth = make_study(k // given.shrink, c // given.shrink, names=names, **how)
         first, again = fits(study)
         number = given.cycles or number
         each = cycles(study, truth, number)

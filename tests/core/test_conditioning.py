@@ -5,6 +5,7 @@ import oracles
 import pytest
 
 from argbest.core import conditioning, fitting, priors
+from argbest.core.blocks import solve_in_place
 from argbest.core.tally import Tally
 
 
@@ -147,3 +148,13 @@ def test_exact_data_under_a_kernel_singular_to_rounding_are_met(n_contexts: int)
     mean, cov = conditioning.posterior(prior, np.array(0.0), np.zeros(n_contexts), tally)
     np.testing.assert_allclose(mean, truth, atol=1e-6)
     assert np.all(np.diag(cov) > 0.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 19, 20, 21, 45, 100, 200])
+def test_triangles_are_solved_in_place_few_rows_at_a_time_or_by_scipy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    root = rng.normal(size=(n, n))
+    lower, right = np.linalg.cholesky(np.eye(n) + root @ root.T), rng.normal(size=(n, 30))
+    solved = right.copy()
+    solve_in_place(lower, solved)
+    np.testing.assert_allclose(lower @ solved, right, rtol=1e-10, atol=1e-11)

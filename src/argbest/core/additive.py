@@ -158,12 +158,7 @@ def _evidence(inputs: Inputs, seen: Seen, prior: Hyperprior, theta: Array) -> tu
 
 
 def evaluator(
-    inputs: Inputs,
-    tally: Tally,
-    noise: Array,
-    prior: Hyperprior,
-    near: Array,
-    correlation: Array | None = None,
+    inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, near: Array, correlation: Array | None
 ) -> tuple[Evaluate, Density | None]:
     """Return the function of θ [m, parameter] with log evidence + log prior of one study, and its gradient.
 
@@ -289,11 +284,11 @@ def _search_body(  # type: ignore[no-untyped-def]
 
 
 def _search_common_body(  # type: ignore[no-untyped-def]
-    points, categorical, separation, count, mean, noise, totals, same, factor, rules, kernel, names, steps,
-    starts, hessian, theta, constant, value, status, doubt, gradient, learned,
+    points, categorical, separation, count, mean, noise, totals, factor, rules, kernel, names, steps, starts,
+    hessian, theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
     """Fill the same where alternatives share noise."""
-    data = prepare_common(points, categorical, separation, count, mean, noise, totals, same, factor)
+    data = prepare_common(points, categorical, separation, count, mean, noise, totals, factor)
     spare = data[4][0] - data[3].shape[1]
     for i in range(theta.size):
         for j in range(theta.size):
@@ -317,7 +312,7 @@ def _search() -> Callable[..., Any]:
 
 @functools.cache
 def _search_common() -> Callable[..., Any]:
-    blocks = f"{_ROW}, int64[:,:], {_TABLE}"
+    blocks = f"{_ROW}, {_TABLE}"
     signature = f"void({_TABLE}, {_ROW}, {_CUBE}{3 * f', {_TABLE}'}, {blocks}, {_HOW}, {_FILLED})"
-    layout = f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(t),(m,w),(m,w),{_HOW_LAYOUT}"
+    layout = f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(t),(m,w),{_HOW_LAYOUT}"
     return compile_ufunc(_search_common_body, signature, layout)

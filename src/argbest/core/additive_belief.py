@@ -15,11 +15,21 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.blocks import drawing_root, square_root, subtract_product, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
-from argbest.core.foundations import ByFormula, ByStructure, Foundation, Stack, apart, of_sums, rows_of
+from argbest.core.foundations import (
+    ByFormula,
+    ByStructure,
+    Foundation,
+    Stack,
+    apart,
+    of_sums,
+    rows_of,
+    summed_rows,
+)
 from argbest.core.replications import NextSamples, Shocks, coming
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
+_EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
 @dataclass
@@ -64,6 +74,10 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
+        table, begin = self._table
+        if table is not None and begin == self.n_rows:
+            where = alternative * self.mean.shape[-1] + context
+            return np.asarray(table.take(where, axis=0)).reshape(*where.shape, *self.mean.shape)
         return self.cov_of_sums(alternative[..., None], context, np.ones((*alternative.shape, 1)))
 
     def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
@@ -72,12 +86,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
         """
         k, c = self.mean.shape[-2:]
-        where, table, begin = alternative * c + context[..., None], self._table, 0
+        where, (table, begin) = alternative * c + context[..., None], self._table
         if table is not None:
-            out, begin = np.empty((len(where), k * c)), self._first.n_rows
-            step = max(1, _ELEMENTS // (weight.shape[1] * k * c))
-            for some in (slice(i, i + step) for i in range(0, len(where), step)):
-                out[some] = (weight[some, None, :] @ table[where[some]])[:, 0]
+            out = summed_rows(table, where, weight)
         else:
             out = self.foundation.sums(alternative, context, weight)
         out = out.reshape(*context.shape, k * c)
@@ -93,23 +104,29 @@ class AdditiveBelief(CorrelatedAlternatives):
             self.__dict__["kept"] = Kept(self.n_rows)
         return cast(Kept, self.kept)
 
-    @property
-    def _table(self) -> Array | None:
-        """Covariances of one small table given the first rows; None where the table is not small."""
-        first = self._first
-        if first.table is None and self.mean.ndim == 2 and self.mean.size <= _WHOLE:
-            k, c = (part.ravel() for part in np.indices(self.mean.shape))
-            first.table = replace(self, n_rows=first.n_rows).among(k, c)
-        return first.table
+    @cached_property
+    def _table(self) -> tuple[Array | None, int]:
+        """Covariances of one small table and how many rows they take in; None where it is not small."""
+        first, n_cells = self._first, self.mean.size
+        if self.mean.ndim > 2 or n_cells > _WHOLE:
+            return None, 0
+        if first.table is None:
+            every, rows = np.divmod(np.arange(n_cells), self.mean.shape[1]), self.stack.first(first.n_rows)
+            first.table = rows_of(self.foundation, *every).reshape(n_cells, n_cells) - _gram(rows)
+        if n_cells > _EVERY or self.n_rows == first.n_rows:
+            return first.table, first.n_rows
+        return first.table - _gram(self.rows[first.n_rows :]), self.n_rows
 
     def within_contexts(self) -> Array:
         """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
         *lead, k, c = self.mean.shape
-        if (table := self._table) is not None:
-            place = np.arange(c)[:, None] + np.arange(k) * c  # [context, alternative]
-            rows = self.rows[self._first.n_rows :].transpose(2, 0, 1)
-            there = table[place[:, :, None], place[:, None, :]]
-            return np.asarray(there - np.swapaxes(rows, -1, -2) @ rows)
+        table, begin = self._table
+        if table is not None:
+            out: Array = np.einsum("kcjc->ckj", table.reshape(k, c, k, c)).copy()
+            if self.n_rows > begin:
+                rows = self.rows[begin:].transpose(2, 0, 1)
+                out -= np.swapaxes(rows, -1, -2) @ rows
+            return out
         if not lead:
             return np.stack([self._within(np.arange(k), here) for here in range(c)])
         out = np.empty((*lead, c, k, k))
@@ -133,7 +150,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _cov_within(self, weight: Array) -> Array:
         """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
-        if self._table is not None or not isinstance(self.foundation, ByFormula):
+        if self._table[0] is not None or not isinstance(self.foundation, ByFormula):
             by_context = weight.swapaxes(-1, -2).swapaxes(-2, -3) @ self.within_contexts()
             return by_context.swapaxes(-2, -3).swapaxes(-1, -2)
         taken = np.einsum("...gkc,...rkc->...grc", weight, self.rows)
@@ -161,9 +178,9 @@ class AdditiveBelief(CorrelatedAlternatives):
             before, rows = self.foundation.difference_var(reference), self.stack.first(self._first.n_rows)
             step = max(1, _ELEMENTS // max(1, len(rows) * len(self.mean)))
             for some in (missing[i : i + step] for i in range(0, len(missing), step)):
-                found = before[:, some] - apart(rows[:, :, some], reference[some])
+                found = before[:, some] - apart(rows.take(some, axis=2), reference[some])
                 known.update((pairs[c], found[:, i]) for i, c in enumerate(some))
-        return np.stack([known[pair] for pair in pairs], axis=1)
+        return np.array([known[pair] for pair in pairs]).T
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the rank-one update: one more row, v / √(V + σ²/n) with v the decided cell's covariances."""
@@ -294,3 +311,9 @@ class AdditiveBelief(CorrelatedAlternatives):
             return self.among(alternatives, np.full(len(alternatives), context))
         taken = self.rows[:, alternatives, context]
         return np.asarray(self.foundation.within(alternatives, context) - taken.T @ taken)
+
+
+def _gram(rows: Array) -> Array:
+    """Return Σ_r w_r(i) w_r(j) of rows [row, alternative, context], [cell, cell]."""
+    flat = rows.reshape(len(rows), rows.shape[1] * rows.shape[2])  # there may be none
+    return np.asarray(flat.T @ flat)

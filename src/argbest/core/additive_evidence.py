@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from argbest.core.cholesky import compiled, factorise_in_blocks, inlined
+from argbest.core.cholesky import compiled, inlined, invert, part, product, put, transposed
 from argbest.core.evidence import (
     add_lengths,
     add_log_prior,
     correlations,
     doubt_of,
-    greatest_diagonal,
     observed_cells,
 )
 from argbest.core.priors import NUGGET
@@ -58,30 +57,30 @@ def _distances(points, categorical, kept):  # type: ignore[no-untyped-def]
 def prepare(points, categorical, separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
     """Return the data of the observed cells, in contiguous arrays, and scratch space: none depends on K·C.
 
-    As `observed_cells`, but ``place`` holds alternative and context by their rank among the observed ones.
+    Squared distances of alternatives and contexts; ``place``: the cells' alternatives, by their rank among
+    those observed, and where the cells of each context begin; `observed_cells`.
     """
-    place, cells, totals = observed_cells(count, mean, m2, noise)
-    m = cells.shape[1]
-    alternatives = _distances(points, categorical, _numbered(place[0], count.shape[0]))
-    kept = _numbered(place[1], count.shape[1])
+    alternative, kept, first, cells, totals = observed_cells(count, mean, m2, noise)
+    m = alternative.size
+    alternatives = _distances(points, categorical, _numbered(alternative, count.shape[0]))
     contexts = np.empty((separation.shape[0], kept.size, kept.size))
     for g in range(separation.shape[0]):
         for i in range(kept.size):
             for j in range(kept.size):
                 contexts[g, i, j] = separation[g, kept[i], kept[j]]
     work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
-    return alternatives, contexts, place, cells, totals, work
+    return alternatives, contexts, (alternative, first), cells, totals, work
 
 
 @compiled
-def prepare_common(points, categorical, separation, count, mean, noise, totals, same, factor):  # type: ignore[no-untyped-def]
-    """Return the same where noise is common, with R by rows (`_sandwich`) and the totals worked out before.
+def prepare_common(points, categorical, separation, count, mean, noise, totals, factor):  # type: ignore[no-untyped-def]
+    """Return the same where noise is common, with R by rows (`_carry`) and the totals worked out before.
 
     ``mean`` is that of generalised least squares.
     """
     data = prepare(points, categorical, separation, count, mean, np.zeros(mean.shape), noise)
     data[4][1], data[4][2] = totals[0], totals[1]
-    return (*data, same, factor)
+    return (*data, factor)
 
 
 @compiled
@@ -95,18 +94,23 @@ def _relation(lengths, code, alternatives):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fill(place, root, scales, tables, b):  # type: ignore[no-untyped-def]
-    """Fill the lower triangle of B = I + D½ K D½, nugget included."""
-    trend, relation, nearness = tables
+    """Fill the upper triangle of D½ K D½, nugget included."""
+    (alternative, first), (trend, relation, nearness) = place, tables
     nugget = root.size * NUGGET * scales.sum()
+    for c in range(first.size - 1):
+        for cc in range(c, first.size - 1):
+            common, own = scales[0] * trend[c, cc], scales[3] * nearness[c, cc]
+            related = scales[1] + scales[2] * nearness[c, cc]
+            for i in range(first[c], first[c + 1]):
+                k = alternative[i]
+                for j in range(max(i, first[cc]), first[cc + 1]):
+                    kk = alternative[j]
+                    total = common + relation[k, kk] * related
+                    if k == kk:
+                        total += own
+                    b[i, j] = root[i] * root[j] * total
     for i in range(root.size):
-        k, c = place[0, i], place[1, i]
-        for j in range(i + 1):
-            kk, cc = place[0, j], place[1, j]
-            total = scales[0] * trend[c, cc] + relation[k, kk] * (scales[1] + scales[2] * nearness[c, cc])
-            if k == kk:
-                total += scales[3] * nearness[c, cc]
-            b[i, j] = root[i] * root[j] * total
-        b[i, i] += 1.0 + nugget * root[i] * root[i]
+        b[i, i] += nugget * root[i] * root[i]
 
 
 @compiled
@@ -154,27 +158,29 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
     Σ pull · κ′ over all pairs is ½ tr[(ααᵀ + ββᵀ − A) K′]: the m × m pull, each pair of cells once, is
     contracted with the other factor; O(m²).
     """
-    trend, relation, nearness = tables
+    (alternative, first), (trend, relation, nearness) = place, tables
     plain, joint, own = np.zeros(trend.shape), np.zeros(trend.shape), np.zeros(trend.shape)
-    on_relation, related_pull, diagonal = np.zeros(relation.shape), 0.0, 0.0
-    for i in range(root.size):
-        k, c = place[0, i], place[1, i]
-        for j in range(i + 1):
-            kk, cc = place[0, j], place[1, j]
-            pull = alpha[i] * alpha[j] + beta[i] * beta[j] - root[i] * inverse[i, j] * root[j]
-            if i == j:
-                pull *= 0.5
-                diagonal += pull
-            on_related = pull * relation[k, kk]
-            plain[c, cc] += pull
-            joint[c, cc] += on_related
-            related_pull += on_related
-            on_relation[k, kk] += pull * (scales[1] + scales[2] * nearness[c, cc])
-            if k == kk:
-                own[c, cc] += pull
+    on_relation, diagonal = np.zeros(relation.shape), 0.0
+    for c in range(first.size - 1):
+        for cc in range(c, first.size - 1):
+            related, total, shared, alone = scales[1] + scales[2] * nearness[c, cc], 0.0, 0.0, 0.0
+            for i in range(first[c], first[c + 1]):
+                k = alternative[i]
+                for j in range(max(i, first[cc]), first[cc + 1]):
+                    kk = alternative[j]
+                    pull = alpha[i] * alpha[j] + beta[i] * beta[j] - root[i] * inverse[i, j] * root[j]
+                    if i == j:
+                        pull *= 0.5
+                        diagonal += pull
+                    total += pull
+                    shared += pull * relation[k, kk]
+                    on_relation[k, kk] += pull * related
+                    if k == kk:
+                        alone += pull
+            plain[c, cc], joint[c, cc], own[c, cc] = total, shared, alone
     slopes += root.size * NUGGET * diagonal * scales
     slopes[0] += scales[0] * np.sum(plain * trend)
-    slopes[1] += scales[1] * related_pull
+    slopes[1] += scales[1] * np.sum(joint)
     slopes[2] += scales[2] * np.sum(joint * nearness)
     slopes[3] += scales[3] * np.sum(own * nearness)
     return scales[0] * plain, on_relation, scales[2] * joint + scales[3] * own
@@ -182,56 +188,46 @@ def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: 
 
 @compiled
 def _mirror(matrix):  # type: ignore[no-untyped-def]
-    """Fill the upper triangle with what stands in the lower one."""
+    """Fill the lower triangle with what stands in the upper one."""
     for i in range(matrix.shape[0]):
         for j in range(i):
-            matrix[j, i] = matrix[i, j]
+            matrix[i, j] = matrix[j, i]
 
 
 @compiled
-def _carry(same, factor, matrix, out):  # type: ignore[no-untyped-def]
-    """Fill ``out`` with R X, row by row; four at a time, so that sums are stored less often."""
-    width = same.shape[1]
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0.0
-        t = 0
-        while t + 3 < width and same[i, t + 3] >= 0:
-            first, second, third, fourth = same[i, t], same[i, t + 1], same[i, t + 2], same[i, t + 3]
-            f1, f2, f3, f4 = factor[i, t], factor[i, t + 1], factor[i, t + 2], factor[i, t + 3]
-            for j in range(out.shape[1]):
-                out[i, j] += f1 * matrix[first, j] + f2 * matrix[second, j]
-                out[i, j] += f3 * matrix[third, j] + f4 * matrix[fourth, j]
-            t += 4
-        while t < width and same[i, t] >= 0:
-            for j in range(out.shape[1]):
-                out[i, j] += factor[i, t] * matrix[same[i, t], j]
-            t += 1
+def _carry(first, factor, matrix, out):  # type: ignore[no-untyped-def]
+    """Fill ``out`` with R X; R has a block per context, whose rows begin those of ``factor``."""
+    for c in range(first.size - 1):
+        start, stop = first[c], first[c + 1]
+        put(out, start, 0, product(part(factor, start, stop, 0, stop - start), matrix[start:stop]))
 
 
 @compiled
-def _sandwich(matrix, same, factor, work):  # type: ignore[no-untyped-def]
-    """Replace a symmetric matrix X by R X R, R being symmetric and 0 between contexts.
-
-    Row i of R has the entries ``factor[i]`` in the columns ``same[i]``, up to the first −1.
-    """
-    _carry(same, factor, matrix, work)
-    for i in range(matrix.shape[0]):
-        for j in range(i):
-            work[i, j], work[j, i] = work[j, i], work[i, j]
-    _carry(same, factor, work, matrix)  # R (R X)ᵀ = R X R
+def _sandwich(first, factor, matrix, work):  # type: ignore[no-untyped-def]
+    """Replace a symmetric matrix X by R X R = R (R X)ᵀ, R being symmetric."""
+    _carry(first, factor, matrix, work)
+    _carry(first, factor, transposed(work), matrix)
 
 
 @compiled
-def _times(same, factor, values):  # type: ignore[no-untyped-def]
+def _times(first, factor, values):  # type: ignore[no-untyped-def]
     """Return R x."""
     out = np.zeros(values.size)
-    for i in range(values.size):
-        for t in range(same.shape[1]):
-            if same[i, t] < 0:
-                break
-            out[i] += factor[i, t] * values[same[i, t]]
+    for c in range(first.size - 1):
+        for i in range(first[c], first[c + 1]):
+            for j in range(first[c], first[c + 1]):
+                out[i] += factor[i, j - first[c]] * values[j]
     return out
+
+
+@compiled
+def _add_identity(b):  # type: ignore[no-untyped-def]
+    """Add 1 to the diagonal and return its largest entry, the largest of a covariance matrix."""
+    largest = 0.0
+    for i in range(b.shape[0]):
+        b[i, i] += 1.0
+        largest = max(largest, b[i, i])
+    return largest
 
 
 @inlined
@@ -240,8 +236,8 @@ def _cell_by_cell(data, variance, scales, tables):  # type: ignore[no-untyped-de
     _, _, place, cells, _, work = data
     root = np.sqrt(cells[0] / (variance * cells[2]))
     _fill(place, root, scales, tables, work[0])
-    largest = greatest_diagonal(work[0])
-    log_determinant = factorise_in_blocks(work[0], work[1], work[2], 1.0)
+    largest = _add_identity(work[0])
+    log_determinant = invert(work[0], work[1], work[2], 1.0)
     return root, largest, log_determinant, _weigh(root, work[2], cells[1])
 
 
@@ -251,25 +247,21 @@ def _context_by_context(data, variance, scales, tables):  # type: ignore[no-unty
 
     B = I + R S⁻¹ K S⁻¹ R. What is returned as D½ is S⁻¹, and the last matrix of the scratch space R B⁻¹ R.
     """
-    _, _, place, cells, _, work, same, factor = data
-    m, b, inverse = cells.shape[1], work[0], work[2]
+    _, _, place, cells, _, work, factor = data
+    b, first, inverse = work[0], place[1], work[2]
     root = 1.0 / np.sqrt(variance * cells[2])
     _fill(place, root, scales, tables, b)
     _mirror(b)
-    for i in range(m):
-        b[i, i] -= 1.0
-    _sandwich(b, same, factor, work[1])
-    for i in range(m):
-        b[i, i] += 1.0
-    largest = greatest_diagonal(b)
-    log_determinant = factorise_in_blocks(b, work[1], inverse, 1.0)
-    of_mean, of_one = _times(same, factor, root * cells[1]), _times(same, factor, root)
+    _sandwich(first, factor, b, work[1])
+    largest = _add_identity(b)
+    log_determinant = invert(b, work[1], inverse, 1.0)
+    of_mean, of_one = _times(first, factor, root * cells[1]), _times(first, factor, root)
     u, e, constant, below, squared, trace = _solved(inverse, of_mean, of_one)
-    alpha, beta = root * _times(same, factor, u), root * _times(same, factor, e) / np.sqrt(below)
+    alpha, beta = root * _times(first, factor, u), root * _times(first, factor, e) / np.sqrt(below)
     quadratic = 0.0
-    for i in range(m):
+    for i in range(root.size):
         quadratic += alpha[i] * (cells[1, i] - constant)
-    _sandwich(inverse, same, factor, work[1])
+    _sandwich(first, factor, inverse, work[1])
     return root, largest, log_determinant, (alpha, beta, constant, below, quadratic, squared, trace)
 
 

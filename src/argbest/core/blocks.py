@@ -18,7 +18,8 @@ class Taken(NamedTuple):
 
 Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
 
-_FEW = 2**15  # numbers: with so few NumPy is as quick, and loading SciPy takes longer than a decision
+_FEW = 2**15  # numbers: with so few NumPy is quick enough, and loading SciPy takes longer than a decision
+_ROWS = 20  # of a triangle inverted at once: NumPy knows no triangular solver, and its own is for any matrix
 _LARGE = 16  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
 
@@ -119,6 +120,14 @@ def drawing_root(cov: Array) -> Array:
         return square_root(cov)
 
 
+def right_roots(covs: Array) -> Array:
+    """Return R with RᵀR = cov for draws, of several tables one by one: what is worked on stays small."""
+    roots = np.empty(covs.shape)
+    for root, cov in zip(roots, covs, strict=True):
+        root[...] = drawing_root(cov.copy())
+    return np.swapaxes(roots, -1, -2)
+
+
 def square_root(cov: Array) -> Array:
     """Return the symmetric square root; unlike Cholesky it accepts singular covariances.
 
@@ -131,10 +140,13 @@ def square_root(cov: Array) -> Array:
 
 def solve_in_place(lower: AnyArray, right: Array) -> None:
     """Put L⁻¹ R in the place of R, contiguous rows [n, m]; L is a lower triangle [n, n]."""
-    if lower.size + right.size <= _FEW:
-        right[:] = np.linalg.solve(lower, right)
-    else:
+    if lower.size + right.size > _FEW:
         dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ
+        return
+    for start in range(0, len(lower), _ROWS):
+        some = slice(start, start + _ROWS)
+        right[some] -= lower[some, :start] @ right[:start]
+        right[some] = np.linalg.inv(lower[some, some]) @ right[some]
 
 
 def subtract_product(out: Array, left: Array, right: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, BlockBelief, best, of_selected
-from argbest.core.blocks import drawing_root
+from argbest.core.blocks import right_roots
 from argbest.core.certainty import Certainty
 from argbest.core.correlated import CorrelatedAlternatives
 from argbest.core.states import LEVEL, states
@@ -17,7 +17,6 @@ from argbest.texts import Sentences, chance
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
 _ENOUGH = 32
-
 
 Blocks = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
 
@@ -109,15 +108,7 @@ class Mixture:
 
 def _drawn(belief: Belief, normals: Array) -> Array:
     """Return joint draws, by the quickest root: unlike a policy's, no decision need be found again."""
-    return belief.draw(normals, _right_root) if isinstance(belief, BlockBelief) else belief.draw(normals)
-
-
-def _right_root(cov: Array) -> Array:
-    """Return R with RᵀR = cov, belief by belief: what is worked on stays small."""
-    root = np.empty(cov.shape)
-    for i, own in enumerate(cov):
-        root[i] = drawing_root(own.copy())
-    return np.swapaxes(root, -1, -2)
+    return belief.draw(normals, right_roots) if isinstance(belief, BlockBelief) else belief.draw(normals)
 
 
 _MANY = 8  # points: no more need be said of averages over so many

@@ -1,4 +1,4 @@
-"""Cholesky factor, inverse and log determinant, of larger matrices block by block; compiled by Numba."""
+"""Inverses, inverse factors of Cholesky and log determinants, in blocks where that pays, by Numba."""
 
 import numpy as np
 from numba import njit
@@ -9,50 +9,47 @@ compiled = njit(fastmath=_FAST)
 inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
 
 BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them
+_SWEPT = 80  # rows up to which plain loops are as quick for a whole inverse
 _LARGE = 400  # rows from which blocks of twice as many pay
 
 
 @compiled
-def factorise(b, upper, inverse, least):  # type: ignore[no-untyped-def]
-    """Replace ``b`` by its Cholesky factor, fill ``inverse`` with b⁻¹ and return log|b|.
+def eliminate(b, lower, least):  # type: ignore[no-untyped-def]
+    """Fill ``lower`` with L⁻¹, b = L Lᵀ being given by its upper triangle, and return log|b|.
 
-    ``upper`` receives the transposed inverse factor. All inner loops run along rows. No pivot
-    can be below the smallest eigenvalue; where rounding makes one, ``least`` takes its place.
+    Forward elimination of (b, I), which uses up ``b``: all inner loops run along rows. No pivot can be below
+    the smallest eigenvalue; where rounding makes one, ``least`` takes its place.
     """
-    m = b.shape[0]
-    log_determinant = 0.0
+    m, log_determinant = b.shape[0], 0.0
     for i in range(m):
-        for j in range(i + 1):
-            total = b[i, j]
-            for k in range(j):
-                total -= b[i, k] * b[j, k]
-            b[i, j] = np.sqrt(max(total, least)) if i == j else total / b[j, j]
-        log_determinant += 2.0 * np.log(b[i, i])
-    for j in range(m):
-        upper[j, j] = 1.0 / b[j, j]
-        for i in range(j + 1, m):
-            total = 0.0
-            for k in range(j, i):
-                total -= b[i, k] * upper[j, k]
-            upper[j, i] = total / b[i, i]
-    for i in range(m):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(i, m):
-                total += upper[i, k] * upper[j, k]
-            inverse[i, j] = total
-            inverse[j, i] = total
+        for j in range(m):
+            lower[i, j] = 0.0
+        lower[i, i] = 1.0
+    for k in range(m):
+        pivot = max(b[k, k], least)
+        log_determinant += np.log(pivot)
+        scale = 1.0 / np.sqrt(pivot)
+        for j in range(k + 1, m):
+            b[k, j] *= scale
+        for j in range(k + 1):
+            lower[k, j] *= scale
+        for i in range(k + 1, m):
+            share = b[k, i]
+            for j in range(i, m):
+                b[i, j] -= share * b[k, j]
+            for j in range(k + 1):
+                lower[i, j] -= share * lower[k, j]
     return log_determinant
 
 
 @compiled
-def _times(a, b):  # type: ignore[no-untyped-def]
+def product(a, b):  # type: ignore[no-untyped-def]
     """Return the product of two contiguous matrices; the only place that calls BLAS, dear to compile."""
     return np.dot(a, b)
 
 
 @compiled
-def _part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
+def part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
     """Return a contiguous copy of a part of the matrix."""
     out = np.empty((bottom - top, right - left))
     for i in range(top, bottom):
@@ -62,7 +59,8 @@ def _part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _transposed(a):  # type: ignore[no-untyped-def]
+def transposed(a):  # type: ignore[no-untyped-def]
+    """Return a contiguous copy of the transposed matrix."""
     out = np.empty((a.shape[1], a.shape[0]))
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
@@ -71,10 +69,11 @@ def _transposed(a):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _put(a, top, left, part):  # type: ignore[no-untyped-def]
-    for i in range(part.shape[0]):
-        for j in range(part.shape[1]):
-            a[top + i, left + j] = part[i, j]
+def put(a, top, left, entries):  # type: ignore[no-untyped-def]
+    """Write the entries into the matrix, from the place given on."""
+    for i in range(entries.shape[0]):
+        for j in range(entries.shape[1]):
+            a[top + i, left + j] = entries[i, j]
 
 
 @compiled
@@ -85,74 +84,77 @@ def _subtract(a, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _factorise_column(b, start, stop, least):  # type: ignore[no-untyped-def]
-    """Replace some columns of ``b`` by those of its Cholesky factor, all before them being so already.
+def invert_root(b, lower, least):  # type: ignore[no-untyped-def]
+    """Fill ``lower`` with L⁻¹ and return log|b|: what `eliminate` does, of larger matrices block by block.
 
-    Return log|corner|, the row of blocks before the corner, and the transposed inverse of its factor.
+    That has the blocks on the diagonal; all else is products of matrices. When a block is done, the rows
+    below hold in its columns, and in those before, what will be L⁻¹, and in the others what is left of b.
     """
-    m = b.shape[0]
-    corner, row = _part(b, start, stop, start, stop), _part(b, start, stop, 0, start)
-    across = _transposed(row)
-    _subtract(corner, _times(row, across))
-    upper = np.zeros(corner.shape)
-    log_determinant = factorise(corner, upper, np.empty(corner.shape), least)
-    _put(b, start, start, corner)
-    below = _part(b, stop, m, start, stop)
-    _subtract(below, _times(_part(b, stop, m, 0, start), across))
-    _put(b, stop, start, _times(below, upper))
-    return log_determinant, row, upper
-
-
-@compiled
-def factorise_alone(b, least):  # type: ignore[no-untyped-def]
-    """Replace the lower triangle of ``b`` by its Cholesky factor and return log|b|; see below."""
     m, log_determinant = b.shape[0], 0.0
-    for start in range(0, m, BLOCK):
-        log_determinant += _factorise_column(b, start, min(start + BLOCK, m), least)[0]
+    block = BLOCK if m < _LARGE else 2 * BLOCK
+    if m <= block:
+        return eliminate(b, lower, least)
+    for start in range(0, m, block):
+        stop = min(start + block, m)
+        corner, own = part(b, start, stop, start, stop), np.empty((stop - start, stop - start))
+        log_determinant += eliminate(corner, own, least)
+        rows = product(own, b[start:stop])
+        put(rows, 0, start, own)
+        put(lower, start, 0, part(rows, 0, stop - start, 0, stop))
+        put(lower, 0, start, np.zeros((start, stop - start)))
+        put(b, stop, start, np.zeros((m - stop, stop - start)))
+        _subtract(b[stop:], product(transposed(part(rows, 0, stop - start, stop, m)), rows))
     return log_determinant
 
 
 @compiled
-def solve_in_blocks(b, right, least):  # type: ignore[no-untyped-def]
-    """Replace ``b`` by its Cholesky factor L, and ``right`` by L⁻¹ times what it is."""
-    m, n = right.shape
-    for start in range(0, m, BLOCK):
-        stop = min(start + BLOCK, m)
-        _, row, upper = _factorise_column(b, start, stop, least)
-        part = _part(right, start, stop, 0, n)
-        _subtract(part, _times(row, _part(right, 0, start, 0, n)))
-        _put(right, start, 0, _times(_transposed(upper), part))
+def sweep(b, inverse, least):  # type: ignore[no-untyped-def]
+    """Fill ``inverse`` with b⁻¹, b being given by its upper triangle, and return log|b|; see `eliminate`.
 
-
-@compiled
-def squared(a):  # type: ignore[no-untyped-def]
-    """Return AᵀA."""
-    return _times(_transposed(a), a)
-
-
-@compiled
-def factorise_in_blocks(b, factor, inverse, least):  # type: ignore[no-untyped-def]
-    """Replace ``b`` by its Cholesky factor L, fill ``inverse`` with b⁻¹ and return log|b|.
-
-    ``factor`` receives L⁻¹. As `factorise`, to which the blocks on the diagonal go: no pivot is below
-    ``least``. Everything off the diagonal is a product of matrices, 4/3 m³ operations in all.
+    Sweeping p takes b_ip b_pj / b_pp from every other b_ij, divides row and column p by b_pp and makes that
+    −1 / b_pp. With all swept −b⁻¹ is left; before p is, b_pp is the p-th pivot.
     """
     m, log_determinant = b.shape[0], 0.0
-    if m <= BLOCK:
-        return factorise(b, factor, inverse, least)
+    row = np.empty(m)
+    for i in range(m):
+        for j in range(i + 1):
+            inverse[i, j] = b[j, i]
+    for p in range(m):
+        pivot = max(inverse[p, p], least)
+        log_determinant += np.log(pivot)
+        scale = 1.0 / pivot
+        for j in range(p):
+            row[j] = inverse[p, j]
+        row[p] = 0.0
+        for i in range(p + 1, m):
+            row[i] = inverse[i, p]
+        for i in range(m):
+            share = scale * row[i]
+            for j in range(i + 1):
+                inverse[i, j] -= share * row[j]
+        for j in range(p):
+            inverse[p, j] = scale * row[j]
+        for i in range(p + 1, m):
+            inverse[i, p] = scale * row[i]
+        inverse[p, p] = -scale
+    for i in range(m):
+        for j in range(i + 1):
+            inverse[i, j] = -inverse[i, j]
+            inverse[j, i] = inverse[i, j]
+    return log_determinant
+
+
+@compiled
+def invert(b, lower, inverse, least):  # type: ignore[no-untyped-def]
+    """Fill ``inverse`` with b⁻¹ and return log|b|, as `sweep`; ``lower`` is room for larger matrices."""
+    m = b.shape[0]
+    if m <= _SWEPT:
+        return sweep(b, inverse, least)
+    log_determinant = invert_root(b, lower, least)
     block = BLOCK if m < _LARGE else 2 * BLOCK
     for start in range(0, m, block):
         stop = min(start + block, m)
-        own, row, upper = _factorise_column(b, start, stop, least)
-        log_determinant += own
-        lower = _transposed(upper)
-        done = _times(lower, _times(row, _part(factor, 0, start, 0, start)))
-        _put(factor, start, 0, -done)
-        _put(factor, start, start, lower)
-        _put(factor, 0, start, np.zeros((start, stop - start)))
-    for start in range(0, m, block):
-        stop = min(start + block, m)
-        rows = _times(_transposed(_part(factor, start, m, start, stop)), _part(factor, start, m, 0, stop))
-        _put(inverse, start, 0, rows)
-        _put(inverse, 0, start, _transposed(_part(rows, 0, stop - start, 0, start)))
+        rows = product(transposed(part(lower, start, m, start, stop)), part(lower, start, m, 0, stop))
+        put(inverse, start, 0, rows)
+        put(inverse, 0, start, transposed(part(rows, 0, stop - start, 0, start)))
     return log_determinant

@@ -88,12 +88,11 @@ def _block(here: _Contexts, tally: Tally, rho: Array) -> Block:
 
 
 class Rows(NamedTuple):
-    """The blocks of studies [...] side by side, by observed cells m in the order of a flat table."""
+    """The blocks of studies [...] side by side, by observed cells m, context by context."""
 
     mean: Array  # [..., alternative, context]: generalised least squares
     totals: Array  # [..., 2]: Σ within, Σ log noise
-    same: IntArray  # [..., m, i]: the cells of the same context, then −1
-    factor: Array  # [..., m, i]: the row of R there
+    factor: Array  # [..., m, i]: the row of R at the cells of the same context, then 0
 
 
 def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
@@ -102,14 +101,13 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
     m = int(observed.sum(axis=(-2, -1)).max(initial=0))
     width = int(observed.sum(axis=-2).max(initial=0))
     shape = (*lead, m, width)
-    found = Rows(tally.mean.copy(), np.zeros((*lead, 2)), np.full(shape, -1), np.zeros(shape))
+    found = Rows(tally.mean.copy(), np.zeros((*lead, 2)), np.zeros(shape))
     for study in np.ndindex(lead):
-        rank = np.cumsum(observed[study].ravel()).reshape(observed[study].shape) - 1
+        rank = (np.cumsum(observed[study].T) - 1).reshape(observed[study].T.shape).T
         for block in blocks(tally[study], noise[study], correlation[study]):
             cells, n = rank[block.alternative, block.context], block.alternative.shape[1]
             found.mean[study][block.alternative, block.context] = block.mean
             found.totals[study] += block.within.sum(), block.log_noise.sum()
-            found.same[study][cells, :n] = cells[:, None]
             found.factor[study][cells, :n] = block.root
     return found
 

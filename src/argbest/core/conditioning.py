@@ -161,11 +161,12 @@ def _reduced(
     lead, n_alternatives = data.tally.shape[:-2], data.tally.shape[-2]
     shape = (*lead, n_alternatives, there.trend.shape[-1])
     n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
-    rows = np.zeros((*lead, n_rows + ROOM + n_rows // 8, *shape[-2:]))
+    rows = np.empty((*lead, n_rows + ROOM + n_rows // 8, *shape[-2:]))
     mean, var, level = np.empty(shape), np.empty(shape), np.empty(shape)
     for study in np.ndindex(lead):
         own, other = prior.study(study), None if cross is None else cross.study(study)
         half, mean[study], level[study] = _reduced_study(own, other, data.study(study), rows[study])
+        rows[study][len(half) : n_rows] = 0.0  # of studies that have fewer
         var[study] = own.variance - np.einsum("rkc,rkc->kc", half, half) + level[study] ** 2
     return mean, np.maximum(var, 0.0), level, rows, n_rows
 
@@ -190,8 +191,10 @@ def _reduced_study(
     half = place[: len(k)].reshape(len(k), -1)
     if data.shares_noise:
         halve, means = halving(data, prior.variance)
-        bracket, half[:] = halve(halve(near[:, k, c]).T), halve(rows.reshape(len(k), -1))
-        right = np.column_stack([halve(np.ones(len(k))), halve(means - shift)])
+        half[:] = halve(rows.reshape(len(k), -1))
+        beside = half[:, k * tally.shape[-1] + c] if cross is None else halve(near[:, k, c])
+        bracket = halve(beside.T)
+        right = halve(np.column_stack([np.ones(len(k)), means - shift]))
     else:
         root = data.root(prior.variance)[k, c]
         bracket = root[:, None] * near[:, k, c] * root
@@ -225,7 +228,8 @@ def halving(data: Data, variance: Array) -> tuple[Callable[[Array], Array], Arra
     def halve(rows: Array) -> Array:
         out = np.empty_like(rows)
         for where, factor in factors:
-            out[where] = (factor @ rows[where].reshape(*where.shape, -1)).reshape(out[where].shape)
+            some = rows[where]
+            out[where] = (factor @ some.reshape(*where.shape, -1)).reshape(some.shape)
         return out
 
     return halve, mean

@@ -208,7 +208,8 @@ def _shares(draws: Array, winner: IntArray) -> Array:
     n_rows, n, m = draws.shape
     if np.all(np.diff(np.sort(draws[:, 0], axis=-1), axis=-1) > 0):
         places = winner + m * np.arange(n_rows)[:, None]
-        return np.bincount(places.ravel(), minlength=n_rows * m).reshape(n_rows, m) / n
+        wins = np.bincount(places.ravel(), minlength=n_rows * m)
+        return np.asarray(wins.reshape(n_rows, m) / n)
     winners = draws == draws.max(axis=-1, keepdims=True)
     return np.asarray(np.mean(winners / winners.sum(axis=-1, keepdims=True), axis=1))
 

@@ -8,7 +8,7 @@ for.
 import numpy as np
 
 from argbest.core import priors
-from argbest.core.cholesky import compiled, factorise_alone, factorise_in_blocks
+from argbest.core.cholesky import compiled, invert, invert_root
 from argbest.core.priors import FLAT, GAMMA, NUGGET
 
 _rbf, _rbf_slope = (compiled(f) for f in priors.KERNELS["rbf"])
@@ -100,11 +100,11 @@ def inverse_squares(theta, d):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
-    """Fill B = I + D½ K D½ and the lower triangles of correlation, nugget included, and slope."""
+    """Fill the upper triangles of B = I + D½ K D½, of correlation, nugget included, and of slope."""
     m, d = between.shape[0], between.shape[2]
     precision, scale = inverse_squares(theta, d), np.exp(theta[d])
     for i in range(m):
-        for j in range(i + 1):
+        for j in range(i, m):
             r2 = 0.0
             for g in range(d):
                 r2 += between[i, j, g] * precision[g]
@@ -120,7 +120,7 @@ def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gra
     m, d = between.shape[0], between.shape[2]
     precision, scale = inverse_squares(theta, d), np.exp(theta[d])
     for i in range(m):
-        for j in range(i + 1):
+        for j in range(i, m):
             pull = scale * (alpha[i] * alpha[j] - root[i] * inverse[i, j] * root[j])
             if i == j:
                 pull *= 0.5
@@ -144,13 +144,13 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     if m == 0:
         return prior, 0.0, 0.0
     variance = np.exp(theta[d + 1])
-    b, upper, inverse, correlation, slope, vectors = work
+    b, lower, inverse, correlation, slope, vectors = work
     root, alpha = vectors[0], vectors[1]
     for i in range(m):
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
     _fill_kernel(theta, code, between, root, b, correlation, slope)
     largest = greatest_diagonal(b)
-    log_determinant = factorise_in_blocks(b, upper, inverse, 1.0)
+    log_determinant = invert(b, lower, inverse, 1.0)
     constant = profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
     for i in range(m):
@@ -180,19 +180,17 @@ def log_value(theta, code, data, rules):  # type: ignore[no-untyped-def]
     if m == 0:
         return prior, 0.0
     variance = np.exp(theta[d + 1])
-    b, _, _, correlation, slope, vectors = work
-    ones, values = vectors[0], vectors[1]
+    b, lower, _, correlation, slope, vectors = work
+    root = vectors[0]
     for i in range(m):
-        ones[i] = np.sqrt(count[i] / (variance * noise[i]))
-        values[i] = ones[i] * mean[i]
-    _fill_kernel(theta, code, between, ones, b, correlation, slope)
-    log_determinant, above, below, quadratic = factorise_alone(b, 1.0), 0.0, 0.0, 0.0
+        root[i] = np.sqrt(count[i] / (variance * noise[i]))
+    _fill_kernel(theta, code, between, root, b, correlation, slope)
+    log_determinant, above, below, quadratic = invert_root(b, lower, 1.0), 0.0, 0.0, 0.0
+    ones, values = np.zeros(m), np.zeros(m)
     for i in range(m):
-        for j in range(i):
-            ones[i] -= b[i, j] * ones[j]
-            values[i] -= b[i, j] * values[j]
-        ones[i] /= b[i, i]
-        values[i] /= b[i, i]
+        for j in range(i + 1):
+            ones[i] += lower[i, j] * root[j]
+            values[i] += lower[i, j] * root[j] * mean[j]
         above += ones[i] * values[i]
         below += ones[i] * ones[i]
     constant = above / below
@@ -262,24 +260,24 @@ def add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-
 
 @compiled
 def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
-    """Return the observed cells of a study, in contiguous arrays.
+    """Return the observed cells of a study, context by context, in contiguous arrays.
 
-    ``place`` [2, cell] holds alternative and context; ``cells`` [3, cell] count, mean and relative noise;
-    ``totals`` n, Σ W/noise and Σ N log noise.
+    ``alternative`` [cell]; ``context`` [g], those observed, and ``first`` [g + 1], where the cells of each
+    begin; ``cells`` [3, cell]: count, mean and relative noise; ``totals``: n, Σ W/noise and Σ N log noise.
     """
-    m = 0
-    for k in range(count.shape[0]):
-        for c in range(count.shape[1]):
-            m += count[k, c] > 0
-    place, cells, totals = np.empty((2, m), np.int64), np.empty((3, m)), np.zeros(3)
-    i = 0
-    for k in range(count.shape[0]):
-        for c in range(count.shape[1]):
+    n_alternatives, n_contexts = count.shape
+    context, first, g, m = np.empty(n_contexts, np.int64), np.zeros(n_contexts + 1, np.int64), 0, 0
+    alternative, cells, totals = np.empty(count.size, np.int64), np.empty((3, count.size)), np.zeros(3)
+    for c in range(n_contexts):
+        for k in range(n_alternatives):
             if count[k, c] > 0:
-                place[0, i], place[1, i] = k, c
-                cells[0, i], cells[1, i], cells[2, i] = count[k, c], mean[k, c], noise[k, c]
+                alternative[m] = k
+                cells[0, m], cells[1, m], cells[2, m] = count[k, c], mean[k, c], noise[k, c]
                 totals[0] += count[k, c]
                 totals[1] += m2[k, c] / noise[k, c]
                 totals[2] += count[k, c] * np.log(noise[k, c])
-                i += 1
-    return place, cells, totals
+                m += 1
+        if m > first[g]:
+            context[g], first[g + 1] = c, m
+            g += 1
+    return alternative[:m], context[:g], first[: g + 1], cells[:, :m].copy(), totals

@@ -11,7 +11,7 @@ import numpy as np
 
 from argbest.compilation import compile_ufunc
 from argbest.core.arrays import Array, IntArray
-from argbest.core.cholesky import compiled, solve_in_blocks, squared
+from argbest.core.cholesky import compiled, invert_root, product, transposed
 from argbest.core.evidence import correlate, inverse_squares, log_posterior, log_value, observed
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
 from argbest.core.search import AT_ONCE, MAX_STEPS, portions, search_for
@@ -166,8 +166,10 @@ def _fill_posterior(separation, count, mean, noise, code, length, scale, constan
         right[i, c] = root[i] * (mean[kept[i]] - constant)
         for j in range(m):
             bracket[i, j] = right[i, kept[j]] * root[j] + (i == j)
-    solve_in_blocks(bracket, right, 1.0)
-    taken = squared(right)
+    lower = np.empty((m, m))
+    invert_root(bracket, lower, 1.0)
+    half = product(lower, right)
+    taken = product(transposed(half), half)
     for x in range(c):
         centre[x] += taken[x, c]
         for y in range(x + 1):

@@ -42,6 +42,19 @@ def of_sums(values: Array, where: IntArray, weight: Array) -> Array:
     return total
 
 
+def summed_rows(table: Array, where: IntArray, weight: Array) -> Array:
+    """Return Σ_j weight_j table[where_j], [m, cell], of indices and weights [m, j]."""
+    if len(where) == 1:
+        return np.asarray(weight @ table.take(where[0], axis=0))
+    out: Array = table.take(where[:, 0], axis=0)
+    out *= weight[:, :1]
+    for j in range(1, weight.shape[1]):
+        part = table.take(where[:, j], axis=0)
+        part *= weight[:, j, None]
+        out += part
+    return out
+
+
 def rows_of(foundation: Foundation, alternative: IntArray, context: IntArray) -> Array:
     """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
     return foundation.sums(alternative[..., None], context, np.ones((*alternative.shape, 1)))
@@ -181,8 +194,9 @@ def apart(rows: Array, reference: IntArray) -> Array:
         of_best = rows[:, None, reference, np.arange(rows.shape[2])]
     else:
         of_best = np.take_along_axis(rows, reference[..., None, None, :], axis=-2)
-    difference = of_best - rows
-    return np.asarray(np.sum(np.square(difference, out=difference), axis=-3))
+    difference: Array = of_best - rows
+    difference *= difference
+    return np.asarray(difference.sum(axis=-3))
 
 
 class Stack:

@@ -231,7 +231,7 @@ class Shocks:
         rho = self.correlation[(*studies, decision.context)]
         share, weight, noise = _weighed(present, own, sd, rho)
         weight[(*studies, decision.alternative)] = 1.0
-        shown = own * share * np.sum(np.where(present, value / sd, 0.0), axis=-1)
+        shown = own * share * (value / sd).sum(axis=-1)  # 0 where absent
         return Contrast(*_listed(weight), noise, shown)
 
     def coming(self, pending: IntArray, mean: Array) -> Coming:
@@ -299,9 +299,10 @@ class Shocks:
 
 def _weighed(present: BoolArray, own: Array, sd: Array, rho: Array) -> tuple[Array, Array, Array]:
     """Return g, the weights −s_k g/s_j of those ``present`` [..., j] and s_k² (1−ρ)(1 + g), own being s_k."""
-    share = rho / (1.0 - rho + present.sum(axis=-1) * rho)
+    alone = 1.0 - rho
+    share = rho / (alone + present.sum(axis=-1) * rho)
     weight = np.where(present, -(own * share)[..., None] / sd, 0.0)
-    return share, weight, own**2 * (1.0 - rho) * (1.0 + share)
+    return share, weight, own * own * alone * (1.0 + share)
 
 
 def _listed(weight: Array) -> tuple[IntArray, Array]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.cholesky import compiled, factorise
+from argbest.core.cholesky import compiled, eliminate
 
 Build: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # `compiled` or `in_python`
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
@@ -107,7 +107,7 @@ def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any
 
 def _step(build: Build) -> Callable[..., Any]:
     """Return what proposes a step."""
-    invert = factorise if build is compiled else build(factorise)
+    root = eliminate if build is compiled else build(eliminate)
 
     @build
     def direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
@@ -122,16 +122,18 @@ def _step(build: Build) -> Callable[..., Any]:
             ):
                 free[m] = i
                 m += 1
-        reduced, upper, inverse = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
+        reduced, lower, half = np.empty((m, m)), np.empty((m, m)), np.zeros(m)
         for i in range(m):
             for j in range(m):
                 reduced[i, j] = hessian[free[i], free[j]]
-        invert(reduced, upper, inverse, 1e-300)
+        root(reduced, lower, 1e-300)
         gain = 0.0
         for i in range(m):
-            for j in range(m):
-                step[free[i]] += inverse[i, j] * gradient[free[j]]
-            gain += step[free[i]] * gradient[free[i]]
+            for j in range(i + 1):
+                half[i] += lower[i, j] * gradient[free[j]]
+            for j in range(i + 1):
+                step[free[j]] += lower[i, j] * half[i]
+            gain += half[i] * half[i]
         return gain
 
     return direction

@@ -103,7 +103,7 @@ def log_tie_density(
     """
     z, spread = _standardised_gaps(belief, selected, closed)
     with np.errstate(over="ignore"):
-        density: Array = -0.5 * z * z - power * np.log(spread, out=np.zeros_like(spread), where=spread > 0)
+        density: Array = -0.5 * z * z - power * np.log(np.where(spread > 0, spread, 1.0))
     return density
 
 
