@@ -120,9 +120,8 @@ class Certificate(Sentences):
     """Posterior probabilities and losses of choosing the largest mean in every context.
 
     With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. The belief
-    selects; ``mixture`` says how sure that is, with what is not known of hyper-parameters and noise averaged
-    over. Without one everything is conditional on the fitted hyper-parameters, which is too confident on few
-    data.
+    selects; ``mixture`` says how sure that is, averaged over what is not known of hyper-parameters and noise.
+    Without one all is conditional on the fitted hyper-parameters, which is too confident on few data.
     Contexts that are not ``answered`` have nothing to choose: their entries are NaN; averages, minima and the
     joint probability are over the others, weighted anew.
     Numbers are worked out when they are first asked for.
