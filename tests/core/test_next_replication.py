@@ -140,11 +140,14 @@ def test_what_the_next_replications_observe_is_the_contrast_of_each_one() -> Non
         ahead, samples = belief.shocks.next_contrasts, next_samples(belief)
         assert ahead is not None
         assert samples is not None
+        rows = rng.normal(size=(3, *belief.mean.shape))
+        across = samples.covariances(rows)
         for k, c in np.ndindex(belief.mean.shape):
             one = belief.shocks.contrast(Decision(np.array(k), np.array(c)), belief.shocks.following[k, c])
             by_alternative = np.bincount(one.alternative, one.weight, len(belief.mean))
             found = np.eye(len(belief.mean))[k] - ahead.share[:, k, c] @ ahead.shown[:, :, c]
             np.testing.assert_allclose(found, by_alternative, atol=1e-12)
+            np.testing.assert_allclose(across[c, :, k], rows[:, :, c] @ by_alternative, atol=1e-12)
             np.testing.assert_allclose(ahead.noise[k, c], one.noise)
             spread = by_alternative @ belief.within_contexts()[c] @ by_alternative
             np.testing.assert_allclose(samples.var[k, c], spread + one.noise)

@@ -146,7 +146,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         across = self._cov_within(ahead.shown)
         of_groups = np.sum(ahead.shown * across, axis=-2, keepdims=True)
         spread = self.var + np.sum(ahead.share * (ahead.share * of_groups - 2.0 * across), axis=-3)
-        return NextSamples(ahead, np.maximum(spread, 0.0) + ahead.noise)
+        return NextSamples.of(ahead, np.maximum(spread, 0.0) + ahead.noise)
 
     def _cov_within(self, weight: Array) -> Array:
         """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""

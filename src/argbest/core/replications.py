@@ -135,17 +135,23 @@ class NextContrasts(NamedTuple):
 
 
 class NextSamples(NamedTuple):
-    """What a sample of every cell would observe, and its variance, noise included, [..., k, c]."""
+    """What a sample of every cell would observe, as `NextContrasts` but by context, and its variance."""
 
-    contrasts: NextContrasts
-    var: Array
+    share: Array  # [..., context, g, alternative]
+    shown: Array  # [..., context, alternative, g]
+    var: Array  # [..., alternative, context]: noise included
 
-    def put_covariances(self, rows: Array) -> None:
-        """Put those with every sample in the place of those with every cell, [..., m, k, c]."""
-        share, shown = self.contrasts[:2]
-        of_groups = np.einsum("...mkc,...gkc->...gmc", rows, shown)
-        for g in range(share.shape[-3]):
-            rows -= of_groups[..., g, :, None, :] * share[..., None, g, :, :]
+    @classmethod
+    def of(cls, ahead: NextContrasts, var: Array) -> "NextSamples":
+        """Return the samples in the layout that products of matrices are quick in."""
+        share, shown = ahead.share.swapaxes(-1, -3).swapaxes(-1, -2), ahead.shown.swapaxes(-1, -3)
+        return cls(np.ascontiguousarray(share), np.ascontiguousarray(shown), var)
+
+    def covariances(self, rows: Array) -> Array:
+        """Return those with every sample, [..., c, m, k], from those with every cell, [..., m, k, c]."""
+        by_context = np.ascontiguousarray(rows.swapaxes(-1, -3).swapaxes(-1, -2))
+        by_context -= (by_context @ self.shown) @ self.share
+        return by_context
 
 
 class Coming(NamedTuple):

@@ -213,11 +213,14 @@ def _correlated(
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
         apart = cov_of_differences(belief, leader[..., some], rival[..., some], context[..., some])
         for few in kg.blocks(apart.shape[-3], total.size, _IN_CACHE):
-            part = apart[..., few, :, :]
-            if samples is not None:
-                samples.put_covariances(part)
+            part, own = apart[..., few, :, :], weight[..., some][..., few]
             part *= unit
-            total += np.einsum("...m,...mkc->...kc", weight[..., some][..., few], np.square(part, out=part))
+            if samples is None:
+                total += np.einsum("...m,...mkc->...kc", own, np.square(part, out=part))
+                continue
+            there = samples.covariances(part)
+            by_context = own[..., None, None, :] @ np.square(there, out=there)
+            total += by_context[..., 0, :].swapaxes(-1, -2)
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
 
 
