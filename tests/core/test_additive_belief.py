@@ -9,7 +9,7 @@ from additive_cases import Scales, case, params, posterior, random_theta
 from oracles import DenseBelief
 from scipy.stats import norm
 
-from argbest.core import additive_belief, additive_conditioning
+from argbest.core import additive_belief, additive_conditioning, additive_prior
 from argbest.core import belief as beliefs
 from argbest.core import tally as tallies
 from argbest.core.additive_belief import AdditiveBelief
@@ -358,15 +358,30 @@ def test_alternatives_known_to_be_equal_share_the_chance_of_being_best() -> None
     assert best.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("m", [5, 80])
-def test_a_root_to_draw_by_gives_the_covariance_back_and_takes_singular_ones(m: int) -> None:
-    few = np.random.default_rng(1).normal(size=(3, m, 4))
+@pytest.mark.parametrize("shape", [(3, 5), (3, 80), (80,), (300,)])
+def test_a_root_to_draw_by_gives_the_covariance_back_and_takes_singular_ones(shape: tuple[int, ...]) -> None:
+    few = np.random.default_rng(1).normal(size=(*shape, 4))
     cov = few @ np.swapaxes(few, -1, -2)  # of rank 4
     root = drawing_root(cov)
     np.testing.assert_allclose(root @ np.swapaxes(root, -1, -2), cov, atol=1e-7 * cov.max())
 
 
-def test_where_no_root_of_choleskys_is_found_draws_go_by_the_symmetric_one() -> None:
-    broken = np.eye(80)
+@pytest.mark.parametrize("m", [80, 300])
+def test_where_no_root_of_choleskys_is_found_draws_go_by_the_symmetric_one(m: int) -> None:
+    broken = np.eye(m)
     broken[0, 0] = -1e-3  # by rounding, say
-    np.testing.assert_allclose(drawing_root(broken), np.diag(np.r_[0.0, np.ones(79)]))
+    np.testing.assert_allclose(drawing_root(broken), np.diag(np.r_[0.0, np.ones(m - 1)]))
+
+
+@pytest.mark.parametrize("most", [0, 512])
+def test_covariances_of_two_lists_of_cells_are_those_of_whole_rows(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(additive_prior, "_TABLE", most)
+    belief, _ = random_belief(3)
+    assert isinstance(belief.foundation, ByFormula)
+    prior, (n_alternatives, n_contexts) = belief.foundation.prior, belief.mean.shape
+    rng = np.random.default_rng(0)
+    one, other = ((rng.integers(n_alternatives, size=m), rng.integers(n_contexts, size=m)) for m in (7, 9))
+    expected = prior.rows(*one, n_alternatives)[:, other[0], other[1]]
+    np.testing.assert_allclose(prior.between(one, other), expected, rtol=1e-12)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, IntArray, dgemm, dtrsm
+from argbest.core.arrays import AnyArray, Array, IntArray, cholesky, dgemm, dtrsm
 
 
 class Taken(NamedTuple):
@@ -20,7 +20,7 @@ Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, i
 
 _FEW = 2**15  # numbers: with so few NumPy is quick enough, and loading SciPy takes longer than a decision
 _ROWS = 20  # of a triangle inverted at once: NumPy knows no triangular solver, and its own is for any matrix
-_LARGE = 16  # rows of a covariance
+_LARGE, _VERY_LARGE = 16, 256  # rows of a covariance; of more, SciPy's factor takes half of NumPy's time
 _PADDING = 1e-9  # of the average variance
 
 
@@ -115,6 +115,8 @@ def drawing_root(cov: Array) -> Array:
     diagonal = np.einsum("...ii->...i", cov)
     diagonal += _PADDING * diagonal.mean(axis=-1, keepdims=True)
     try:
+        if cov.ndim == 2 and m > _VERY_LARGE:
+            return np.asarray(cholesky(cov.T, lower=True, check_finite=False))
         return np.asarray(np.linalg.cholesky(cov))
     except np.linalg.LinAlgError:
         return square_root(cov)
