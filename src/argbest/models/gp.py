@@ -114,8 +114,6 @@ class GP:
         self, tally: Tally, setting: Setting, params: GPParams, known: Any = None
     ) -> Any:  # a BlockBelief, or an AdditiveBelief where alternatives share noise
         """Return the exact posterior at the contexts; noise in common makes alternatives covary."""
-        from argbest.core import fitting
-
         if tally.common is not None and (data := _joint(tally, params)).shares_noise:
             prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
             return joined(prior, params.constant, data)
@@ -124,7 +122,13 @@ class GP:
         own = tally.apart[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
         shape = params.lengthscale[chosen], params.scale[chosen]
-        mean, cov = fitting.posterior(self.kernel, setting.separation, own, noise, *shape, constant)
+        if known is None and chosen.ndim == 1:  # a study is opened: loading compiled code would take longer
+            prior = priors.covariance(self.kernel, setting.separation, *shape)
+            mean, cov = conditioning.posterior(prior, constant, noise, own)
+        else:
+            from argbest.core import fitting
+
+            mean, cov = fitting.posterior(self.kernel, setting.separation, own, noise, *shape, constant)
         fresh = BlockBelief(mean, cov, noise)
         if known is None or chosen.ndim > 1 or chosen.all():
             return scattered(fresh, chosen, known)
