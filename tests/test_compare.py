@@ -132,6 +132,7 @@ def test_nothing_is_claimed_in_table_json_and_folder_unless_asked_for(tmp_path: 
     assert "claim" not in result.stdout.replace(str(tmp_path), "")
     assert {path.name for path in tmp_path.iterdir()}.isdisjoint({"calibration.csv", "calibration.png"})
     assert pd.read_csv(tmp_path / "summary.csv")["certificate"].isna().all()
+    assert '"claim"' not in (tmp_path / "index.html").read_text()
     shown = json.loads(call(*asked, "--json").stdout)
     assert shown["calibration"] == []
     assert set(shown["policies"]["c-ocba"]["certificate"]) == {None}

@@ -62,7 +62,8 @@ def comparison_payload(
 ) -> Plain:
     """Return everything the page of a comparison shows, as JSON-ready values."""
     last = summary.groupby("contender", sort=False).tail(1)
-    kept = {name: shown for name, shown in _REACHED.items() if name in last.columns}
+    known = {name for name in last.columns if last[name].notna().any()}  # claims only where asked for
+    kept = {name: shown for name, shown in _REACHED.items() if name in known}
     reached = _with_samples(last[["contender", *kept]].rename(columns=kept), summary, goals or {})
     curves = {name: shown for name, shown in comparison.MEASURES.items() if name in summary.columns}
     panels = [panel(name, shown, shown, comparison.bands(summary, name)) for name, shown in curves.items()]
