@@ -261,11 +261,8 @@ class Shocks:
         shown = own * share * np.nansum(value / sd, axis=1)
         expected = np.sum(weight * mean[:, c].T, axis=1) + shown
         every = zip(self.shown.parts, (k, c, number, expected), strict=True)
-        later = replace(
-            self,
-            shown=Replications(*(np.concatenate(both) for both in every)),
-            following=self.following + pending,
-        )
+        grown = Replications(*(np.concatenate(both) for both in every))
+        later = replace(self, shown=grown, following=self.following + pending)
         alternative, weight = _listed(weight)
         return Coming(alternative, c, weight, noise, later).merged()
 

@@ -148,10 +148,8 @@ class GP:
         prior, table = noise_table(self, preset, tally, scale, per_alternative=True)
         data = standardise(tally, scale)
 
-        known, n = (
-            (self.kernel, setting.separation, data, table, prior),
-            n_points(int((tally.count > 0).sum())),
-        )
+        known = self.kernel, setting.separation, data, table, prior
+        n = n_points(int((tally.count > 0).sum()))
         # No part can be absent here, so nothing is flat, and looking for it would cost more than all else.
         points = sample(
             lambda theta: fitting.log_evidence(*known, theta)[:2],
