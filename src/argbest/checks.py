@@ -138,6 +138,29 @@ def real(value: object) -> float | None:
         return float("nan")
 
 
+def truth(value: object) -> bool | None:
+    """Return the value as a bool if it is a truth value of Python or NumPy, None if it is anything else.
+
+    An array without dimensions stands for its entry.
+    """
+    plain: Any = value
+    if getattr(value, "shape", None) == () and hasattr(value, "item") and not np.ma.is_masked(value):
+        plain = plain.item()
+    return plain if isinstance(plain, bool) else None
+
+
+def truths(given: object) -> list[bool] | None:
+    """Return a truth value, or a row of truth values alone, as a list; None if it is anything else."""
+    row = isinstance(given, Sequence) or len(getattr(given, "shape", ())) == 1
+    found = []
+    for each in given if row else [given]:  # type: ignore[attr-defined]
+        held = truth(each)
+        if held is None:
+            return None
+        found.append(held)
+    return found or None
+
+
 def reals(given: object) -> _Array:
     """Return a number, or numbers in lists or arrays of any depth, as an array of floats.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from argbest.answers.reported import reported_mean
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.belief import best, gaps, of_selected
 from argbest.core.certificate import Certificate
@@ -75,12 +76,18 @@ def of_allocation(problem: Problem, tally: Tally, pending: IntArray) -> pd.DataF
 
 
 def of_selection(
-    problem: Problem, contexts: Axis, certificate: Certificate, ruled_out: BoolArray | None, delta: float
+    problem: Problem,
+    contexts: Axis,
+    certificate: Certificate,
+    ruled_out: BoolArray | None,
+    delta: float,
+    *,
+    rate: bool,
 ) -> pd.DataFrame:
     """Return one row per context: the selected alternative, its rival, and how sure the choice is.
 
     The belief of the certificate is one `among_the_rest`, without the pairs ``ruled_out``; a note tells of
-    these. Within ``delta`` of the best counts as equal.
+    these. Within ``delta`` of the best counts as equal. Means of a ``rate`` are reported within 0 and 1.
     """
     belief = certificate.belief
     chosen = best(belief)
@@ -94,7 +101,8 @@ def of_selection(
     for name, values in behind.items():
         frame[f"selected.{name}"] = [values[k] for k in chosen.ravel()]
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
-    frame["mean"] = problem.sign * of_selected(belief.mean, chosen).ravel()
+    mean, sd = of_selected(belief.mean, chosen), np.sqrt(of_selected(belief.var, chosen))
+    frame["mean"] = reported_mean(problem.sign * mean, sd, rate=rate).ravel()
     frame["gap"] = of_selected(gap, rival).ravel()
     frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
     frame["p_best"] = certificate.pcs.ravel()

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from argbest.core.arrays import Array
+from argbest.study.rewards import Kind
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -41,8 +42,18 @@ def of_study(study: "Study") -> str | None:
     """Return a sentence on how the rewards of a study depart from normal ones, or None.
 
     With common random numbers the pairs of a context share their noise, so that one of them must speak for
-    all: the one with the most replications.
+    all: the one with the most replications. Rewards that are 0 or 1 have a noise model of their own; if they
+    are not declared, the sentence says how to.
     """
+    if study.rate:
+        return None
+    seen = study._journal.ledger.seen
+    if seen.kind == Kind.BINARY and seen.n >= _FEWEST:
+        return (
+            f"all {seen.n} rewards are 0 or 1, so they are treated as a rate. If they can have no other "
+            "value, declare rate=True, or return True and False: means are then reported within 0 and 1, and "
+            "the guarantee needs no normal rewards."
+        )
     groups = study._journal.ledger.replicates()
     if study.common_random_numbers:
         longest: dict[int, list[float]] = {}

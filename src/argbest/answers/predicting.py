@@ -2,8 +2,9 @@
 
 The prediction kit holds all that this follows from, as plain JSON-ready values: the tally and the
 hyper-parameters, not a posterior, which a reader conditions itself, at the size of a table. Rewards count so
-that larger is better; ``sign`` turns them back. A model that is not known here, or only speaks of simulated
-contexts, is listed: its predictions are worked out beforehand.
+that larger is better; ``sign`` turns them back, and means of a ``rate`` are then reported within 0 and 1. A
+model that is not known here, or only speaks of simulated contexts, is listed: its predictions are worked out
+beforehand.
 """
 
 import base64
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from argbest.answers.reported import reported_interval, reported_mean
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best
 from argbest.core.certificate import Certificate
@@ -59,12 +61,13 @@ def predicted(
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
-def posterior(study: Study, contexts: object = None) -> pd.DataFrame:
+def posterior(study: Study, contexts: object = None, *, level: float | None = None) -> pd.DataFrame:
     """Return one row per alternative and context: mean and sd of the mean reward, noise_sd, P(best).
 
     Contexts vary fastest. ``contexts`` may be new to the study; by default they are its own. ``noise_sd`` is
     the standard deviation of one replication. Numbers are in the user's unit and sign. What cannot be
-    selected has P(best) 0, and NaN where there is no answer.
+    selected has P(best) 0, and NaN where there is no answer. With a ``level`` the columns low and high are
+    the ends of an interval that holds the mean reward with that probability.
     """
     problem = study.problem
     if contexts is None:
@@ -81,7 +84,10 @@ def posterior(study: Study, contexts: object = None) -> pd.DataFrame:
     mean, var, noise, chance = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)
-    frame["mean"], frame["sd"] = problem.sign * mean, np.sqrt(var)
+    mean, sd = problem.sign * mean, np.sqrt(var)
+    frame["mean"], frame["sd"] = reported_mean(mean, sd, rate=study.rate), sd
+    if level is not None:
+        frame["low"], frame["high"] = reported_interval(mean, sd, level, rate=study.rate)
     frame["noise_sd"], frame["p_best"] = np.sqrt(noise), chance
     return frame
 
@@ -194,6 +200,7 @@ def _frame(study: Study, alternatives: IntArray | None = None) -> Plain:
     """Return what every kit has."""
     return {
         "sign": study.problem.sign,
+        "rate": study.rate,
         "coordinates": _coordinates(study),
         "ruled_out": _ruled_out(study, alternatives),
     }

@@ -51,6 +51,7 @@ _column = partial(click.option, metavar="COL")
     callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
     help="Range of every single reward, such as 0,1 for failure and success.",
 )
+@click.option("--rate", is_flag=True, help="Every single reward is 0 or 1, such as failure and success.")
 @click.option("--dropna", is_flag=True, help="Leave out rows with missing values.")
 @click.option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal point of text files.")
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
@@ -86,8 +87,8 @@ def analyze(
     """Analyze RUNS made elsewhere, and say where the next ones should go.
 
     RUNS is a table with a row per run: CSV, Parquet or Excel. If the column n is above 1, the row is the mean
-    of n runs, and the column variance holds their sample variance. Without --alternative and --context,
-    argbest expects the columns of its own exports.
+    of n runs, and the column variance holds their sample variance; with --rate none is needed. Without
+    --alternative and --context, argbest expects the columns of its own exports.
     """
     from argbest.posthoc import observed
     from argbest.posthoc.analysis import analysis, notes

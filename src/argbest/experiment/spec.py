@@ -209,7 +209,10 @@ class Experiment:
     def _weighted(self, problem: Problem) -> Problem:
         if self.weights == "problem":
             return problem
-        same = ("goal", "truth", "truth_se", "noise_sd", "name", "description", "reward", "reward_range")
+        same = (
+            *("goal", "truth", "truth_se", "noise_sd"),
+            *("name", "description", "reward", "reward_range", "rate"),
+        )
         return Problem(
             problem.alternatives,
             problem.contexts,
@@ -312,4 +315,6 @@ def _described(problem: Problem | Family) -> str:
     if not isinstance(problem, Problem):
         return f"{problem.name} {digest(text(problem))}"
     parts = {each.name: getattr(problem, each.name) for each in fields(problem) if each.name != "description"}
+    if not problem.rate:  # results that were stored before there were rates are still found
+        del parts["rate"]
     return f"{problem.name} {digest(text(parts))}"

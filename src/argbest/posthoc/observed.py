@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from argbest.checks import flag
+from argbest.checks import flag, truth
 from argbest.core.arrays import Array, IntArray
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError
@@ -34,9 +34,10 @@ class Observed:
     context: IntArray  # [row]
     value: Array  # [row]: a replication, or the mean of several
     n: IntArray  # [row]: replications in it
-    variance: Array  # [row]: of the sample, 0 where n is 1
+    variance: Array  # [row]: of the sample, 0 where n is 1; NaN where a rate needs none
     number: IntArray | None  # [row]: which replication of its context it is, where that is known
     notes: tuple[str, ...]  # what became of the rows, where that may surprise
+    truths: bool = False  # whether the values are True and False
 
     def study(self, **options: Any) -> Study:
         """Return a study that has been told all runs; options are those of `Study`.
@@ -76,7 +77,11 @@ class Observed:
         """Yield the pair of every row, and what it tells."""
         columns = self.alternative, self.context, self.value, self.n, self.variance
         for k, c, value, n, variance in zip(*(each.tolist() for each in columns), strict=True):
-            yield (k, c), {"mean": value, "variance": variance, "n": n} if n > 1 else {"value": value}
+            if n > 1:
+                spread = None if np.isnan(variance) else variance
+                yield (k, c), {"mean": value, "variance": spread, "n": n}
+            else:
+                yield (k, c), {"value": bool(value) if self.truths else value}
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ def observe(
     categorical: object = (),
     bins: Bins = None,
     reward_range: object = None,
+    rate: bool = False,
     dropna: bool = False,
     simulate: Simulate | None = None,
     name: str = "runs",
@@ -112,7 +118,7 @@ def observe(
     ``alternative`` and ``context`` name one column or several each; their distinct rows, ordered by these
     columns (numbers by size, text as it first came), are the alternatives and the contexts. Frames as
     `Study.observations` returns them need no names. Rows with a column ``n`` above 1 are means of so many
-    replications, and need their sample variance in the column ``variance``.
+    replications, and need their sample variance in the column ``variance``; with ``rate`` they need none.
 
     ``replication`` names a column that tells which runs of a context shared their random numbers: a number of
     the replication, or its seed. Runs with the same entry in a context then have noise in common.
@@ -120,8 +126,8 @@ def observe(
     ``categorical`` names columns of either that hold numbers but mean names, as `Problem` takes it.
     ``weights`` are numbers in the order of the contexts, or the name of a column. ``bins`` puts contexts
     that hardly repeat into groups, see `columns.locate`; a bin weighs as much as the contexts in it.
-    ``reward_range`` is that of `Problem`. Rows with something missing are refused, or left out with
-    ``dropna``.
+    ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with something
+    missing are refused, or left out with ``dropna``.
     """
     if not isinstance(frame, pd.DataFrame) or frame.empty:
         got = "a frame without rows" if isinstance(frame, pd.DataFrame) else type(frame).__name__
@@ -139,21 +145,22 @@ def observe(
     used = _used(frame, names, value, weights, [*extra, *([] if replication is None else [replication])])
     optional = "variance" if "variance" in extra else None  # only summaries have one
     kept, rows = _complete(frame, [name for name in used if name != optional], dropna)
-    numbers = columns.numbers(kept, value, rows)
-    n, variance = _summaries(kept, extra, rows, numbers)
+    truths = all(truth(each) is not None for each in kept[value].tolist())
+    numbers = kept[value].to_numpy(float) if truths else columns.numbers(kept, value, rows)
+    n, variance = _summaries(kept, extra, rows, numbers, rate=flag("rate", rate))
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
     _refuse_unrepeated(names, where, n)
     problem = Problem(
         where[0].axis, where[1].axis, simulate, weights=_weights(weights, names[1], kept, rows, where[1]),
         bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, reward_range=reward_range,
-        name=name,
+        rate=rate, name=name,
     )  # fmt: skip
     dropped = len(frame) - len(kept)
     said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
     notes = *([said] if dropped else []), *where[0].notes, *where[1].notes
     place = where[0].position, where[1].position
     number = None if replication is None else _numbers(kept[replication], place, rows)
-    return Observed(problem, *place, numbers, n, variance, number, notes)
+    return Observed(problem, *place, numbers, n, variance, number, notes, truths)
 
 
 def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: IntArray) -> IntArray:
@@ -212,8 +219,10 @@ def _complete(frame: pd.DataFrame, used: list[str], dropna: bool) -> tuple[pd.Da
     return kept, rows
 
 
-def _summaries(frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Array) -> tuple[IntArray, Array]:
-    """Return how many replications each row holds, and their sample variance."""
+def _summaries(
+    frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Array, *, rate: bool
+) -> tuple[IntArray, Array]:
+    """Return how many replications each row holds, and their sample variance: NaN of a rate without any."""
     huge = np.flatnonzero(np.abs(value) > LARGEST)
     if huge.size:
         row, found = rows[huge[0]] + 1, value[huge[0]]
@@ -229,11 +238,14 @@ def _summaries(frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Arr
             "a row is the mean of, from 1. Correct it, or rename the column if it means something else."
         )
     several = np.flatnonzero(n > 1)
-    if several.size:
+    if several.size and rate and "variance" not in extra:
+        variance[several] = np.nan
+    elif several.size:
         if "variance" not in extra:
             raise InputError(
                 f"data row {rows[several[0]] + 1} is the mean of n = {n[several[0]]:g} replications; add "
-                "their sample variance in a column 'variance', or rename 'n' if it means something else."
+                "their sample variance in a column 'variance', or rename 'n' if it means something else. If "
+                "every replication is 0 or 1, declare rate=True (--rate): then no variance is needed."
             )
         given = columns.numbers(frame.iloc[several], "variance", rows[several])
         bad = (given < 0) | (given * n[several] > LARGEST**2)

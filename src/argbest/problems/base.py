@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from argbest.checks import affordable, indifference_zone, interval, one_of, real, table, unicode
+from argbest.checks import affordable, flag, indifference_zone, interval, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -40,7 +40,8 @@ class Problem:
     noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
-    outside it is refused, and `Study.guarantee` then needs no normal rewards.
+    outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every
+    single reward is 0 or 1, or False or True, and the mean is the rate of ones; all other values are refused.
     """
 
     alternatives: Axis
@@ -55,7 +56,8 @@ class Problem:
     name: str
     description: str
     reward: str
-    reward_range: tuple[float, float] | None
+    reward_range: tuple[float, float] | None  # (0, 1) of a rate
+    rate: bool
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class Problem:
         description: str = "",
         reward: str = "reward",
         reward_range: object = None,
+        rate: bool = False,
     ) -> None:
         one_of("goal", goal, ("max", "min"))
         if truth is None and truth_se is not None:
@@ -101,7 +104,8 @@ class Problem:
             name=_text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
-            reward_range=None if reward_range is None else interval("reward_range", reward_range),
+            reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
+            rate=bool(rate),
         )
 
     def __repr__(self) -> str:
@@ -276,6 +280,19 @@ def _function(simulate: Simulate | None) -> Simulate | None:
         f"got simulate={simulate!r}; expected a function simulate(alternative, context, seed) -> float. "
         "Leave it out to ask and tell by hand."
     )
+
+
+def reward_limits(given: object, *, rate: bool) -> tuple[float, float] | None:
+    """Return the interval that holds every single reward, None if none is known."""
+    limits = None if given is None else interval("reward_range", given)
+    if not rate or limits == (0.0, 1.0):
+        return limits
+    if limits is not None:
+        raise InputError(
+            f"got rate=True and reward_range=({limits[0]:g}, {limits[1]:g}); the rewards of a rate are 0 and "
+            "1. Leave out one of the two."
+        )
+    return 0.0, 1.0
 
 
 def _text(what: str, given: object, *, empty: bool = False) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from argbest.answers.predicting import knows_new_contexts, posterior
 from argbest.checks import finite, whole
@@ -60,20 +59,20 @@ def profiles(
     leading, level = whole("leading", leading, at_least=1), finite("level", level, above=0, below=1)
     problem = study.problem
     name, here = _coordinate(problem, coordinate), _here(study, context)
-    at, joined, frame = _believed(study, name, here, whole("points", points, at_least=2, at_most=10**5))
-    mean, sd, p_best = (
+    n_points = whole("points", points, at_least=2, at_most=10**5)
+    at, joined, frame = _believed(study, name, here, n_points, level)
+    mean, low, high, p_best = (
         frame[column].to_numpy(float).reshape(problem.n_alternatives, len(at))
-        for column in ("mean", "sd", "p_best")
+        for column in ("mean", "low", "high", "p_best")
     )
     chance = np.nan_to_num(p_best)  # where there is no answer nobody leads
     order = np.lexsort((-chance.mean(axis=1), -chance.max(axis=1)))[:leading]
-    reach = ndtri((1 + level) / 2) * sd[order]
     labels = curves.row_labels(problem.alternatives)
     held = dict(here) if isinstance(here, dict) else {name: here}
     del held[name]
     return Profiles(
         coordinate=name, held=held, at=at, joined=joined, labels=tuple(labels[k] for k in order),
-        leaders=order, mean=mean[order], low=mean[order] - reach, high=mean[order] + reach,
+        leaders=order, mean=mean[order], low=low[order], high=high[order],
         p_best=p_best[order], data=_data(study, order, _simulated(problem, name, here), name),
     )  # fmt: skip
 
@@ -127,7 +126,7 @@ def _bars(sheet: Sheet, found: Profiles) -> None:
     for i, label in enumerate(found.labels):
         look = looks.look(sheet.theme, i)
         x = np.arange(float(len(found.at))) + (i - (len(found.labels) - 1) / 2) * step
-        reach = (found.high[i] - found.low[i]) / 2
+        reach = np.maximum([found.mean[i] - found.low[i], found.high[i] - found.mean[i]], 0.0)
         sheet.ax.errorbar(
             x, found.mean[i], yerr=reach, label=label, linestyle="none", marker="_", markersize=7,
             color=look["color"], linewidth=2.0,
@@ -174,7 +173,7 @@ def _here(study: Study, context: object) -> Item:
 
 
 def _believed(
-    study: Study, name: str, here: Item, points: int
+    study: Study, name: str, here: Item, points: int, level: float
 ) -> tuple[tuple[Label, ...], bool, pd.DataFrame]:
     """Return the values of the coordinate, whether they fill its bounds, and the posterior there."""
     values = study.problem.contexts.coordinates[name]
@@ -182,10 +181,10 @@ def _believed(
     if low < high and not isinstance(values[0], bool):
         if knows_new_contexts(study):
             grid = np.linspace(low, high, points).tolist()
-            return tuple(grid), True, posterior(study, [_moved(here, name, x) for x in grid])
+            return tuple(grid), True, posterior(study, [_moved(here, name, x) for x in grid], level=level)
         values = tuple(values[c] for c in _simulated(study.problem, name, here)) or values
     shown = tuple(dict.fromkeys(values))
-    return shown, False, posterior(study, [_moved(here, name, value) for value in shown])
+    return shown, False, posterior(study, [_moved(here, name, value) for value in shown], level=level)
 
 
 def _moved(here: Item, name: str, value: Label) -> Item:

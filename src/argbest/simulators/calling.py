@@ -7,7 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
-from argbest.checks import real, shown
+from argbest.checks import real, shown, truth
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.texts import capped
@@ -70,8 +70,14 @@ def for_shared_seeds(simulate: Any) -> Any:
 
 
 def number(value: object) -> float:
-    """Return the value as a float if it is one finite number, and nothing that merely looks like one."""
-    found = real(value[0] if getattr(value, "shape", None) == (1,) else value)  # type: ignore[index]
+    """Return the value as a float if it is one finite number, and nothing that merely looks like one.
+
+    A truth value stays what it is, so that a study knows that its rewards are a rate.
+    """
+    single = value[0] if getattr(value, "shape", None) == (1,) else value  # type: ignore[index]
+    if (held := truth(single)) is not None:
+        return held
+    found = real(single)
     if found is not None and abs(found) <= LARGEST:
         return found
     limit = f" of at most {LARGEST:g}" if found is not None and math.isfinite(found) else ""

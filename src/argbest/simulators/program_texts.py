@@ -204,7 +204,9 @@ def _json_field(document: Any, path: str) -> float:
         except (KeyError, IndexError, TypeError):
             there = f"; there are {_shown(', '.join(value))}" if isinstance(value, dict) and value else ""
             raise SimulationError(f"the JSON on standard output has no field {path!r}{there}") from None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool):
+        return value  # the rewards are a rate
+    if not isinstance(value, int | float):
         raise SimulationError(f"the JSON field {path!r} is {_shown(value)}; expected a number")
     try:
         return float(value)

@@ -45,9 +45,14 @@ class Told:
     n: int
     mean: float
     m2: float  # sum of squared deviations from the mean
-    values: tuple[float, ...] | None  # None where only a summary was told
+    values: tuple[float, ...] | None  # truth values as they came; None where only a summary was told
     seconds: float | None  # how long the simulation took, where known
     time: float
+
+
+def are_truths(values: tuple[float, ...] | None) -> bool:
+    """Return whether there are values, and all are True or False."""
+    return bool(values) and all(isinstance(each, bool) for each in values or ())
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray
 from argbest.errors import StorageError
-from argbest.storage.base import Asked, Event, Plain, Refit, Told
+from argbest.storage.base import Asked, Event, Plain, Refit, Told, are_truths
 
 VERSION = 1  # of what pages and states hold; others are left aside
 _RARE = {kind.__name__: kind for kind in get_args(Event) if kind not in (Asked, Told)}
 _DIGEST = 16  # bytes
 _RARELY, _ASKED, _TOLD = range(3)
 _ASKED_COLUMNS = tuple(field.name for field in fields(Asked))
-_TOLD_COLUMNS = ("trial", "n", "mean", "m2", "size", "seconds", "time")
+_TOLD_COLUMNS = ("trial", "n", "mean", "m2", "size", "truths", "seconds", "time")
 _REALS = {"values", "time", "mean", "m2", "seconds"}
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
 
@@ -65,7 +65,8 @@ class Past:
 
     kind: AnyArray  # of every event, in their order
     asked: Mapping[str, AnyArray]  # ``worker`` is the place of a name
-    told: Mapping[str, AnyArray]  # ``size`` counts single values, -1 for a summary; no seconds are NaN
+    # ``size`` counts single values, -1 for a summary; ``truths``: they are True and False; no seconds are NaN
+    told: Mapping[str, AnyArray]
     values: AnyArray  # all single values, one after the other
     workers: tuple[str, ...]
     rare: tuple[Event, ...]
@@ -91,8 +92,8 @@ class Past:
             for trial, k, c, number, seed, designed, who, time in _rows(self.asked, _ASKED_COLUMNS)
         )
         told = (
-            Told(trial, n, mean, m2, _taken(values, size), None if seconds != seconds else seconds, time)
-            for trial, n, mean, m2, size, seconds, time in _rows(self.told, _TOLD_COLUMNS)
+            Told(*summary, _taken(values, size, truths), None if seconds != seconds else seconds, time)
+            for *summary, size, truths, seconds, time in _rows(self.told, _TOLD_COLUMNS)
         )
         sources: list[Any] = [iter(self.rare), asked, told]
         return [next(sources[kind]) for kind in self.kind.tolist()]
@@ -183,6 +184,7 @@ def _content(events: Sequence[Event]) -> bytes:
     for name in ("trial", "n", "mean", "m2", "time"):
         arrays[f"told {name}"] = [getattr(event, name) for event in told]
     arrays["told size"] = [-1 if event.values is None else len(event.values) for event in told]
+    arrays["told truths"] = [are_truths(event.values) for event in told]
     arrays["told seconds"] = [np.nan if event.seconds is None else event.seconds for event in told]
     for name, column in arrays.items():
         arrays[name] = np.array(column, float if name.split()[-1] in _REALS else np.int64)
@@ -202,6 +204,7 @@ def _past(arrays: Mapping[str, AnyArray], words: Plain) -> Past:
         kind, _, column = name.partition(" ")
         if column:
             parts[kind][column] = array
+    parts["told"].setdefault("truths", np.zeros(len(parts["told"]["trial"]), np.int8))  # older pages have none
     rare = tuple(_event(name, said) for name, said in words["rare"])
     return Past(arrays["kind"], **parts, values=arrays["values"], workers=tuple(words["workers"]), rare=rare)
 
@@ -232,5 +235,6 @@ def _rows(columns: Mapping[str, AnyArray], names: Sequence[str]) -> Iterable[Any
     return zip(*(columns[name].tolist() for name in names), strict=True)
 
 
-def _taken(values: Iterator[float], size: int) -> tuple[float, ...] | None:
-    return None if size < 0 else tuple(next(values) for _ in range(size))
+def _taken(values: Iterator[float], size: int, truths: int) -> tuple[float, ...] | None:
+    kind = bool if truths else float
+    return None if size < 0 else tuple(kind(next(values)) for _ in range(size))

@@ -129,12 +129,12 @@ class _JSON(_Stored):
 
 
 class _Replications(_JSON):
-    """A tuple of numbers, as a JSON list."""
+    """A tuple of numbers or truth values, as a JSON list."""
 
     cache_ok = True
 
     def got(self, value: Any) -> tuple[float, ...]:
-        return tuple(map(float, super().got(value)))
+        return tuple(each if isinstance(each, bool) else float(each) for each in super().got(value))
 
 
 class _Pairs(_JSON):

@@ -12,7 +12,7 @@ from argbest.checks import flag, not_negative, whole
 from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray
-from argbest.errors import InputError
+from argbest.errors import DataNotice, InputError
 from argbest.models.base import Model, params_type
 from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
@@ -23,6 +23,7 @@ from argbest.storage.opening import defined, opened
 from argbest.study import definition
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Grounds, Knowledge
+from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, Value, record, summary
 
 
@@ -113,6 +114,16 @@ class AskTell:
         return self._journal.ledger.n_observations
 
     @property
+    def rate(self) -> bool:
+        """Whether rewards are 0 or 1: declared so, or every value told so far was True or False."""
+        return self._journal.ledger.rate
+
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """The interval that holds every single reward: (0, 1) of a rate, else that of the problem."""
+        return self._journal.ledger.reward_range
+
+    @property
     def n_queued(self) -> int:
         """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
         journal = self._journal
@@ -170,18 +181,22 @@ class AskTell:
         """Record the result of a trial: a number, a list or array of replications, or a summary by keywords.
 
         A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
-        n − 1; a single replication has none. ``seconds`` is how long the simulation took. The model is
-        not fitted here; the next `ask` does that when it is due.
+        n − 1; a single replication has none, and a declared rate needs none: k successes of n are ``mean=k/n,
+        n=n``. ``seconds`` is how long the simulation took. The model is not fitted here; the next `ask` does
+        that when it is due.
         """
         took = None if seconds is None else not_negative("seconds", seconds)
         asked = self._journal.open(trial)
         if mean is None and variance is None and n is None:
             told = record(asked, value, took)
         elif value is None:
-            told = summary(asked, mean=mean, variance=variance, n=n, seconds=took)
+            told = summary(asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took)
         else:
             raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
+        before = self._journal.ledger.seen
         self._journal.tell(told)
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.seen.kind, [told]):
+            warnings.warn(remark, DataNotice, stacklevel=2)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked for again by itself."""

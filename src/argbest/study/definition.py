@@ -121,6 +121,7 @@ def of_problem(problem: Problem) -> Plain:
     return {
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
+        **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -142,6 +143,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         description=stored["description"],
         reward=stored["reward"],
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
+        rate=stored.get("rate", False),
         **{name: jsonable.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
     # Divided by their sum once more, weights could move in the last digit.
@@ -197,7 +199,7 @@ def _axis(kind: Kind, stored: Plain) -> Axis:
     return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))
 
 
-_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range")
+_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate")
 _OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
 _LONGEST = 200  # characters of a value
 

@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 from argbest.errors import InputError, SimulationError
-from argbest.problems.base import Simulate
+from argbest.problems.base import Problem, Simulate
 from argbest.simulators import process
 from argbest.simulators.calling import Outcome, evaluate
 from argbest.simulators.program import Program
 from argbest.study.limits import Resources
-from argbest.study.trial import Trial, outside
+from argbest.study.rewards import impossible
+from argbest.study.trial import Trial
 from argbest.texts import harmless
 
 Job: TypeAlias = "Future[list[Outcome]]"
@@ -236,9 +237,9 @@ def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:
     return [Outcome(None, reason, seconds)] * n
 
 
-def possible(outcome: Outcome, allowed: tuple[float, float] | None) -> Outcome:
-    """Return the outcome, as a failure if its value is not in the range of rewards."""
-    wrong = "" if outcome.value is None else outside(allowed, outcome.value)
+def possible(outcome: Outcome, problem: Problem) -> Outcome:
+    """Return the outcome, as a failure if the problem rules out its value."""
+    wrong = "" if outcome.value is None else impossible(problem, outcome.value)
     return Outcome(None, f"it returned an impossible reward: {wrong}", outcome.seconds) if wrong else outcome
 
 

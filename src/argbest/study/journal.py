@@ -34,8 +34,9 @@ from argbest.storage.base import (
 from argbest.study import asking
 from argbest.study.learning import Knowledge, learn, learned_costs
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
+from argbest.study.rewards import impossible, outside
 from argbest.study.transcript import Transcript
-from argbest.study.trial import Trial, outside
+from argbest.study.trial import Trial
 from argbest.texts import capped
 
 Room = Callable[["Journal"], int]
@@ -126,11 +127,15 @@ class Journal(Transcript):
 
     def tell(self, told: Told) -> None:
         """Keep what was told about a trial."""
-        wrong = outside(self.problem.reward_range, *(told.values or (told.mean,)))
+        if told.values is None:
+            wrong = outside(self.problem.reward_range, told.mean)
+        else:
+            wrong = impossible(self.problem, *told.values)
         if wrong:
+            share = " Tell k successes of n as mean=k/n, n=n." if self.problem.rate else ""
             raise InputError(
                 f"`tell` got an impossible reward for {self.ledger.trials[told.trial]}: {wrong}. "
-                "Correct the value, or the range of the problem."
+                f"Correct the value, or the definition of the problem.{share}"
             )
         self._close(told)
 

@@ -12,6 +12,7 @@ from argbest.errors import StorageError
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Plain, Readmitted, Told
 from argbest.storage.pages import Past
+from argbest.study.rewards import Kind, Seen, is_binary, kind_of
 from argbest.study.separations import Replications, Separations
 from argbest.study.trial import FAILED as FAILED_END
 from argbest.study.trial import OPEN, Records, Trials, numbered
@@ -50,6 +51,7 @@ class Ledger:
         self.records = Records()
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
         self.n_observations = 0  # replications told so far
+        self._kind = Kind.TRUTHS  # of all rewards told so far
         self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
         self.separations = Separations(problem, self.in_order)
@@ -68,6 +70,21 @@ class Ledger:
         """The tally as it is now, whatever comes later."""
         self._shown = True
         return self.live
+
+    @property
+    def seen(self) -> Seen:
+        """What the values told so far are."""
+        return Seen(self._kind, self.n_observations)
+
+    @property
+    def rate(self) -> bool:
+        """Whether the rewards are a rate: declared, or every value told so far was True or False."""
+        return self.problem.rate or (self.n_observations > 0 and self._kind == Kind.TRUTHS)
+
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """An interval that holds every single reward: (0, 1) of a rate, else as declared, None if unknown."""
+        return (0.0, 1.0) if self.rate else self.problem.reward_range
 
     @property
     def reasons(self) -> dict[int, str]:
@@ -154,11 +171,14 @@ class Ledger:
             self.live, self._shown = self.live.copy(), False
         tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
         self.n_observations += event.n
+        if self._kind != Kind.NUMBERS:
+            self._kind = max(self._kind, kind_of(event))
+        values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
         shares = self.parted is None or event.trial < self.n_shared
-        if self.live.common is not None and event.values is not None and shares:
-            signed = ((i, self.problem.sign * value) for i, value in numbered(number, event.values))
+        if self.live.common is not None and values is not None and shares:
+            signed = ((i, self.problem.sign * value) for i, value in numbered(number, values))
             self.live = tallies.with_replications(self.live, pair, signed)
-        self.in_order.end(pair, number, event.values, summarised=0 if event.values else event.n)
+        self.in_order.end(pair, number, values, summarised=0 if values else event.n)
         self.failures[pair] = 0
         if event.seconds is not None:
             self.timed[pair] += event.n
@@ -235,6 +255,9 @@ class Ledger:
             words["parted"],
             int(words["n_shared"]),
         )
+        if not np.all(past.told["truths"]):
+            told = (self.records.columns.numbers(name) for name in ("n", "mean", "m2"))
+            self._kind = Kind.BINARY if is_binary(*told) else Kind.NUMBERS
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
         common = None if self.live.common is None else self._common()
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)

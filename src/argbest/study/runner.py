@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
-from argbest.errors import InputError, OutageNotice, SimulationError, SlowNotice, StorageError, TrialError
+from argbest.errors import (
+    DataNotice,
+    InputError,
+    OutageNotice,
+    SimulationError,
+    SlowNotice,
+    StorageError,
+    TrialError,
+)
 from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
@@ -24,6 +32,7 @@ from argbest.study import executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, reporter, tracker
+from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, record
 from argbest.study.workers import Patience, Presence, Watch, keep
 
@@ -220,10 +229,9 @@ class _Run:
 
     def _collect(self, *, ahead: bool = False) -> None:
         """Tell the values of the jobs that have ended, or what went wrong; ``ahead``: more are to come."""
-        allowed = self.study.problem.reward_range
         for job in self.jobs.ended(self._fill if ahead else None):
             found = self.jobs.results(job)
-            self.in_hand += ((trial, executors.possible(each, allowed)) for trial, each in found)
+            self.in_hand += ((trial, executors.possible(each, self.study.problem)) for trial, each in found)
             del self.jobs.under_way[job]
         if ahead:
             self._stock_up()
@@ -267,7 +275,11 @@ class _Run:
     def _tell(self, values: list[tuple[Trial, Outcome]]) -> None:
         """Tell values; not those that another worker, who took this one for dead, was quicker to tell."""
         told = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
-        kept = set(self.study._journal.tell_all(told))
+        journal = self.study._journal
+        before = journal.ledger.seen
+        kept = set(journal.tell_all(told))
+        if remark := end_of_rate(self.study.problem, before, journal.ledger.seen.kind, told):
+            warnings.warn(remark, DataNotice, stacklevel=8)
         for trial, outcome in values:
             if trial.id in kept and outcome.value is not None:
                 self.track(trial, outcome.value)

@@ -24,6 +24,7 @@ def select(
     bounds: object = None,
     categorical: object = (),
     reward_range: object = None,
+    rate: bool = False,
     policy: Given | Policy = POLICY,
     model: Given | Model[Any] | None = None,
     initial: object = "auto",
@@ -48,7 +49,7 @@ def select(
     """
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
-        reward_range=reward_range,
+        reward_range=reward_range, rate=rate,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,

@@ -79,6 +79,7 @@ class Study(AskTell):
         categorical: object = (),
         bins: "Bins" = None,
         reward_range: object = None,
+        rate: bool = False,
         dropna: bool = False,
         simulate: Simulate | None = None,
         title: str = "runs",
@@ -101,7 +102,7 @@ class Study(AskTell):
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
             weights=weights, bounds=bounds, categorical=categorical, bins=bins, reward_range=reward_range,
-            dropna=dropna, simulate=simulate, name=title,
+            rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
@@ -166,7 +167,7 @@ class Study(AskTell):
         zone, kept = self.indifference(delta), grounds(self).selections
         if zone not in kept:
             known = self.problem.contexts, self.certificate(), self._ruled_out
-            kept[zone] = frames.of_selection(self.problem, *known, zone)
+            kept[zone] = frames.of_selection(self.problem, *known, zone, rate=self.rate)
         return kept[zone].copy()
 
     def indifference(self, delta: float | None = None) -> float:
@@ -264,7 +265,7 @@ class Study(AskTell):
         zone = self.indifference()
 
         def made(found: predicting.Prediction) -> "pd.DataFrame":
-            frame = frames.of_selection(self.problem, *found, zone)
+            frame = frames.of_selection(self.problem, *found, zone, rate=self.rate)
             frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
             return frame
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from argbest.checks import real, reals, shown
+from argbest.checks import real, reals, shown, truths
 from argbest.core.arrays import AnyArray, Array
 from argbest.core.replications import PLACE, Replications
 from argbest.core.tally import LARGEST, summarise
@@ -21,13 +21,14 @@ from argbest.errors import InputError
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Told
+from argbest.study.rewards import ones_among
 
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
 _FAIL = "Fix the simulator, or say that the trial failed."
 
 T = TypeVar("T")
 OPEN, FAILED = -1, -2  # in the place of the record that a trial ended with
-Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]
+Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]  # True and False are numbers to Python
 
 
 @dataclass(frozen=True)  # what is not compared follows from the rest; and rows are dicts, which have no hash
@@ -65,7 +66,7 @@ def replications(trials: Sequence[Trial], told: Sequence[Told], sign: float) -> 
 
 
 def record(trial: Trial, value: object, seconds: float | None = None) -> Told:
-    """Return what is told by a number or of replications in a list or array."""
+    """Return what is told by a number or a row of replications; truth values stay what they are."""
     if isinstance(value, float) and abs(value) <= LARGEST:  # by far the most common, so without arrays
         return Told(trial.id, 1, float(value), 0.0, (float(value),), seconds, time.time())
     if isinstance(value, tuple) and len(value) == 3:
@@ -74,21 +75,37 @@ def record(trial: Trial, value: object, seconds: float | None = None) -> Told:
             "For replications give a list, `tell(trial, [a, b, c])`; for a summary use keywords, "
             "`tell(trial, mean=a, variance=b, n=c)`."
         )
-    values = _replications(trial, value)
+    held = truths(value)
+    values = _replications(trial, value) if held is None else np.array(held, float)
     n, mean, m2 = summarise(values)
-    return Told(trial.id, n, mean, m2, tuple(values.tolist()), seconds, time.time())
+    return Told(trial.id, n, mean, m2, tuple(held or values.tolist()), seconds, time.time())
 
 
-def summary(trial: Trial, *, mean: object, variance: object, n: object, seconds: float | None = None) -> Told:
-    """Return what is told by the mean of n replications and their sample variance (divisor n − 1)."""
+def summary(
+    trial: Trial,
+    *,
+    mean: object,
+    variance: object,
+    n: object,
+    rate: bool = False,
+    seconds: float | None = None,
+) -> Told:
+    """Return what is told by the mean of n replications and their sample variance (divisor n − 1).
+
+    Of a ``rate`` the mean is k/n, and no variance is needed: it is k/n (1 − k/n) n/(n − 1).
+    """
     got = f"`tell` got mean={shown(mean)}, variance={shown(variance)}, n={shown(n)} for {trial}"
     number = real(n)
     if number is None or not (1 <= number <= MOST and number.is_integer()):
         raise InputError(f"{got}; n counts replications: expected a whole number from 1 to 2^53.")
+    if rate:
+        return Told(trial.id, *_share(got, real(mean), int(number), variance), None, seconds, time.time())
     if variance is None and number > 1:
+        share = real(mean)
+        ones = " If each of them is 0 or 1, declare rate=True: then mean and n are enough."
         raise InputError(
             f"{got}; the mean of several replications needs their variance: that of one replication, with "
-            "divisor n - 1."
+            f"divisor n - 1.{ones if share is not None and 0 <= share <= 1 else ''}"
         )
     centre, spread = real(mean), 0.0 if variance is None else real(variance)
     if centre is None or spread is None or not np.isfinite([centre, spread]).all():
@@ -102,14 +119,23 @@ def summary(trial: Trial, *, mean: object, variance: object, n: object, seconds:
     return Told(trial.id, int(number), centre, spread * (number - 1), None, seconds, time.time())
 
 
-def outside(limits: tuple[float, float] | None, *values: float) -> str:
-    """Return what is wrong with the first reward that is not in its range, "" if all are."""
-    if limits is None:
-        return ""
-    low, high = limits
-    return next(
-        (f"{x:g} is outside the reward_range {low:g} to {high:g}" for x in values if not low <= x <= high), ""
-    )
+def _share(got: str, mean: float | None, n: int, variance: object) -> tuple[int, float, float]:
+    """Return n, mean k/n and sum of squared deviations k(n − k)/n of k ones among n values of 0 and 1."""
+    ones = None if mean is None or not math.isfinite(mean) else ones_among(mean, n)
+    if ones is None:
+        raise InputError(
+            f"{got}; the rewards are a rate, so mean times n counts those that are 1: expected a whole "
+            f"number from 0 to {n}. Give the mean with all its digits, as k / n."
+        )
+    m2 = ones * (n - ones) / n
+    expected, given = m2 / max(n - 1, 1), real(variance)
+    agrees = given is not None and math.isclose(given, expected, rel_tol=1e-6, abs_tol=1e-12)
+    if variance is not None and not agrees:
+        raise InputError(
+            f"{got}; {ones} ones among {n} values have the variance {expected:.6g} (divisor n - 1). Leave "
+            "the variance out."
+        )
+    return n, ones / n, m2
 
 
 def _replications(trial: Trial, value: object) -> Array:

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry
-from argbest.checks import affordable, finite, interval, one_of
+from argbest.checks import affordable, finite, flag, one_of
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
-from argbest.problems.base import Problem
+from argbest.problems.base import Problem, reward_limits
 from argbest.problems.labels import declared
 from argbest.storage.opening import shown
 from argbest.studyfile import options as file_options
@@ -28,7 +28,10 @@ from argbest.table_files import read_table
 
 _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
-_OF_PROBLEM = ("alternatives", "contexts", "simulator", "goal", "description", "reward", "reward_range")
+_OF_PROBLEM = (
+    *("alternatives", "contexts", "simulator"),
+    *("goal", "description", "reward", "reward_range", "rate"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +109,13 @@ def _problem(
     alternatives = _axis("alternative", content.get("alternatives"), folder)
     contexts = _axis("context", content.get("contexts"), folder)
     simulate, limit = file_options.simulator(content.get("simulator"), folder)
-    limits = interval("reward_range", content["reward_range"]) if "reward_range" in content else None
+    rate = flag("rate", content.get("rate", False))
+    limits = reward_limits(content.get("reward_range"), rate=rate)
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
             goal=goal, name=content.get("name") or stem, description=content.get("description", ""),
-            reward=content.get("reward", "reward"), reward_range=limits,
+            reward=content.get("reward", "reward"), reward_range=limits, rate=rate,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 

@@ -66,6 +66,11 @@ def example_events(n: int = 3) -> list[Event]:
             Readmitted(1.7e9 + number % 1),
             Parted(1.7e9 + number % 1),
         ]
+    last = 3 * n
+    found += [
+        Asked(last, 0, 0, 0, 1, False, "w", 1.7e9),
+        Told(last, 3, 1 / 3, 2 / 3, (False, True, False), None, 1.7e9),  # truth values are no numbers
+    ]
     designed = Designed(((0, 1), (2, 0), (0, 1)), NASTY, 1.7e9)
     return [designed, *found, Begun(2), Refit(2, 9, _definition())]
 

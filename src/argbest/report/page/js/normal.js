@@ -52,5 +52,17 @@
     return Math.max(density(v) - v * below(-v), 0);
   }
 
-  argbest.normal = { density, below, quantile, excess };
+  const EXACT = 1e-12; // standard deviations below change no digit that is shown
+
+  /** E[min(max(X, 0), 1)] of X ~ N(mean, sd²): what is reported as the mean of a rate, as in the library. */
+  function clippedMean(mean, sd) {
+    return clip(sd < EXACT ? mean : sd * (excess(-mean / sd) - excess((1 - mean) / sd)));
+  }
+
+  /** The nearest number from 0 to 1. */
+  function clip(value) {
+    return Math.min(Math.max(value, 0), 1);
+  }
+
+  argbest.normal = { density, below, quantile, excess, clippedMean, clip };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -21,8 +21,9 @@
   }
 
   /**
-   * An object that predicts: `moments(context)` gives mean and sd of every alternative, in the user's sign;
-   * `at(context)` adds the choice, P(best) and the expected loss. A context is an array of values in the
+   * An object that predicts: `moments(context)` gives mean and sd of every alternative, in the user's sign,
+   * and the `centre` of the normal belief, which is the mean but for a rate, whose means stay within 0 and 1;
+   * `interval(centre, sd, z)` gives the ends z standard deviations away, of a rate within 0 and 1 too; `at(context)` adds the choice, P(best) and the expected loss. A context is an array of values in the
    * order of the kit's coordinates. `at` also says which context it answers for: listed kits know only some.
    * What is ruled out is not selected; `selected` is null where nothing is left, and so is `runnerUp` where
    * there is one alternative alone.
@@ -31,7 +32,11 @@
     const isListed = kit.family === "listed";
     const belief = isListed ? null : argbest.beliefs[kit.family](kit);
     const normals = kit.sobol ? argbest.certainty.sobolNormals(kit.sobol) : null;
+    const { clip, clippedMean } = argbest.normal;
     const signed = (mean) => Array.from(mean, (value) => kit.sign * value);
+    const reported = (centre, sd) => (kit.rate ? centre.map((value, k) => clippedMean(value, sd[k])) : centre);
+    const interval = (centre, sd, z) =>
+      [centre - z * sd, centre + z * sd].map((end) => (kit.rate ? clip(end) : end));
     const known = kit.coordinates[0].values.length;
 
     /** The alternatives that cannot be selected in a context: those ruled out there, or `elsewhere`. */
@@ -52,10 +57,15 @@
     function moments(context) {
       if (isListed) {
         const i = nearest(kit, context);
-        return { mean: signed(kit.mean[i]), sd: kit.sd[i], context: kit.points[i] };
+        return described(kit.mean[i], kit.sd[i], kit.points[i]);
       }
       const found = belief(context);
-      return { mean: signed(found.mean), sd: deviations(found), context };
+      return described(found.mean, deviations(found), context);
+    }
+
+    function described(mean, sd, context) {
+      const centre = signed(mean);
+      return { mean: reported(centre, sd), centre, sd, context };
     }
 
     function at(context) {
@@ -83,7 +93,7 @@
     function answer(context, mean, sd, choice, sure) {
       const { differenceSd, ...rest } = sure,
         left = mean.length - ruledOut(context).length;
-      const found = { context, ...choice, ...rest, sd, mean: signed(mean) };
+      const found = { context, ...choice, ...rest, sd, mean: reported(signed(mean), sd) };
       if (left < 1) return { ...found, ...UNANSWERED, probability: Array.from(mean, () => null) };
       if (left < 2) return { ...found, ...ALONE };
       return {
@@ -93,7 +103,7 @@
       };
     }
 
-    return { moments, at };
+    return { moments, at, interval };
   };
 
   /** Means with those ruled out far below all others, as in the library; as they are where nothing is left. */

@@ -89,20 +89,22 @@
       }
       const values = [...xs].sort((a, b) => a - b),
         mean = [],
+        centre = [],
         sd = [];
       for (const x of values) {
         const found = predictor.moments(context.map((value, j) => (j === along ? x : value)));
         mean.push(found.mean);
+        centre.push(found.centre);
         sd.push(found.sd);
       }
-      return { values, mean, sd };
+      return { values, mean, centre, sd };
     }
 
     /** Tick the alternatives that lead somewhere on the way, then the likeliest here. */
     function choose(found) {
       const out = kit.ruled_out ? kit.ruled_out.elsewhere : [],
         ahead = new Map();
-      lines.mean.forEach((row) => {
+      lines.centre.forEach((row) => {
         const value = row.map((each, k) => (out.includes(k) ? -Infinity : kit.sign * each)),
           best = value.indexOf(Math.max(...value));
         ahead.set(best, (ahead.get(best) || 0) + 1);
@@ -133,7 +135,7 @@
     function refresh() {
       const [context] = last,
         kept = data.alternatives.order.filter((k) => shown.has(k));
-      const column = (k, side) => lines.mean.map((row, i) => row[k] + side * INTERVAL * lines.sd[i][k]);
+      const ends = (k) => lines.centre.map((row, i) => predictor.interval(row[k], lines.sd[i][k], INTERVAL));
       picture.draw({
         title: `posterior mean of the alternatives across ${kit.coordinates[along].name}`,
         x: { label: kit.coordinates[along].name, values: lines.values },
@@ -142,9 +144,9 @@
         lines: kept.map((k) => ({
           label: data.alternatives.short[k],
           index: looks.get(k),
-          values: column(k, 0),
-          low: column(k, -1),
-          high: column(k, 1),
+          values: lines.mean.map((row) => row[k]),
+          low: ends(k).map(([low]) => low),
+          high: ends(k).map(([, high]) => high),
         })),
         bars: kept.flatMap((k) => averages(k, context)),
       });

@@ -1,0 +1,99 @@
+"""What is known of single rewards: whether they are a rate, which values are impossible.
+
+A rate is the mean of rewards that are 0 or 1, such as failure and success. It is declared
+(`Problem(rate=True)`), or every value told so far was True or False. Numbers of which only 0 and 1 have been
+seen may be a rate by chance alone: the noise model treats them as one, no guarantee does.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from argbest.core.arrays import AnyArray
+from argbest.problems.base import Problem
+from argbest.storage.base import Told, are_truths
+
+_TOLERANCE = 1e-9  # per replication: rounding, of a mean times n and of a sum of squares
+_PATTERN = 20  # replications that are all 0 or 1, before another value is worth a notice
+
+
+class Kind(IntEnum):
+    """What all values told so far are; later values can only make it larger."""
+
+    TRUTHS = 0  # True and False
+    BINARY = 1  # 0 and 1
+    NUMBERS = 2
+
+
+class Seen(NamedTuple):
+    """What the first ``n`` replications of a study are."""
+
+    kind: Kind
+    n: int
+
+
+def kind_of(told: Told) -> Kind:
+    """Return what the values of one event are; a summary is BINARY if n values of 0 and 1 can have it."""
+    if are_truths(told.values):
+        return Kind.TRUTHS
+    return Kind.BINARY if is_binary(told.n, told.mean, told.m2) else Kind.NUMBERS
+
+
+def is_binary(n: AnyArray | int, mean: AnyArray | float, m2: AnyArray | float) -> bool:
+    """Return whether all these summaries can be of values 0 and 1: of k ones m2 = k(n − k)/n."""
+    ones = np.rint(np.multiply(mean, n))
+    whole = (ones >= 0) & (ones <= n) & (np.abs(np.multiply(mean, n) - ones) <= np.multiply(_TOLERANCE, n))
+    return bool(np.all(whole & (np.abs(m2 - ones * (n - ones) / n) <= np.multiply(_TOLERANCE, n))))
+
+
+def ones_among(mean: float, n: int) -> int | None:
+    """Return the number of ones among n values of 0 and 1 with this mean, None if there is no such number."""
+    ones = round(mean * n)
+    return ones if 0 <= ones <= n and abs(mean * n - ones) <= _TOLERANCE * n else None
+
+
+def impossible(problem: Problem, *values: float) -> str:
+    """Return what is wrong with the first single reward that the problem rules out, "" if none is."""
+    if problem.rate:
+        return next((f"{x:g} is neither 0 nor 1, but rate=True" for x in values if x not in (0, 1)), "")
+    return outside(problem.reward_range, *values)
+
+
+def outside(limits: tuple[float, float] | None, *values: float) -> str:
+    """Return what is wrong with the first reward or mean that is not in the range, "" if all are."""
+    if limits is None:
+        return ""
+    low, high = limits
+    return next(
+        (f"{x:g} is outside the reward_range {low:g} to {high:g}" for x in values if not low <= x <= high), ""
+    )
+
+
+def end_of_rate(problem: Problem, before: Seen, now: Kind, told: Sequence[Told]) -> str:
+    """Return a sentence if what was told ended the treatment of the rewards as a rate, "" if not."""
+    if problem.rate or now == before.kind:
+        return ""
+    odd = next((event for event in told if kind_of(event) > before.kind), None)
+    if odd is None:  # another worker told it, and says so
+        return ""
+    value = next((x for x in odd.values or () if not _fits(x, before.kind)), odd.mean)
+    arrived = f"trial {odd.trial} returned {value:g}"
+    if before.kind == Kind.TRUTHS and before.n:
+        return (
+            f"all rewards so far were True or False, so they were treated as a rate; {arrived}, a number, so "
+            "they are treated as ordinary numbers from now on. Return True or False every time, or begin a "
+            "study with rate=True."
+        )
+    if before.kind == Kind.BINARY and before.n >= _PATTERN:
+        return (
+            f"all {before.n} rewards so far were 0 or 1 and were treated as a rate; {arrived}, so they are "
+            "treated as ordinary numbers from now on. If they are shares of several runs, begin a study with "
+            "rate=True and tell each with its number of runs: tell(trial, mean=share, n=runs)."
+        )
+    return ""
+
+
+def _fits(value: float, kind: Kind) -> bool:
+    return isinstance(value, bool) if kind == Kind.TRUTHS else value in (0, 1)
