@@ -287,6 +287,10 @@ def test_a_range_of_rewards_reaches_the_study_and_sorted_runs_are_told(tmp_path:
     assert "without a model: the selection is certified best, confidence 0.95" in " ".join(
         result.stdout.split()
     )
+    declared = call(str(tmp_path / "won.csv"), *names, "--policy", "ocba", "--rate", "--next", "0")
+    assert declared.stdout == result.stdout
+    refused = call(str(tmp_path / "won.csv"), *names, "--rate", "--reward-range", "0,2")
+    assert "got rate=True and reward_range=(0, 2)" in " ".join(refused.stderr.split())
     for given, message in (
         ("0.5,1", "0 is outside the reward_range 0.5 to 1"),
         ("all", "give numbers as in 0,1"),

@@ -67,6 +67,7 @@ def place(finished: Path, tmp_path: Path) -> Path:
             "columns of alternatives: stored is servers, shift, the file says servers, turn",
         ),
         ('"low", "high"', '"high", "low"', 'number 1 of the contexts: stored is "low", the file says "high"'),
+        ('goal = "min"', 'goal = "min"\nrate = true', "rate: stored is null, the file says true"),
         ("weights = [1, 3]", "", "weights: stored is [0.25, 0.75], the file says [0.5, 0.5]"),
         ('policy = "equal"', "", "policy: stored is Equal(), the file says DVRLoss("),
         ('"independent"', '"gp"', "model: stored is Independent("),

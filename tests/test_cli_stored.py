@@ -342,6 +342,33 @@ def test_tell_takes_every_kind_of_line(place: Path) -> None:
     assert study._journal.ledger.spent == 2.0
 
 
+def test_tell_takes_truth_values(place: Path) -> None:
+    call("ask", place, "-n", 2)
+    lines = ['{"trial": 0, "value": true}', '{"trial": 1, "values": [false, true]}']
+    assert call("tell", place, given="\n".join(lines)).exit_code == 0
+    study = Study.load(place)
+    assert study.rate
+    assert study.observations()["value"].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_tell_takes_k_of_n_of_a_rate(tmp_path: Path) -> None:
+    problem = Problem(["a", "b"], [0], rate=True)
+    Study(problem, storage=tmp_path / "study.db", model="independent", policy="equal")
+    call("ask", tmp_path / "study.db", "-n", 1)
+    line = '{"trial": 0, "summary": {"mean": 0.75, "n": 4}}'
+    assert call("tell", tmp_path / "study.db", given=line).exit_code == 0
+    assert Study.load(tmp_path / "study.db").observations()["variance"].tolist() == [0.25]
+
+
+def test_a_program_may_print_truth_values(tmp_path: Path) -> None:
+    script = "[ $(($1 % 3)) -eq 0 ] && echo '[true]' || echo '[false]'"
+    command = ["/bin/sh", "-c", script, "sh", "{seed}", "{alternative}", "{context}"]
+    path = study_file(tmp_path, command=command, budget=8, simulator='field = "0"')
+    result = call("run", path)
+    assert result.exit_code == 0, result.output
+    assert Study.load(path.with_suffix(".db")).rate
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -363,7 +390,7 @@ def test_tell_takes_every_kind_of_line(place: Path) -> None:
         ('{"trial": 0, "value": 1e999}', "a reward must be finite"),
         ('{"trial": 0, "value": null}', "Expected a number, a list"),
         ('{"trial": 0, "value": "1"}', "Expected a number, a list"),
-        ('{"trial": 0, "value": true}', "Expected a number, a list"),
+        ('{"trial": 0, "values": [true, 1]}', "entry 0 is True"),
         ('{"trial": 0, "value": {"a": 1}}', "Expected a number, a list"),
         ('{"trial": 0, "values": []}', "replications form one row"),
         ('{"trial": 0, "values": [1, [2]]}', "some entries are numbers and some are lists"),

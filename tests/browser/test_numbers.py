@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from answers.test_reported import successes
 from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, values
 from scipy.special import ndtr, ndtri
 
 from argbest import Problem, Study
-from argbest.answers.predicting import prediction_kit
+from argbest.answers.predicting import posterior, prediction_kit
 from argbest.core import certainty
 from argbest.core.normal import loss
 from argbest.report.page import write_report
@@ -49,6 +50,21 @@ def test_predictions_of_every_model_are_the_library_s(page: Any, model: Named) -
         if model == "independent":
             rows = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]  # type: ignore[misc]
         assert_as_predicted(page, study, rows)
+
+
+@pytest.mark.parametrize("goal", ["max", "min"])
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "linear", "independent"])
+def test_means_of_a_rate_are_the_library_s_and_within_0_and_1(page: Any, model: str, goal: str) -> None:
+    study = successes(goal, model)
+    rows = [{"x": x} for x in (0.0, 1.0, 2.0, 3.0)]
+    assert_as_predicted(page, study, rows + ([] if model == "independent" else [{"x": -3.0}, {"x": 9.0}]))
+    found = page.evaluate(
+        "(kit) => { const p = argbest.predictor(kit), m = p.moments([0]);"
+        " return m.centre.map((c, k) => p.interval(c, m.sd[k], 1.96)); }",
+        prediction_kit(study),
+    )
+    frame = posterior(study, [{"x": 0.0}], level=2 * ndtr(1.96) - 1)
+    np.testing.assert_allclose(found, frame[["low", "high"]], atol=1e-9)
 
 
 def failed(model: Named, failing: list[tuple[int, int]]) -> Study:

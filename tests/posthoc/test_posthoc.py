@@ -144,6 +144,30 @@ def test_rows_with_n_above_one_are_summaries_of_their_own() -> None:
     np.testing.assert_array_equal(study.tally.m2, by_hand.tally.m2)
 
 
+@pytest.mark.parametrize("kind", [bool, object, "boolean"])
+def test_a_column_of_truth_values_is_a_rate(kind: Any) -> None:
+    frame = pd.DataFrame({"alternative": ["a", "b"] * 3, "context": [1] * 6, "value": [True, False] * 3})
+    study = Study.from_observations(frame.astype({"value": kind}))
+    assert study.rate
+    assert study.tally.mean.tolist() == [[1.0], [0.0]]
+    assert not Study.from_observations(frame.astype({"value": float})).rate
+    assert Study.from_observations(frame.astype({"value": float}), rate=True).rate
+
+
+def test_shares_of_a_rate_need_no_variance() -> None:
+    frame = pd.DataFrame({"alternative": ["a", "b"], "context": [1, 1], "value": [0.3, 0.75], "n": [10, 4]})
+    study = Study.from_observations(frame, rate=True)
+    assert study.observations()["variance"].tolist() == pytest.approx([0.3 * 0.7 * 10 / 9, 0.25])
+    again = Study.from_observations(study.observations(), rate=True)  # here with their variance
+    np.testing.assert_allclose(again.tally.m2, study.tally.m2)
+    with pytest.raises(InputError, match=r"column 'variance', .*declare rate=True \(--rate\)"):
+        Study.from_observations(frame)
+    with pytest.raises(InputError, match="expected a whole number from 0 to 4"):
+        Study.from_observations(frame.assign(value=[0.3, 0.7]), rate=True)
+    with pytest.raises(InputError, match="0.3 is neither 0 nor 1, but rate=True"):
+        Study.from_observations(frame.assign(n=1), rate=True)
+
+
 def test_a_column_n_that_tells_the_alternative_is_no_count() -> None:
     frame = pd.DataFrame({"n": [3, 4] * 4, "context": [1, 1, 2, 2] * 2, "value": range(8)})
     assert Study.from_observations(frame, alternative="n").n_observations == 8

@@ -310,6 +310,15 @@ def test_storages(given: str, storage: str, tmp_path: Path) -> None:
     assert parsed(tmp_path, PAIR + given).storage == storage.format(tmp_path.resolve())
 
 
+def test_a_file_may_declare_a_rate(tmp_path: Path) -> None:
+    problem = parsed(tmp_path, PAIR + "rate = true").problem
+    assert problem.rate
+    assert problem.reward_range == (0.0, 1.0)
+    assert parsed(tmp_path, PAIR + "rate = true\nreward_range = [0, 1]").problem.rate
+    assert not parsed(tmp_path, PAIR + "rate = false").problem.rate
+    assert not parsed(tmp_path, PAIR).problem.rate
+
+
 def test_every_key_of_every_table_is_known_to_these_tests() -> None:
     assert {key for keys in KEYS.values() for key in keys} == {
         *(
