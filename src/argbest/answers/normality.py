@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from argbest.core.arrays import Array
-from argbest.study.rewards import Kind
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -48,7 +47,7 @@ def of_study(study: "Study") -> str | None:
     if study.rate:
         return None
     seen = study._journal.ledger.seen
-    if seen.kind == Kind.BINARY and seen.n >= _FEWEST:
+    if seen.both and seen.n >= _FEWEST:
         return (
             f"all {seen.n} rewards are 0 or 1, so they are treated as a rate. If they can have no other "
             "value, declare rate=True, or return True and False: means are then reported within 0 and 1, and "

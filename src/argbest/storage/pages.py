@@ -7,6 +7,7 @@ events are read instead. A piece is a line of JSON that names arrays, then these
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
@@ -92,8 +93,8 @@ class Past:
             for trial, k, c, number, seed, designed, who, time in _rows(self.asked, _ASKED_COLUMNS)
         )
         told = (
-            Told(*summary, _taken(values, size, truths), None if seconds != seconds else seconds, time)
-            for *summary, size, truths, seconds, time in _rows(self.told, _TOLD_COLUMNS)
+            Told(trial, n, mean, m2, _taken(values, size, truths), _seconds(seconds), time)
+            for trial, n, mean, m2, size, truths, seconds, time in _rows(self.told, _TOLD_COLUMNS)
         )
         sources: list[Any] = [iter(self.rare), asked, told]
         return [next(sources[kind]) for kind in self.kind.tolist()]
@@ -204,7 +205,8 @@ def _past(arrays: Mapping[str, AnyArray], words: Plain) -> Past:
         kind, _, column = name.partition(" ")
         if column:
             parts[kind][column] = array
-    parts["told"].setdefault("truths", np.zeros(len(parts["told"]["trial"]), np.int8))  # older pages have none
+    unsaid = np.zeros(len(parts["told"]["trial"]), np.int8)
+    parts["told"].setdefault("truths", unsaid)  # older pages do not tell
     rare = tuple(_event(name, said) for name, said in words["rare"])
     return Past(arrays["kind"], **parts, values=arrays["values"], workers=tuple(words["workers"]), rare=rare)
 
@@ -233,6 +235,10 @@ def _joined(found: Sequence[Past]) -> Past:
 
 def _rows(columns: Mapping[str, AnyArray], names: Sequence[str]) -> Iterable[Any]:
     return zip(*(columns[name].tolist() for name in names), strict=True)
+
+
+def _seconds(said: float) -> float | None:
+    return None if math.isnan(said) else said
 
 
 def _taken(values: Iterator[float], size: int, truths: int) -> tuple[float, ...] | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray
+from argbest.core.arrays import Array, IntArray
 from argbest.problems.base import Problem
 from argbest.storage.base import Told, are_truths
 
@@ -28,10 +28,27 @@ class Kind(IntEnum):
 
 
 class Seen(NamedTuple):
-    """What the first ``n`` replications of a study are."""
+    """What the replications told so far are, how many, and their sum."""
 
-    kind: Kind
-    n: int
+    kind: Kind = Kind.TRUTHS
+    n: int = 0
+    total: float = 0.0
+
+    @classmethod
+    def of(cls, n: IntArray, mean: Array, m2: Array, *, truths: bool) -> "Seen":
+        """Return what is seen in events with these summaries, all of them of truth values or not."""
+        binary = Kind.BINARY if is_binary(n, mean, m2) else Kind.NUMBERS
+        return cls(Kind.TRUTHS if truths else binary, int(n.sum()), float(n @ mean))
+
+    def joined_by(self, told: Told) -> "Seen":
+        """Return what is seen once one more event has come."""
+        kind = self.kind if self.kind == Kind.NUMBERS else max(self.kind, kind_of(told))
+        return Seen(kind, self.n + told.n, self.total + told.n * told.mean)
+
+    @property
+    def both(self) -> bool:
+        """Whether there are zeros and ones, and nothing else: rewards that are all 0 may be anything."""
+        return self.kind != Kind.NUMBERS and 0.5 < self.total < self.n - 0.5
 
 
 def kind_of(told: Told) -> Kind:
@@ -41,17 +58,18 @@ def kind_of(told: Told) -> Kind:
     return Kind.BINARY if is_binary(told.n, told.mean, told.m2) else Kind.NUMBERS
 
 
-def is_binary(n: AnyArray | int, mean: AnyArray | float, m2: AnyArray | float) -> bool:
+def is_binary(n: IntArray | int, mean: Array | float, m2: Array | float) -> bool:
     """Return whether all these summaries can be of values 0 and 1: of k ones m2 = k(n − k)/n."""
-    ones = np.rint(np.multiply(mean, n))
-    whole = (ones >= 0) & (ones <= n) & (np.abs(np.multiply(mean, n) - ones) <= np.multiply(_TOLERANCE, n))
-    return bool(np.all(whole & (np.abs(m2 - ones * (n - ones) / n) <= np.multiply(_TOLERANCE, n))))
+    total = mean * n
+    ones = np.clip(np.rint(total), 0, n)
+    off = np.maximum(np.abs(total - ones), np.abs(m2 - ones * (n - ones) / n))
+    return bool(np.all(off <= _TOLERANCE * n))
 
 
 def ones_among(mean: float, n: int) -> int | None:
     """Return the number of ones among n values of 0 and 1 with this mean, None if there is no such number."""
-    ones = round(mean * n)
-    return ones if 0 <= ones <= n and abs(mean * n - ones) <= _TOLERANCE * n else None
+    ones = min(max(round(mean * n), 0), n)
+    return ones if abs(mean * n - ones) <= _TOLERANCE * n else None
 
 
 def impossible(problem: Problem, *values: float) -> str:
@@ -86,7 +104,7 @@ def end_of_rate(problem: Problem, before: Seen, now: Kind, told: Sequence[Told])
             "they are treated as ordinary numbers from now on. Return True or False every time, or begin a "
             "study with rate=True."
         )
-    if before.kind == Kind.BINARY and before.n >= _PATTERN:
+    if before.kind == Kind.BINARY and before.n >= _PATTERN and before.both:
         return (
             f"all {before.n} rewards so far were 0 or 1 and were treated as a rate; {arrived}, so they are "
             "treated as ordinary numbers from now on. If they are shares of several runs, begin a study with "
