@@ -19,7 +19,7 @@ from argbest.experiment import Experiment
 from argbest.experiment.spec import _described
 from argbest.simulators.calling import Outcome, evaluate
 from argbest.study import checking
-from argbest.study.rewards import Kind
+from argbest.study.rewards import RewardKind
 
 QUICK: dict[str, Any] = {"policy": "equal", "model": "independent", "initial": 2}
 
@@ -107,7 +107,7 @@ def test_k_of_n_is_what_n_single_values_are() -> None:
     single.tell(single.ask()[0], [1, 1, 1, 0, 0, 0, 0])
     for name in ("count", "mean", "m2"):
         np.testing.assert_allclose(getattr(summed.tally, name), getattr(single.tally, name), rtol=1e-14)
-    assert summed._journal.ledger.seen.kind == Kind.BINARY
+    assert summed._journal.ledger.rewards.kind == RewardKind.BINARY
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,8 @@ def test_a_number_among_truth_values_ends_the_rate_with_a_notice(other: Any) -> 
     study = study_of(True, False)
     trial = study.ask()[0]
     with pytest.warns(
-        DataNotice, match=r"were True or False, .*; trial 2 returned .*, a number, so .*rate=True"
+        DataNotice,
+        match=r"were True or False, .*; trial 2 returned .*, a number, so they no longer are.*rate=True",
     ):
         study.tell(trial, other)
     assert not study.rate
@@ -283,7 +284,7 @@ def test_a_stored_study_knows_whether_its_values_were_truth_values(values: list[
             study.tell(trial, value)
     again = Study.load(tmp_path / "study.db")
     assert again.rate == study.rate == all(isinstance(value, bool) for value in values)
-    assert again._journal.ledger.seen == study._journal.ledger.seen
+    assert again._journal.ledger.rewards == study._journal.ledger.rewards
     with sqlite3.connect(tmp_path / "study.db") as connection:
         rows = connection.execute('SELECT "values" FROM argbest_observations ORDER BY trial').fetchall()
     assert [json.loads(row[0]) for row in rows] == [[value] for value in values]
@@ -298,7 +299,7 @@ def test_a_snapshot_knows_it_too(values: list[Any], tmp_path: Path, monkeypatch:
     again = Study.load(tmp_path / "study.db")
     storage = again._journal.storage
     assert storage.paged()[0] > 40  # type: ignore[attr-defined]
-    assert again._journal.ledger.seen == study._journal.ledger.seen
+    assert again._journal.ledger.rewards == study._journal.ledger.rewards
     assert again.rate == isinstance(values[0], bool)
     assert checking.check(storage, again.definition).sound
 
@@ -317,7 +318,7 @@ def test_older_snapshots_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for trial in study.ask(35):
         study.tell(trial, 1.0)
     again = Study.load(tmp_path / "study.db")
-    assert again._journal.ledger.seen == study._journal.ledger.seen == (Kind.BINARY, 35, 35.0)
+    assert again._journal.ledger.rewards == study._journal.ledger.rewards == (RewardKind.BINARY, 35, 35.0)
 
 
 def test_a_stored_declaration_comes_back_and_others_are_stored_as_ever(tmp_path: Path) -> None:
@@ -346,7 +347,7 @@ def test_the_description_of_other_problems_is_as_ever() -> None:
 def test_the_end_of_zeros_and_ones_is_noticed_once() -> None:
     study = study_of(*[1.0, 0.0] * 12)
     assert not study.rate
-    assert study._journal.ledger.seen == (Kind.BINARY, 24, 12.0)
+    assert study._journal.ledger.rewards == (RewardKind.BINARY, 24, 12.0)
     trials = study.ask(2)
     words = "all 24 rewards so far were 0 or 1 and .*; trial 24 returned 0.3, so they are treated as ordinary"
     with pytest.warns(DataNotice, match=words):

@@ -46,7 +46,7 @@ def of_study(study: "Study") -> str | None:
     """
     if study.rate:
         return None
-    seen = study._journal.ledger.seen
+    seen = study._journal.ledger.rewards
     if seen.both and seen.n >= _FEWEST:
         return (
             f"all {seen.n} rewards are 0 or 1, so they are treated as a rate. If they can have no other "

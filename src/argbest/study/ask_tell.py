@@ -193,9 +193,9 @@ class AskTell:
             told = summary(asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took)
         else:
             raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
-        before = self._journal.ledger.seen
+        before = self._journal.ledger.rewards
         self._journal.tell(told)
-        if remark := end_of_rate(self.problem, before, self._journal.ledger.seen.kind, [told]):
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, [told]):
             warnings.warn(remark, DataNotice, stacklevel=2)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:

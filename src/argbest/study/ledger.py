@@ -12,7 +12,7 @@ from argbest.errors import StorageError
 from argbest.problems.base import Problem
 from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Plain, Readmitted, Told
 from argbest.storage.pages import Past
-from argbest.study.rewards import Kind, Seen
+from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import Replications, Separations
 from argbest.study.trial import FAILED as FAILED_END
 from argbest.study.trial import OPEN, Records, Trials, numbered
@@ -51,7 +51,7 @@ class Ledger:
         self.records = Records()
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
         self.n_observations = 0  # replications told so far
-        self.seen = Seen()  # what the values told so far are
+        self.rewards = RewardsSoFar()  # what the values told so far are
         self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
         self.separations = Separations(problem, self.in_order)
@@ -74,7 +74,7 @@ class Ledger:
     @property
     def rate(self) -> bool:
         """Whether the rewards are a rate: declared, or every value told so far was True or False."""
-        return self.problem.rate or (self.seen.n > 0 and self.seen.kind == Kind.TRUTHS)
+        return self.problem.rate or (self.rewards.n > 0 and self.rewards.kind == RewardKind.TRUTHS)
 
     @property
     def reward_range(self) -> tuple[float, float] | None:
@@ -166,7 +166,7 @@ class Ledger:
             self.live, self._shown = self.live.copy(), False
         tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
         self.n_observations += event.n
-        self.seen = self.seen.joined_by(event)
+        self.rewards = self.rewards.joined_by(event)
         values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
         shares = self.parted is None or event.trial < self.n_shared
         if self.live.common is not None and values is not None and shares:
@@ -250,7 +250,7 @@ class Ledger:
             int(words["n_shared"]),
         )
         n, mean, m2 = (self.records.columns.numbers(name) for name in ("n", "mean", "m2"))
-        self.seen = Seen.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
+        self.rewards = RewardsSoFar.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
         common = None if self.live.common is None else self._common()
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)

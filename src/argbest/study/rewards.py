@@ -19,7 +19,7 @@ _TOLERANCE = 1e-9  # per replication: rounding, of a mean times n and of a sum o
 _PATTERN = 20  # replications that are all 0 or 1, before another value is worth a notice
 
 
-class Kind(IntEnum):
+class RewardKind(IntEnum):
     """What all values told so far are; later values can only make it larger."""
 
     TRUTHS = 0  # True and False
@@ -27,35 +27,35 @@ class Kind(IntEnum):
     NUMBERS = 2
 
 
-class Seen(NamedTuple):
+class RewardsSoFar(NamedTuple):
     """What the replications told so far are, how many, and their sum."""
 
-    kind: Kind = Kind.TRUTHS
+    kind: RewardKind = RewardKind.TRUTHS
     n: int = 0
     total: float = 0.0
 
     @classmethod
-    def of(cls, n: IntArray, mean: Array, m2: Array, *, truths: bool) -> "Seen":
+    def of(cls, n: IntArray, mean: Array, m2: Array, *, truths: bool) -> "RewardsSoFar":
         """Return what is seen in events with these summaries, all of them of truth values or not."""
-        binary = Kind.BINARY if is_binary(n, mean, m2) else Kind.NUMBERS
-        return cls(Kind.TRUTHS if truths else binary, int(n.sum()), float(n @ mean))
+        binary = RewardKind.BINARY if is_binary(n, mean, m2) else RewardKind.NUMBERS
+        return cls(RewardKind.TRUTHS if truths else binary, int(n.sum()), float(n @ mean))
 
-    def joined_by(self, told: Told) -> "Seen":
+    def joined_by(self, told: Told) -> "RewardsSoFar":
         """Return what is seen once one more event has come."""
-        kind = self.kind if self.kind == Kind.NUMBERS else max(self.kind, kind_of(told))
-        return Seen(kind, self.n + told.n, self.total + told.n * told.mean)
+        kind = self.kind if self.kind == RewardKind.NUMBERS else max(self.kind, kind_of(told))
+        return RewardsSoFar(kind, self.n + told.n, self.total + told.n * told.mean)
 
     @property
     def both(self) -> bool:
         """Whether there are zeros and ones, and nothing else: rewards that are all 0 may be anything."""
-        return self.kind != Kind.NUMBERS and 0.5 < self.total < self.n - 0.5
+        return self.kind != RewardKind.NUMBERS and 0.5 < self.total < self.n - 0.5
 
 
-def kind_of(told: Told) -> Kind:
+def kind_of(told: Told) -> RewardKind:
     """Return what the values of one event are; a summary is BINARY if n values of 0 and 1 can have it."""
     if are_truths(told.values):
-        return Kind.TRUTHS
-    return Kind.BINARY if is_binary(told.n, told.mean, told.m2) else Kind.NUMBERS
+        return RewardKind.TRUTHS
+    return RewardKind.BINARY if is_binary(told.n, told.mean, told.m2) else RewardKind.NUMBERS
 
 
 def is_binary(n: IntArray | int, mean: Array | float, m2: Array | float) -> bool:
@@ -89,7 +89,7 @@ def outside(limits: tuple[float, float] | None, *values: float) -> str:
     )
 
 
-def end_of_rate(problem: Problem, before: Seen, now: Kind, told: Sequence[Told]) -> str:
+def end_of_rate(problem: Problem, before: RewardsSoFar, now: RewardKind, told: Sequence[Told]) -> str:
     """Return a sentence if what was told ended the treatment of the rewards as a rate, "" if not."""
     if problem.rate or now == before.kind:
         return ""
@@ -98,20 +98,19 @@ def end_of_rate(problem: Problem, before: Seen, now: Kind, told: Sequence[Told])
         return ""
     value = next((x for x in odd.values or () if not _fits(x, before.kind)), odd.mean)
     arrived = f"trial {odd.trial} returned {value:g}"
-    if before.kind == Kind.TRUTHS and before.n:
+    if before.kind == RewardKind.TRUTHS and before.n:
         return (
-            f"all rewards so far were True or False, so they were treated as a rate; {arrived}, a number, so "
-            "they are treated as ordinary numbers from now on. Return True or False every time, or begin a "
-            "study with rate=True."
+            f"all rewards so far were True or False, so they were known to be a rate; {arrived}, a number, "
+            "so they no longer are. Return True or False every time, or begin a study with rate=True."
         )
-    if before.kind == Kind.BINARY and before.n >= _PATTERN and before.both:
+    if before.kind == RewardKind.BINARY and before.n >= _PATTERN and before.both:
         return (
             f"all {before.n} rewards so far were 0 or 1 and were treated as a rate; {arrived}, so they are "
             "treated as ordinary numbers from now on. If they are shares of several runs, begin a study with "
-            "rate=True and tell each with its number of runs: tell(trial, mean=share, n=runs)."
+            "rate=True and tell the mean and n, the number of runs, of each."
         )
     return ""
 
 
-def _fits(value: float, kind: Kind) -> bool:
-    return isinstance(value, bool) if kind == Kind.TRUTHS else value in (0, 1)
+def _fits(value: float, kind: RewardKind) -> bool:
+    return isinstance(value, bool) if kind == RewardKind.TRUTHS else value in (0, 1)

@@ -276,9 +276,9 @@ class _Run:
         """Tell values; not those that another worker, who took this one for dead, was quicker to tell."""
         told = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
         journal = self.study._journal
-        before = journal.ledger.seen
+        before = journal.ledger.rewards
         kept = set(journal.tell_all(told))
-        if remark := end_of_rate(self.study.problem, before, journal.ledger.seen.kind, told):
+        if remark := end_of_rate(self.study.problem, before, journal.ledger.rewards.kind, told):
             warnings.warn(remark, DataNotice, stacklevel=8)
         for trial, outcome in values:
             if trial.id in kept and outcome.value is not None:
