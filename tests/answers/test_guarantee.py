@@ -231,7 +231,7 @@ def coin(alternative: str, context: int, seed: int) -> float:
 def test_rewards_of_a_known_range_need_no_normal_law() -> None:
     rates = Problem(["a", "b", "c"], [0, 1], coin, reward_range=(0, 1))
     study = Study(rates, **FLAT)
-    with pytest.warns(DataNotice, match="look far from normal"):
+    with pytest.warns(DataNotice, match="are 0 or 1, so they are treated as a rate"):
         study.run(1000, stop=Guaranteed())
     found = study.guarantee()
     assert found.certified
