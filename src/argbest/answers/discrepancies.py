@@ -14,6 +14,7 @@ from argbest.core.tally import Tally
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 
+FALSE_ALARM = 0.05 / 7  # of each of the seven tests of a model check, if the model holds
 _LEAST = 1e-6  # of the common variance: replications that agree so far may be rounded
 _FIRM = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
 _NEAR = 0.5  # of the range of contexts: so far z-scores of different alternatives are compared
@@ -185,3 +186,49 @@ def alike(setting: Setting, z: Array, related: Relations) -> float:
     return float(
         gammaincc(shape, max(shape + away, 0.0)) if third > 0 else gammainc(shape, max(shape - away, 0.0))
     )
+
+
+class Step(NamedTuple):
+    """Where predictions are off by a jump of the mean rewards along a column of the contexts."""
+
+    alternative: int | None  # None: all alternatives together
+    column: str
+    below: float  # the jump lies between these two values
+    above: float
+    z: float  # above 0: up
+
+
+def steps(problem: Problem, z: Array, sd: Array, related: Relations, *, shared: bool = False) -> list[Step]:
+    """Return the test of a jump at every cut of every alternative, and of all alternatives together.
+
+    With w = 1/sd and R the correlation of the z-scores, t = Σ w z/√(wᵀ R w) over all pairs beyond a cut is
+    the score test for a mean that is higher by a constant there: a standard normal variable if the model
+    holds. Where alternatives may have ``shared`` noise, they are not looked at together.
+    """
+    sets: list[tuple[int | None, IntArray]] = [
+        (int(k), np.flatnonzero(related.alternative == k)) for k in np.unique(related.alternative)
+    ]
+    if not shared:
+        sets.append((None, np.arange(len(z))))
+    weight, found = sd.min(initial=np.inf) / sd, []
+    for name, values in problem.contexts.metric.items():
+        place = np.asarray(values, float)[related.context]
+        for k, some in sets:
+            w = weight[some]
+            covariance = related.correlation[np.ix_(some, some)] * np.outer(w, w)
+            found += _cuts(k, name, place[some], w * z[some], covariance)
+    return found
+
+
+def _cuts(k: int | None, column: str, place: Array, score: Array, covariance: Array) -> list[Step]:
+    """Return the step at every cut; none where rounding would speak."""
+    order = np.argsort(-place, kind="stable")
+    place, own = place[order], np.cumsum(np.diag(covariance)[order])
+    total = np.cumsum(score[order])
+    var = np.diag(np.cumsum(np.cumsum(covariance[np.ix_(order, order)], axis=0), axis=1))
+    last = np.flatnonzero((np.diff(place) < 0) & (var > _FIRM * own)[:-1])
+    t = total[last] / np.sqrt(var[last])
+    return [
+        Step(k, column, *ends)
+        for ends in zip(place[last + 1].tolist(), place[last].tolist(), t.tolist(), strict=True)
+    ]
