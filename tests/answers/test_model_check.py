@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import misfits
 import numpy as np
 import oracles
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 import small_problems
 from scipy import stats
 
-from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
+from argbest import GP, AdditiveGP, Independent, InputError, Problem, Study, registry, report
 from argbest.answers import discrepancies, left_out, model_check
 from argbest.answers.model_check import ModelCheck
 from argbest.core import landmarks, seen_cells
@@ -147,7 +148,7 @@ def test_z_scores_and_p_value_are_those_of_the_dense_inverse() -> None:
     n, variance = len(z), 2 * np.sum(blocks)
     expected = stats.chi2.sf(np.sum(np.square(z)) / (variance / (2 * n)), 2 * n**2 / variance)
     assert check.p_value == pytest.approx(expected, rel=1e-9)
-    assert check.limit == pytest.approx(stats.norm.isf(0.005 / n))
+    assert check.limit == pytest.approx(stats.norm.isf(0.05 / 7 / 2 / n))
 
 
 def test_a_model_that_holds_is_doubted_in_one_study_of_twenty_at_most() -> None:
@@ -173,6 +174,7 @@ def test_a_pair_that_does_not_belong_is_flagged_by_name() -> None:
     assert str(check).startswith("the model does not fit: z-scores have a root mean square of ")
     assert f"{check.n_flagged} of 18 pairs beyond ±3.5." in str(check)
     assert f"Alternative 'B' in context {X[2]}: z = {worst['z']:+.1f}" in str(check)
+    assert check.doubted[2]
 
 
 def test_many_small_misfits_are_noticed_together() -> None:
@@ -180,8 +182,9 @@ def test_many_small_misfits_are_noticed_together() -> None:
     mean = CONSTANTS[:, None] + 2.0 * (tally.mean - CONSTANTS[:, None])
     check = checked(Tally(tally.count, mean, tally.m2))
     assert check.n_flagged == 0
-    assert check.p_value < 0.01
-    assert not check.fits
+    assert check.p_value < 0.05 / 7
+    assert check.doubted.all()
+    assert any(said.startswith("Z-scores are too large as a whole (p = ") for said in check.objections)
 
 
 def test_smaller_is_better_turns_the_signs_only() -> None:
@@ -200,10 +203,38 @@ def test_every_model_that_joins_contexts_can_be_checked(model: str) -> None:
     assert np.isfinite(check.pairs[["predicted", "sd", "residual", "z"]]).all().all()
 
 
-def test_independent_pairs_cannot_check_each_other() -> None:
-    study = Study(small_problems.table(), policy="c-ocba", model="independent").run(40)
-    with pytest.raises(InputError, match="cannot predict a pair from the others"):
-        model_check.of_study(study)
+def test_of_independent_pairs_only_the_rewards_are_tested() -> None:
+    study = Study(small_problems.table(), policy="c-ocba", model="independent", initial=4).run(80)
+    check = model_check.of_study(study)
+    assert check.fits
+    assert len(check.pairs) == check.n_flagged == 0
+    assert np.isnan([check.rms, check.p_value, check.limit]).all()
+    assert str(check) == (
+        "no evidence against the model: this model cannot predict a pair from the others, so only the shape "
+        "of the rewards was tested."
+    )
+    with pytest.raises(InputError, match="so there is nothing to draw"):
+        report.plot_model_check(study)
+
+
+def test_of_independent_pairs_with_two_replications_nothing_is_tested() -> None:
+    check = (
+        Study(small_problems.table(), policy="c-ocba", model="independent", initial=2).run(40).model_check()
+    )
+    assert str(check).endswith("cannot predict a pair from the others, so nothing could be tested.")
+
+
+def test_rewards_of_independent_pairs_that_are_not_normal_are_told() -> None:
+    study = misfits.study_of(misfits.rarely_a_loss, 1)
+    params = Independent().fit(study._tally, study.problem.setting)
+    check = model_check.check(
+        study.problem, Independent(), study.problem.setting, study._tally, params,
+        rewards=study._journal.ledger.replicates(),
+    )  # fmt: skip
+    assert str(check).startswith(
+        "the model does not fit: this model cannot predict a pair from the others, so only the shape of the "
+        "rewards was tested. Single rewards are farther from the others of their pair than normal ones would"
+    )
 
 
 def test_nothing_is_checked_before_anything_is_told() -> None:
@@ -218,8 +249,8 @@ def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:
     study = Study(Problem(["a", "b", "c"], [0], noise), policy="gp-c-ocba", common_random_numbers=False).run(
         30
     )
-    with pytest.raises(InputError, match="cannot predict a pair from the others"):
-        study.model_check()
+    assert len(study.model_check().pairs) == 0
+    assert study.model_check().verdict == "no evidence against the model"
 
 
 def test_small_z_scores_are_no_proof_that_the_model_fits() -> None:
@@ -263,7 +294,8 @@ def test_a_context_where_all_alternatives_are_off_is_named() -> None:
     check = checked(Tally(tally.count, mean, tally.m2))
     assert check.contexts["off"].tolist() == [False, False, False, True, False, False]
     assert not check.fits
-    assert f"Off as a whole: context {X[3]} (the first has z-scores" in str(check)
+    assert f"Off as a whole: context {X[3]} (z-scores with a root mean square of 2." in str(check)
+    assert check.doubted.tolist() == check.contexts["off"].tolist()
 
 
 def test_influence_is_what_removal_changes() -> None:

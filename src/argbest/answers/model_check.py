@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri, stdtr
+from scipy.special import ndtri, stdtr
 
 from argbest import streams
 from argbest.answers import discrepancies, objections, shape
@@ -30,7 +30,7 @@ _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be comm
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
 _LARGE, _FEWEST, _NUMBERS = 2**16, 100, 2**27  # fewer on larger tables: covariances take up to 1 GB there
 _ENOUGH = 30  # degrees of freedom within pairs that tell the noise without the model's help
-_DRAWN, _DRAWS = 2**17, (16, 64)  # noise levels drawn in all, and tables of them
+_DRAWN, _DRAWS = 2**16, (16, 32)  # noise levels drawn in all, and tables of them
 _EXACT = 1e-9  # a variance below is none
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
@@ -140,10 +140,9 @@ def check(
     frame["flagged"], table[wanted] = told & (np.abs(z) > limit), z
     scores = table[related.alternative, related.context]
     known = getattr(model, "noise_sd", None) is not None
-    levels = np.arange(tally.count.size).reshape(tally.shape) if own else found.belief.noise
+    levels = np.arange(float(tally.count.size)).reshape(tally.shape) if own else found.belief.noise
     noise = discrepancies.compared(levels, tally, together=known, shared=alike)
     sd = np.sqrt(found.var)[related.alternative, related.context]
-    cuts = discrepancies.steps(problem, scores, sd, related, shared=together)
     checked = ModelCheck(
         frame[told].reset_index(drop=True),
         float(np.sqrt(np.mean(z[told] ** 2))) if told.any() else np.nan,
@@ -152,18 +151,23 @@ def check(
         *discrepancies.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=together, alike=alike),
         np.nan if found.relates or together else discrepancies.alike(setting, scores, related),
         noise.p_value,
-        _beyond(problem, cuts),
+        discrepancies.steps(problem, scores, sd, related, FALSE_ALARM, shared=together),
         single,
         shape.scarce(found.belief, tally) if single.rate else np.zeros(tally.shape[1], bool),
     )
-    flagged = np.bincount(np.nonzero(wanted)[1], frame["flagged"], tally.shape[1]) > 0
-    local = flagged | checked.scarce | checked.contexts["off"].to_numpy(bool)
     return replace(
         checked,
-        doubted=local | checked.everywhere,
+        doubted=_doubted(checked, np.nonzero(wanted)[1][frame["flagged"]]),
         objections=tuple(objections.of_check(checked, problem, model)),
-        remarks=tuple(_remarks(checked, tally.count)) + troubles(model, setting, params),
+        remarks=(*_remarks(checked, tally.count), *troubles(model, setting, params)),
     )
+
+
+def _doubted(check: ModelCheck, flagged: IntArray) -> BoolArray:
+    """Return which contexts are affected, given those of the flagged pairs."""
+    found = check.scarce | check.contexts["off"].to_numpy(bool) | check.everywhere
+    found[flagged] = True
+    return np.asarray(found)
 
 
 def _noise_per_pair(model: Model[Any]) -> bool:
@@ -211,18 +215,6 @@ def _as_rates(found: "_Predicted", tally: Tally) -> "_Predicted":
     n = np.maximum(tally.count, 1)
     p = np.clip(np.abs(found.mean), 0.5 / n, 1.0 - 0.5 / n)
     return found._replace(var=np.maximum(found.var, p * (1.0 - p) / n))
-
-
-def _beyond(problem: Problem, cuts: list[discrepancies.Step]) -> pd.DataFrame:
-    """Return the likeliest jump of every set of pairs, of those too unlikely among all, the largest first."""
-    frame = pd.DataFrame(cuts, columns=list(discrepancies.Step._fields))
-    labels = [None if k is None else problem.alternatives.labels[k] for k in (cut.alternative for cut in cuts)]
-    frame["alternative"], size = labels, frame["z"].abs()
-    chance = 2 * ndtr(-size) * len(cuts)
-    kept = frame[chance < FALSE_ALARM].loc[lambda each: size[each.index].sort_values(ascending=False).index]
-    frame = kept.drop_duplicates("alternative").reset_index(drop=True)
-    frame["z"] = problem.sign * frame["z"]
-    return frame
 
 
 class _Predicted(NamedTuple):

@@ -44,9 +44,9 @@ def _of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
         )
     if check.rewards.tails_p_value < FALSE_ALARM:
         yield (
-            "Single rewards are farther from the others of their pair than normal ones "
-            f"(p = {check.rewards.tails_p_value:.1g}): heavy tails, skewed rewards or rare events. Claims may "
-            "be too high. Let each replication be the mean of a batch of runs."
+            "Single rewards are farther from the others of their pair than normal ones would be "
+            f"(p = {check.rewards.tails_p_value:.1g}): they have heavy tails, are skewed, or show rare "
+            "events. Claims may be too high. Let each replication be the mean of a batch of runs."
         )
     if few := np.flatnonzero(check.scarce).tolist():
         yield (

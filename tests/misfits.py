@@ -27,7 +27,8 @@ Family = Callable[[np.random.Generator], Draw]
 def smooth(rng: np.random.Generator) -> Array:
     """Means: a common trend, a lead of every alternative that drifts slowly, all waves of random phase."""
     p, q, r = rng.uniform(0.0, 2.0 * np.pi, 3)
-    return 0.6 * np.sin(3.0 * X + p) + 0.4 * np.sin(2.5 * A + q) + 0.3 * np.sin(2.0 * (A + X) + r)
+    waves = 0.6 * np.sin(3.0 * X + p) + 0.4 * np.sin(2.5 * A + q) + 0.3 * np.sin(2.0 * (A + X) + r)
+    return np.asarray(waves)
 
 
 def normal(rng: np.random.Generator) -> Draw:
@@ -116,8 +117,8 @@ def study_of(family: Family, seed: int, *, adaptive: bool = False, named: bool =
         return draw(k, c, np.sqrt(0.5) * (shared + own))
 
     problem = Problem(alternatives, X.tolist(), simulate)
-    initial = {} if adaptive else {"initial": PER_PAIR}
-    study = Study(problem, seed=seed, common_random_numbers=common, **initial)
+    initial = "auto" if adaptive else PER_PAIR
+    study = Study(problem, seed=seed, common_random_numbers=common, initial=initial)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)
         return study.run(K * C * PER_PAIR)
