@@ -30,7 +30,7 @@ _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be comm
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
 _LARGE, _FEWEST, _NUMBERS = 2**16, 100, 2**27  # fewer on larger tables: covariances take up to 1 GB there
 _ENOUGH = 30  # degrees of freedom within pairs that tell the noise without the model's help
-_DRAWN, _DRAWS = 2**16, (16, 32)  # noise levels drawn in all, and tables of them
+_DRAWN, _DRAWS = 2**15, (8, 32)  # noise levels drawn in all, and tables of them
 _EXACT = 1e-9  # a variance below is none
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
@@ -179,13 +179,17 @@ def _with_scatter(params: Any, tally: Tally) -> Any:
     """Return the parameters with the noise that replications show about the mean of their own pair.
 
     A model may count as noise what its means miss: then a pair that is off hides itself. With few
-    replications in all there is no other way, and the noise is left as it is.
+    replications in all there is no other way, and the noise is left as it is. No pair has less than is usual
+    for its alternative and its context (means of the logarithms): where a few replications agree by chance,
+    their mean would count as nearly exact, and its neighbours would seem to be off.
     """
     freedom = np.maximum(tally.count - 1, 0)
     if freedom.sum() < _ENOUGH or not tally.m2.any():
         return params
     relative = relative_noise(tally.apart)
-    return replace(params, noise=relative * (np.sum(tally.m2 / relative) / freedom.sum()))
+    log = np.log(relative * (np.sum(tally.m2 / relative) / freedom.sum()))
+    usual = log.mean(axis=0) + log.mean(axis=1, keepdims=True) - log.mean()
+    return replace(params, noise=np.exp(np.maximum(log, usual)))
 
 
 def _firmness(tally: Tally) -> Array:
@@ -197,6 +201,8 @@ def _firmness(tally: Tally) -> Array:
     n = int(np.clip(_DRAWN // tally.count.size, *_DRAWS))
     generator = streams.generator(0, streams.Purpose.CERTIFICATE)
     var = np.log(plausible_noise(tally.apart, n, generator)).var(axis=0)
+    alike = tally.count.ravel()  # pairs with as many replications are known alike
+    var = (np.bincount(alike, var.ravel()) / np.maximum(np.bincount(alike), 1))[tally.count]
     return np.asarray((1.0 + np.sqrt(1.0 + 2.0 * var)) / np.maximum(var, _EXACT))
 
 

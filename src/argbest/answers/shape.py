@@ -1,7 +1,7 @@
 """Whether single rewards have the shape that models assume: normal, without ties; and what rates need."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr
@@ -81,26 +81,36 @@ def tails(rewards: Rewards, tally: Tally) -> float:
 
 def _scores(rewards: Rewards, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Return weighted T less its mean, its standard deviation and its third cumulant, of every pair."""
-    parts: dict[int, list[tuple[tuple[int, int], Array]]] = {}
-    for pair, values in rewards.items():
-        row = np.asarray(values, float)
-        for part in np.array_split(row, len(row) // _PART) if len(row) > _MOST else [row]:
-            parts.setdefault(len(part), []).append((pair, part))
+    parts: dict[tuple[int, int, int], Sequence[float]] = {}
+    for (k, c), values in rewards.items():
+        n = len(values) // _PART if len(values) > _MOST else 1
+        ends = [len(values) * i // n for i in range(n + 1)]
+        parts |= {(k, c, i): values[ends[i] : ends[i + 1]] for i in range(n)}
     total, scale, third = np.zeros((3, *shape))
-    largest = max((float(np.ptp(part)) for some in parts.values() for _, part in some), default=0.0)
-    for n, some in parts.items():
-        rows = np.array([part for _, part in some])
+    largest = max((float(np.ptp(rows, axis=1).max()) for _, rows in _by_length(rewards)), default=0.0)
+    for where, rows in _by_length(parts):
+        n = rows.shape[1]
         varies = np.ptp(rows, axis=1) > EQUAL * np.abs(rows).max(axis=1)
         if n < _FEWEST or not varies.any():
             continue
-        where = tuple(np.array([pair for pair, _ in some])[varies].T)
+        at = where[varies, 0], where[varies, 1]
         value, spread = _outlying(rows[varies])
         mean, sd, skewness = (table[n - _FEWEST] for table in (_MEAN, _SD, _SKEWNESS))
         weight = spread / largest / sd
-        np.add.at(total, where, weight * (value - mean) / sd)
-        np.add.at(third, where, weight**3 * skewness)
-        np.add.at(scale, where, weight**2)
+        np.add.at(total, at, weight * (value - mean) / sd)
+        np.add.at(third, at, weight**3 * skewness)
+        np.add.at(scale, at, weight**2)
     return total, np.sqrt(scale), third
+
+
+def _by_length(rewards: Mapping[Any, Sequence[float]]) -> Iterator[tuple[IntArray, Array]]:
+    """Yield keys [row, ...] and values [row, replication] of all that have the same number of values."""
+    keys: dict[int, list[Any]] = {}
+    for key, values in rewards.items():
+        if len(values):
+            keys.setdefault(len(values), []).append(key)
+    for some in keys.values():
+        yield np.array(some), np.array([rewards[key] for key in some], float)
 
 
 def _outlying(rows: Array) -> tuple[Array, Array]:
@@ -146,17 +156,23 @@ def tied(rewards: Rewards) -> float:
     Normal rewards never tie. A share below 0.2, as rounding to half a standard deviation gives, does no harm.
     Alternatives and contexts that never vary are left out: they may have no noise at all.
     """
-    varying = [pair for pair, values in rewards.items() if np.ptp(values) > EQUAL * np.abs(values).max()]
-    rows, columns = {k for k, _ in varying}, {c for _, c in varying}
+    found = list(_by_length(rewards))
+    varies = [np.ptp(rows, axis=1) > EQUAL * np.abs(rows).max(axis=1) for _, rows in found]
+    noisy = np.concatenate(
+        [np.empty((0, 2), np.int64), *(w[v] for (w, _), v in zip(found, varies, strict=True))]
+    )
     equal = possible = 0.0
-    for (k, c), values in rewards.items():
-        if k in rows and c in columns:
-            ordered = np.sort(np.asarray(values, float))
-            new = np.diff(ordered) > EQUAL * np.abs(ordered).max()
-            sizes = np.diff(np.flatnonzero(np.concatenate([[True], new, [True]])))
-            equal += np.sum(sizes * (sizes - 1.0)) / 2
-            possible += len(ordered) * (len(ordered) - 1.0) / 2
-    return equal / possible if equal >= max(_TIES, _TIED * possible) else 0.0
+    for where, rows in found:
+        kept = np.isin(where[:, 0], noisy[:, 0]) & np.isin(where[:, 1], noisy[:, 1])
+        ordered, n = np.sort(rows[kept], axis=1), rows.shape[1]
+        close = EQUAL * np.abs(ordered).max(axis=1, initial=0.0, keepdims=True)
+        possible += len(ordered) * n * (n - 1) / 2
+        for gap in range(1, n):
+            ties = np.sum(ordered[:, gap:] - ordered[:, :-gap] <= close)
+            if not ties:  # nor are there any farther apart
+                break
+            equal += ties
+    return float(equal / possible) if equal >= max(_TIES, _TIED * possible) else 0.0
 
 
 def scarce(belief: Belief, tally: Tally) -> BoolArray:
