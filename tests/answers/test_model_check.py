@@ -555,9 +555,18 @@ def test_what_means_miss_is_not_counted_as_noise() -> None:
     study = misfits.study_of(misfits.one_pair_off, 2, adaptive=True)
     params, tally = study._learned().params, study._tally
     noise = model_check._with_scatter(params, tally).noise
-    assert np.sum(tally.m2 / noise) == pytest.approx(np.sum(tally.count - 1))
+    assert np.sum(tally.m2 / noise) == pytest.approx(np.sum(tally.count - 1), rel=0.02)
     few = Tally(np.full((2, 3), 2), np.zeros((2, 3)), np.ones((2, 3)))
     assert model_check._with_scatter(params, few) is params
+
+
+def test_replications_that_agree_by_chance_do_not_count_as_exact() -> None:
+    count, m2 = np.full((4, 6), 3), np.exp(np.random.default_rng(0).normal(0, 1.5, (4, 6)))
+    m2[1, 2] = 1e-9
+    params = AdditiveGP().fit(Tally(count, np.zeros((4, 6)), m2), Problem(list("abcd"), range(6)).setting)
+    noise = model_check._with_scatter(params, Tally(count, np.zeros((4, 6)), m2)).noise
+    usual = np.exp(np.delete(np.log(noise[1]), 2).mean())
+    assert noise[1, 2] > 0.3 * usual
 
 
 def test_a_model_with_a_noise_level_per_pair_is_never_told_to_use_one() -> None:

@@ -30,7 +30,8 @@ _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be comm
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
 _LARGE, _FEWEST, _NUMBERS = 2**16, 100, 2**27  # fewer on larger tables: covariances take up to 1 GB there
 _ENOUGH = 30  # degrees of freedom within pairs that tell the noise without the model's help
-_DRAWN, _DRAWS = 2**15, (8, 32)  # noise levels drawn in all, and tables of them
+_LENDERS = 2**10  # pairs that tell how firmly noise is known
+_DRAWN, _DRAWS = 2**14, (8, 32)  # noise levels drawn for that in all, and tables of them
 _EXACT = 1e-9  # a variance below is none
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
@@ -196,14 +197,17 @@ def _firmness(tally: Tally) -> Array:
     """Return in how many degrees of freedom f the noise of every pair is known, [alternative, context].
 
     Plausible tables of it are drawn. The logarithm of σ² f/χ²_f has the variance ψ′(f/2) ≈ 2/f + 2/f², from
-    which f follows.
+    which f follows. Pairs with as many replications are taken to be known alike; of a large table some
+    alternatives tell it for all.
     """
-    n = int(np.clip(_DRAWN // tally.count.size, *_DRAWS))
-    generator = streams.generator(0, streams.Purpose.CERTIFICATE)
-    var = np.log(plausible_noise(tally.apart, n, generator)).var(axis=0)
-    alike = tally.count.ravel()  # pairs with as many replications are known alike
-    var = (np.bincount(alike, var.ravel()) / np.maximum(np.bincount(alike), 1))[tally.count]
-    return np.asarray((1.0 + np.sqrt(1.0 + 2.0 * var)) / np.maximum(var, _EXACT))
+    rows = np.flatnonzero(tally.count.any(axis=1))
+    some = tally.apart[rows[:: 1 + len(rows) * tally.shape[1] // _LENDERS]]
+    n = int(np.clip(_DRAWN // some.count.size, *_DRAWS))
+    log = np.log(plausible_noise(some, n, streams.generator(0, streams.Purpose.CERTIFICATE)))
+    sizes, which = np.unique(some.count, return_inverse=True)
+    var = np.bincount(which.ravel(), log.var(axis=0).ravel()) / np.bincount(which.ravel())
+    known = (1.0 + np.sqrt(1.0 + 2.0 * var)) / np.maximum(var, _EXACT)
+    return np.interp(tally.count, sizes, known)
 
 
 def _scored(z: Array, share: Array, freedom: Array) -> Array:
