@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import misfits
 import numpy as np
 import oracles
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 import small_problems
 from scipy import stats
 
-from argbest import GP, AdditiveGP, InputError, Problem, Study, registry
+from argbest import GP, AdditiveGP, Independent, InputError, Linear, Problem, Study, registry, report
 from argbest.answers import discrepancies, left_out, model_check
 from argbest.answers.model_check import ModelCheck
 from argbest.core import landmarks, seen_cells
@@ -147,7 +148,7 @@ def test_z_scores_and_p_value_are_those_of_the_dense_inverse() -> None:
     n, variance = len(z), 2 * np.sum(blocks)
     expected = stats.chi2.sf(np.sum(np.square(z)) / (variance / (2 * n)), 2 * n**2 / variance)
     assert check.p_value == pytest.approx(expected, rel=1e-9)
-    assert check.limit == pytest.approx(stats.norm.isf(0.005 / n))
+    assert check.limit == pytest.approx(stats.norm.isf(0.05 / 7 / 2 / n))
 
 
 def test_a_model_that_holds_is_doubted_in_one_study_of_twenty_at_most() -> None:
@@ -173,6 +174,7 @@ def test_a_pair_that_does_not_belong_is_flagged_by_name() -> None:
     assert str(check).startswith("the model does not fit: z-scores have a root mean square of ")
     assert f"{check.n_flagged} of 18 pairs beyond ±3.5." in str(check)
     assert f"Alternative 'B' in context {X[2]}: z = {worst['z']:+.1f}" in str(check)
+    assert check.doubted[2]
 
 
 def test_many_small_misfits_are_noticed_together() -> None:
@@ -180,8 +182,9 @@ def test_many_small_misfits_are_noticed_together() -> None:
     mean = CONSTANTS[:, None] + 2.0 * (tally.mean - CONSTANTS[:, None])
     check = checked(Tally(tally.count, mean, tally.m2))
     assert check.n_flagged == 0
-    assert check.p_value < 0.01
-    assert not check.fits
+    assert check.p_value < 0.05 / 7
+    assert check.doubted.all()
+    assert any(said.startswith("Z-scores are too large as a whole (p = ") for said in check.objections)
 
 
 def test_smaller_is_better_turns_the_signs_only() -> None:
@@ -200,10 +203,38 @@ def test_every_model_that_joins_contexts_can_be_checked(model: str) -> None:
     assert np.isfinite(check.pairs[["predicted", "sd", "residual", "z"]]).all().all()
 
 
-def test_independent_pairs_cannot_check_each_other() -> None:
-    study = Study(small_problems.table(), policy="c-ocba", model="independent").run(40)
-    with pytest.raises(InputError, match="cannot predict a pair from the others"):
-        model_check.of_study(study)
+def test_of_independent_pairs_only_the_rewards_are_tested() -> None:
+    study = Study(small_problems.table(), policy="c-ocba", model="independent", initial=4).run(80)
+    check = model_check.of_study(study)
+    assert check.fits
+    assert len(check.pairs) == check.n_flagged == 0
+    assert np.isnan([check.rms, check.p_value, check.limit]).all()
+    assert str(check) == (
+        "no evidence against the model: this model cannot predict a pair from the others, so only the shape "
+        "of the rewards was tested."
+    )
+    with pytest.raises(InputError, match="so there is nothing to draw"):
+        report.plot_model_check(study)
+
+
+def test_of_independent_pairs_with_two_replications_nothing_is_tested() -> None:
+    check = (
+        Study(small_problems.table(), policy="c-ocba", model="independent", initial=2).run(40).model_check()
+    )
+    assert str(check).endswith("cannot predict a pair from the others, so nothing could be tested.")
+
+
+def test_rewards_of_independent_pairs_that_are_not_normal_are_told() -> None:
+    study = misfits.study_of(misfits.rarely_a_loss, 1)
+    params = Independent().fit(study._tally, study.problem.setting)
+    check = model_check.check(
+        study.problem, Independent(), study.problem.setting, study._tally, params,
+        rewards=study._journal.ledger.replicates(),
+    )  # fmt: skip
+    assert str(check).startswith(
+        "the model does not fit: this model cannot predict a pair from the others, so only the shape of the "
+        "rewards was tested. Single rewards are farther from the others of their pair than normal ones would"
+    )
 
 
 def test_nothing_is_checked_before_anything_is_told() -> None:
@@ -218,8 +249,8 @@ def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:
     study = Study(Problem(["a", "b", "c"], [0], noise), policy="gp-c-ocba", common_random_numbers=False).run(
         30
     )
-    with pytest.raises(InputError, match="cannot predict a pair from the others"):
-        study.model_check()
+    assert len(study.model_check().pairs) == 0
+    assert study.model_check().verdict == "no evidence against the model"
 
 
 def test_small_z_scores_are_no_proof_that_the_model_fits() -> None:
@@ -263,7 +294,8 @@ def test_a_context_where_all_alternatives_are_off_is_named() -> None:
     check = checked(Tally(tally.count, mean, tally.m2))
     assert check.contexts["off"].tolist() == [False, False, False, True, False, False]
     assert not check.fits
-    assert f"Off as a whole: context {X[3]} (the first has z-scores" in str(check)
+    assert f"Off as a whole: context {X[3]} (z-scores with a root mean square of 2." in str(check)
+    assert check.doubted.tolist() == check.contexts["off"].tolist()
 
 
 def test_influence_is_what_removal_changes() -> None:
@@ -444,3 +476,116 @@ def test_fitted_models_that_hold_are_doubted_at_the_stated_level() -> None:
         study = Study(family.draw(seed), policy="gp-c-ocba", model="gp", seed=seed).run(400)
         doubts += not study.model_check().fits
     assert doubts <= stats.binom.isf(1e-3, 200, 0.05)
+
+
+def stepped(goal: str = "max", alternatives: Any = slice(None)) -> ModelCheck:
+    """A smooth model on means that jump up by 3 between the third and the fourth context."""
+    tally = made_by_the_model(np.random.default_rng(3))
+    mean = tally.mean.copy()
+    mean[alternatives, 3:] += 3.0
+    return checked(Tally(tally.count, mean, tally.m2), Problem(list("ABC"), X.tolist(), goal=goal))
+
+
+def test_a_jump_is_found_where_it_is_by_the_score_test() -> None:
+    """With Σ the covariance of the data and m the jump: t = mᵀ Σ⁻¹ r/√(mᵀ Σ⁻¹ m), by dense algebra."""
+    check = stepped(alternatives=2)
+    assert check.steps["alternative"].tolist()[0] == "C"
+    row = check.steps.iloc[0]
+    assert (row["column"], row["below"], row["above"]) == ("context", X[2], X[3])
+    tally = made_by_the_model(np.random.default_rng(3))
+    jump = np.array([0.0, 0, 0, 1, 1, 1])
+    inverse = np.linalg.inv(prior(2) + np.diag(NOISE[2] / tally.count[2]))
+    off = tally.mean[2] + 3.0 * jump - CONSTANTS[2]
+    assert row["z"] == pytest.approx(jump @ inverse @ off / np.sqrt(jump @ inverse @ jump), rel=1e-8)
+    assert check.doubted.all()
+    said = f"Rewards of alternative 'C' jump up between context = 0.35 and 0.5 (z = {row['z']:+.1f}), and the"
+    assert any(each.startswith(said) for each in check.objections)
+
+
+def test_a_jump_of_all_alternatives_is_told_of_all_and_turns_with_the_goal() -> None:
+    up, down = stepped(), stepped("min")
+    assert up.steps["alternative"][0] is None
+    assert any(each.startswith("Rewards of all alternatives jump up between") for each in up.objections)
+    assert any(each.startswith("Rewards of all alternatives jump down between") for each in down.objections)
+    np.testing.assert_allclose(down.steps["z"], -up.steps["z"])
+
+
+def test_tests_of_jumps_are_standard_normal_where_the_model_holds() -> None:
+    """2,000 draws with the model's own correlation: Bonferroni's 5 % may not be exceeded by three sigmas."""
+    tally = made_by_the_model(np.random.default_rng(7))
+    belief = GP().posterior(tally, PROBLEM.setting, PARAMS)
+    every = np.ones((K, C), bool)
+    related = left_out.relations(belief, tally, every, every)
+    root = np.linalg.cholesky(related.correlation + 1e-12 * np.eye(K * C))
+    draws = (root @ np.random.default_rng(8).standard_normal((K * C, 2000))).T
+    sd = np.sqrt(belief.var + NOISE / tally.count).ravel()
+    found = [len(discrepancies.steps(PROBLEM, z, sd, related, 0.05)) > 0 for z in draws]
+    assert 0.02 < np.mean(found) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_contexts_without_numbers_have_no_jumps() -> None:
+    problem = Problem([1.0, 2.0, 3.0], list("abcdef"), small_problems.Plain())
+    tally = made_by_the_model(np.random.default_rng(3))
+    check = model_check.check(
+        problem, AdditiveGP(), problem.setting, tally, AdditiveGP().fit(tally, problem.setting)
+    )
+    assert len(check.steps) == 0
+
+
+def test_scores_are_student_s_where_the_noise_is_known_from_few_replications() -> None:
+    z = np.array([-3.0, 0.0, 2.0, 3.0])
+    score = model_check._scored(z, np.ones(4), np.full(4, 5.0))
+    np.testing.assert_allclose(stats.norm.cdf(score), stats.t.cdf(z, 5), rtol=1e-9)
+    np.testing.assert_allclose(model_check._scored(z, np.full(4, 1e-3), np.full(4, 5.0)), z, rtol=1e-4)
+    half = model_check._scored(z, np.full(4, 0.5), np.full(4, 5.0))
+    np.testing.assert_allclose(stats.norm.cdf(half), stats.t.cdf(z, 20), rtol=1e-9)
+
+
+def test_noise_is_known_in_as_many_degrees_of_freedom_as_variances_agree() -> None:
+    rng, count = np.random.default_rng(0), np.full((8, 8), 5)
+
+    def median(spread: float) -> float:
+        m2 = np.exp(spread * rng.normal(size=(8, 8))) * rng.chisquare(4, (8, 8))
+        return float(np.median(model_check._firmness(Tally(count, np.zeros((8, 8)), m2))))
+
+    assert 4 < median(2.0) < 8 < 30 < median(0.0)
+
+
+def test_what_means_miss_is_not_counted_as_noise() -> None:
+    study = misfits.study_of(misfits.one_pair_off, 2, adaptive=True)
+    params, tally = study._learned().params, study._tally
+    noise = model_check._with_scatter(params, tally).noise
+    assert np.sum(tally.m2 / noise) == pytest.approx(np.sum(tally.count - 1), rel=0.02)
+    few = Tally(np.full((2, 3), 2), np.zeros((2, 3)), np.ones((2, 3)))
+    assert model_check._with_scatter(params, few) is params
+
+
+def test_replications_that_agree_by_chance_do_not_count_as_exact() -> None:
+    count, m2 = np.full((4, 6), 3), np.exp(np.random.default_rng(0).normal(0, 1.5, (4, 6)))
+    m2[1, 2] = 1e-9
+    params = AdditiveGP().fit(Tally(count, np.zeros((4, 6)), m2), Problem(list("abcd"), range(6)).setting)
+    noise = model_check._with_scatter(params, Tally(count, np.zeros((4, 6)), m2)).noise
+    usual = np.exp(np.delete(np.log(noise[1]), 2).mean())
+    assert noise[1, 2] > 0.3 * usual
+
+
+def test_a_model_with_a_noise_level_per_pair_is_never_told_to_use_one() -> None:
+    noise = misfits.SD * np.exp(np.random.default_rng(0).normal(0, 2, (misfits.K, misfits.C)))
+
+    def uneven(_: np.random.Generator) -> misfits.Draw:
+        return lambda k, c, g: noise[k, c] * g[0]
+
+    study = misfits.study_of(uneven, 1)
+    assert np.isnan(study.model_check().noise_p_value)
+    given: list[tuple[Any, str]] = [
+        (AdditiveGP(noise="pooled"), "Use a noise level per pair: noise='pair'."),
+        (GP(), "Use a noise level per pair: noise='pair'."),
+        (AdditiveGP(noise_sd=0.3), "Correct noise_sd, or leave it out."),
+        (Linear(), "Use a noise level per pair: additive-gp."),
+    ]
+    for model, advice in given:
+        params = model.fit(study._tally, study.problem.setting)
+        check = model_check.check(study.problem, model, study.problem.setting, study._tally, params)
+        assert any(
+            said.startswith("The model assumes ") and said.endswith(advice) for said in check.objections
+        )

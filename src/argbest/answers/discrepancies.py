@@ -1,4 +1,4 @@
-"""Whether a model is off: in its noise levels (Bartlett's comparison), in an alternative, in a context."""
+"""Whether a model is off: in its noise levels (Bartlett's comparison), in a region, or by a jump."""
 
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from argbest.core.tally import Tally
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 
+FALSE_ALARM = 0.05 / 7  # of each of the seven tests of a model check, if the model holds
 _LEAST = 1e-6  # of the common variance: replications that agree so far may be rounded
 _FIRM = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
 _NEAR = 0.5  # of the range of contexts: so far z-scores of different alternatives are compared
@@ -185,3 +186,54 @@ def alike(setting: Setting, z: Array, related: Relations) -> float:
     return float(
         gammaincc(shape, max(shape + away, 0.0)) if third > 0 else gammainc(shape, max(shape - away, 0.0))
     )
+
+
+class _Step(NamedTuple):
+    """A jump of the mean rewards along a column of the contexts, as the test at one cut has it."""
+
+    alternative: int | None  # None: all alternatives together
+    column: str
+    below: float  # the jump lies between these two values
+    above: float
+    z: float  # above 0: up
+
+
+def steps(
+    problem: Problem, z: Array, sd: Array, related: Relations, level: float, *, shared: bool = False
+) -> pd.DataFrame:
+    """Return a row per jump that is too unlikely: alternative, column, below, above, z; the largest first.
+
+    With w = 1/sd and R the correlation of the z-scores, t = Σ w z/√(wᵀ R w) over all pairs beyond a cut is
+    the score test for a mean that is higher by a constant there: a standard normal variable if the model
+    holds. Every cut of every alternative is looked at, and of all alternatives together (None), unless they
+    may have ``shared`` noise; the level is divided by their number. An alternative has one row at most.
+    """
+    sets: list[tuple[int | None, IntArray]] = [
+        (k, np.flatnonzero(related.alternative == k)) for k in np.unique(related.alternative).tolist()
+    ]
+    if not shared:
+        sets.append((None, np.arange(len(z))))
+    weight, found = sd.min(initial=np.inf) / sd, []
+    for name, values in problem.contexts.metric.items():
+        place = np.asarray(values, float)[related.context]
+        for k, some in sets:
+            covariance = related.correlation[np.ix_(some, some)] * np.outer(weight[some], weight[some])
+            found += _cuts(k, name, place[some], weight[some] * z[some], covariance)
+    largest: dict[int | None, _Step] = {}
+    for step in sorted(found, key=lambda each: -abs(each.z)):
+        if 2 * ndtr(-abs(step.z)) * len(found) < level:
+            largest.setdefault(step.alternative, step)
+    frame = pd.DataFrame(list(largest.values()), columns=list(_Step._fields))
+    labels = [None if k is None else problem.alternatives.labels[k] for k in largest]
+    return frame.assign(alternative=pd.Series(labels, dtype=object))
+
+
+def _cuts(k: int | None, column: str, place: Array, score: Array, covariance: Array) -> list[_Step]:
+    """Return the test at every cut, but where rounding would speak."""
+    order = np.argsort(-place, kind="stable")
+    place, total, own = place[order], np.cumsum(score[order]), np.cumsum(np.diag(covariance)[order])
+    var = np.diag(np.cumsum(np.cumsum(covariance[np.ix_(order, order)], axis=0), axis=1))
+    last = np.flatnonzero((np.diff(place) < 0) & (var > _FIRM * own)[:-1])
+    t = total[last] / np.sqrt(var[last])
+    ends = zip(place[last + 1].tolist(), place[last].tolist(), t.tolist(), strict=True)
+    return [_Step(k, column, *each) for each in ends]

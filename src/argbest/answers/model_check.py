@@ -1,56 +1,67 @@
-"""Does the model fit? Pairs are predicted from all others, alone and by region; noise levels are compared."""
+"""Does the model fit? Pairs are predicted from all others; noise levels and single rewards are looked at."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtr
 
-from argbest.answers import discrepancies
+from argbest import streams
+from argbest.answers import discrepancies, objections, shape
+from argbest.answers.discrepancies import FALSE_ALARM
 from argbest.answers.left_out import Relations, by_blocks, exact_at, left_out, relations
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.common_noise import blocks, counted, likeness
+from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
-from argbest.errors import TooFewDataError
 from argbest.models.base import Model, troubles
-from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
-from argbest.texts import Sentences, first_of
+from argbest.texts import Sentences
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
 
 _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
 _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
-FALSE_ALARM = 0.01  # of each of the five tests, if the model holds
 _MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
 _LARGE, _FEWEST, _NUMBERS = 2**16, 100, 2**27  # fewer on larger tables: covariances take up to 1 GB there
+_ENOUGH = 30  # degrees of freedom within pairs that tell the noise without the model's help
+_LENDERS = 2**10  # pairs that tell how firmly noise is known
+_DRAWN, _DRAWS = 2**14, (8, 32)  # noise levels drawn for that in all, and tables of them
+_EXACT = 1e-9  # a variance below is none
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelCheck(Sentences):
-    """How well pairs are predicted by the others, and whether noise levels are as the model takes them.
+    """How well pairs are predicted by the others, and whether noise and rewards are as the model takes them.
 
-    A model that holds is doubted with probability 0.05 at most: 0.01 each for a pair beyond the limit, for
-    z-scores too large as a whole, for a region (an alternative or a context) that is off as a whole, for
-    alternatives that behave alike where the model has them unrelated, and for variances that differ where the
-    model has one. `str` says in words what is affected.
+    A model that holds is doubted with probability 0.05 at most: a seventh of it each for a pair beyond the
+    limit, for z-scores too large as a whole, for a region (an alternative or a context) that is off as a
+    whole, for a jump of the means along the contexts, for alternatives that behave alike where the model has
+    them unrelated, for variances that differ where the model has one, and for rewards with heavier tails than
+    normal ones. Ties, and too few successes or failures for a rate, are no matter of chance. `str` says in
+    words what is affected.
     """
 
     pairs: pd.DataFrame  # a row per pair: n, observed, predicted, sd, residual, z, influence, turned, flagged
-    rms: float  # root mean square of the z-scores: 1 is expected
+    rms: float  # root mean square of the z-scores: 1 is expected; NaN if no pair can be predicted
     p_value: float  # P(a larger one, if the model holds); NaN if it cannot be told
     limit: float  # pairs whose z-score is beyond it are flagged
     alternatives: pd.DataFrame  # a row each: n, rms, shift, p_value, noise, noise_p_value, off, unequal
     contexts: pd.DataFrame  # likewise
     alike_p_value: float  # P(alternatives are off as much alike); NaN where the model relates them itself
     noise_p_value: float  # P(variances as unequal, where the model has one); NaN where it has none in common
-    sentences: tuple[str, ...] = ()  # what is affected, and how the search for hyper-parameters ended
+    steps: pd.DataFrame = field(default_factory=pd.DataFrame)  # a row per jump: alternative, column, z, ...
+    rewards: shape.Shape = field(default_factory=shape.Shape)  # single rewards beside normal ones
+    scarce: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: see `shape.scarce`
+    doubted: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: what is objected to
+    objections: tuple[str, ...] = ()  # what is affected, the most important first
+    remarks: tuple[str, ...] = ()  # how many pairs were checked, and how hyper-parameters were found
 
     @property
     def n_flagged(self) -> int:
@@ -60,9 +71,14 @@ class ModelCheck(Sentences):
     @property
     def fits(self) -> bool:
         """Whether nothing is flagged, and nothing too unlikely as a whole."""
-        flagged = self.n_flagged or self.alternatives["off"].any() or self.contexts["off"].any()
-        tests = self.p_value, self.alike_p_value, self.noise_p_value
-        return not flagged and not any(p < FALSE_ALARM for p in tests)
+        return not (self.everywhere or self.n_flagged or self.contexts["off"].any() or self.scarce.any())
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether something is objected to that concerns all contexts."""
+        tests = self.p_value, self.alike_p_value, self.noise_p_value, self.rewards.tails_p_value
+        unlikely = any(p < FALSE_ALARM for p in tests) or bool(self.rewards.tied)
+        return unlikely or bool(self.alternatives["off"].any()) or len(self.steps) > 0
 
     @property
     def verdict(self) -> str:
@@ -74,53 +90,141 @@ class ModelCheck(Sentences):
     def __str__(self) -> str:
         beyond = f"{self.n_flagged} of {len(self.pairs)} pairs beyond ±{self.limit:.1f}"
         head = f"{self.verdict}: z-scores have a root mean square of {self.rms:.2f} (1 expected), {beyond}."
-        return " ".join([head, *self.sentences])
+        if not len(self.pairs):
+            untold = np.isnan(self.rewards.tails_p_value) and self.fits
+            tested = "nothing could be tested" if untold else "only the shape of the rewards was tested"
+            head = f"{self.verdict}: this model cannot predict a pair from the others, so {tested}."
+        return " ".join([head, *self.objections, *self.remarks])
 
 
 def of_study(study: "Study") -> ModelCheck:
     """Return the check of a study's model on all that it was told, hyper-parameters kept."""
-    params = study._learned().params
-    return check(study.problem, study.model, study._journal.open_setting(), study._tally, params)
+    params, rewards = study._learned().params, study._journal.ledger.replicates()
+    setting = study._journal.open_setting()
+    return check(study.problem, study.model, setting, study._tally, params, rewards=rewards)
 
 
-def check(problem: Problem, model: Model[Any], setting: Setting, tally: Tally, params: Any) -> ModelCheck:
+def check(
+    problem: Problem,
+    model: Model[Any],
+    setting: Setting,
+    tally: Tally,
+    params: Any,
+    *,
+    rewards: shape.Rewards | None = None,
+) -> ModelCheck:
     """Return the residual ȳ − μ₋ and z = (ȳ − μ₋)/√(V₋ + σ²/N) of every pair observed, in the user's sign.
 
     A pair is flagged where |z| is beyond the limit for the largest of all of them (Bonferroni). Σz² of all
     and of every region is compared with g χ²_h of the same mean and variance, the latter from the
     correlations of the z-scores; Σz of every region with its normal distribution, and z-scores of different
-    alternatives with each other (`discrepancies.of_axes`). Variances within pairs are compared by Bartlett's
-    test (`discrepancies.compared`). Of more than 1,000 pairs observed, 1,000 spread evenly are predicted.
+    alternatives with each other (`discrepancies.of_axes`). Jumps along the contexts are looked for at every
+    cut (`discrepancies.steps`). Variances within pairs are compared by Bartlett's test
+    (`discrepancies.compared`), and single ``rewards`` with normal ones (`shape`). Of more than 1,000 pairs
+    observed, 1,000 spread evenly are predicted.
+
     Where alternatives share noise, ȳ are the means by generalised least squares, and predictions know what
     the noise of others tells. Where they may share some, but none is clearly seen, alternatives may be off
-    together by noise alone, and nothing is made of it.
+    together by noise alone, and nothing is made of it. Where the model has a noise level per pair, σ² is
+    that of the scatter within pairs, and z is a normal score (`_scored`).
     """
-    wanted = _spread(tally.count > 0)
-    found = _predicted(model, setting, tally, params, wanted)
+    wanted, single = _spread(tally.count > 0), shape.of_rewards(rewards or {}, tally)
+    own = _noise_per_pair(model)
+    judged = _with_scatter(params, tally) if own and not single.rate else params
+    found = _predicted(model, setting, tally, judged, wanted)
+    if single.rate:
+        found = _as_rates(found, tally)
     related, together, alike = found.related, found.together, found.together or found.shared
-    frame, told = _frame(problem, tally, found, wanted)
-    if not told.any():
-        raise TooFewDataError(
-            "this model cannot predict a pair from the others, so it cannot be checked. Use a model that "
-            "joins contexts, such as 'gp', or simulate more pairs."
-        )
-    limit = float(-ndtri(FALSE_ALARM / (2 * told.sum())))
+    frame, told = _frame(problem, tally, found, wanted, _firmness(tally) if own else None)
+    limit = float(-ndtri(FALSE_ALARM / (2 * told.sum()))) if told.any() else np.nan
     z, table = frame["z"].to_numpy(), np.zeros(tally.shape)
-    frame["flagged"], table[wanted] = np.abs(z) > limit, z
+    frame["flagged"], table[wanted] = told & (np.abs(z) > limit), z
     scores = table[related.alternative, related.context]
     known = getattr(model, "noise_sd", None) is not None
-    noise = discrepancies.compared(found.belief.noise, tally, together=known, shared=alike)
+    levels = np.arange(float(tally.count.size)).reshape(tally.shape) if own else found.belief.noise
+    noise = discrepancies.compared(levels, tally, together=known, shared=alike)
+    sd = np.sqrt(found.var)[related.alternative, related.context]
     checked = ModelCheck(
         frame[told].reset_index(drop=True),
-        float(np.sqrt(np.mean(z[told] ** 2))),
+        float(np.sqrt(np.mean(z[told] ** 2))) if told.any() else np.nan,
         discrepancies.whole(scores, related, shared=together),
         limit,
         *discrepancies.of_axes(problem, scores, related, noise, FALSE_ALARM, shared=together, alike=alike),
         np.nan if found.relates or together else discrepancies.alike(setting, scores, related),
         noise.p_value,
+        discrepancies.steps(problem, scores, sd, related, FALSE_ALARM, shared=together),
+        single,
+        shape.scarce(found.belief, tally) if single.rate else np.zeros(tally.shape[1], bool),
     )
-    said = _sentences(checked, problem, tally.count, FALSE_ALARM)
-    return replace(checked, sentences=(*said, *troubles(model, setting, params)))
+    return replace(
+        checked,
+        doubted=_doubted(checked, np.nonzero(wanted)[1][frame["flagged"]]),
+        objections=tuple(objections.of_check(checked, problem, model)),
+        remarks=(*_remarks(checked, tally.count), *troubles(model, setting, params)),
+    )
+
+
+def _doubted(check: ModelCheck, flagged: IntArray) -> BoolArray:
+    """Return which contexts are affected, given those of the flagged pairs."""
+    found = check.scarce | check.contexts["off"].to_numpy(bool) | check.everywhere
+    found[flagged] = True
+    return np.asarray(found)
+
+
+def _noise_per_pair(model: Model[Any]) -> bool:
+    """Return whether the model learns a noise level of every pair."""
+    return getattr(model, "noise", None) == "pair" and getattr(model, "noise_sd", None) is None
+
+
+def _with_scatter(params: Any, tally: Tally) -> Any:
+    """Return the parameters with the noise that replications show about the mean of their own pair.
+
+    A model may count as noise what its means miss: then a pair that is off hides itself. With few
+    replications in all there is no other way, and the noise is left as it is. No pair has less than is usual
+    for its alternative and its context (means of the logarithms): where a few replications agree by chance,
+    their mean would count as nearly exact, and its neighbours would seem to be off.
+    """
+    freedom = np.maximum(tally.count - 1, 0)
+    if freedom.sum() < _ENOUGH or not tally.m2.any():
+        return params
+    relative = relative_noise(tally.apart)
+    log = np.log(relative * (np.sum(tally.m2 / relative) / freedom.sum()))
+    usual = log.mean(axis=0) + log.mean(axis=1, keepdims=True) - log.mean()
+    return replace(params, noise=np.exp(np.maximum(log, usual)))
+
+
+def _firmness(tally: Tally) -> Array:
+    """Return in how many degrees of freedom f the noise of every pair is known, [alternative, context].
+
+    Plausible tables of it are drawn. The logarithm of σ² f/χ²_f has the variance ψ′(f/2) ≈ 2/f + 2/f², from
+    which f follows. Pairs with as many replications are taken to be known alike; of a large table some
+    alternatives tell it for all.
+    """
+    rows = np.flatnonzero(tally.count.any(axis=1))
+    some = tally.apart[rows[:: 1 + len(rows) * tally.shape[1] // _LENDERS]]
+    n = int(np.clip(_DRAWN // some.count.size, *_DRAWS))
+    log = np.log(plausible_noise(some, n, streams.generator(0, streams.Purpose.CERTIFICATE)))
+    sizes, which = np.unique(some.count, return_inverse=True)
+    var = np.bincount(which.ravel(), log.var(axis=0).ravel()) / np.bincount(which.ravel())
+    known = (1.0 + np.sqrt(1.0 + 2.0 * var)) / np.maximum(var, _EXACT)
+    return np.interp(tally.count, sizes, known)
+
+
+def _scored(z: Array, share: Array, freedom: Array) -> Array:
+    """Return the normal scores of z-scores whose noise is estimated with some degrees of freedom.
+
+    The noise is but a ``share`` of their variance: by Satterthwaite's rule z has Student's distribution with
+    freedom/share² degrees.
+    """
+    tail = stdtr(freedom / np.clip(share, _EXACT, 1.0) ** 2, -np.abs(z))
+    return np.where(tail > 0, -np.sign(z) * ndtri(np.maximum(tail, np.finfo(float).tiny)), z)
+
+
+def _as_rates(found: "_Predicted", tally: Tally) -> "_Predicted":
+    """Return predictions of shares, which vary by p(1 − p)/N at least if p is what the others predict."""
+    n = np.maximum(tally.count, 1)
+    p = np.clip(np.abs(found.mean), 0.5 / n, 1.0 - 0.5 / n)
+    return found._replace(var=np.maximum(found.var, p * (1.0 - p) / n))
 
 
 class _Predicted(NamedTuple):
@@ -157,14 +261,20 @@ def _predicted(
 
 
 def _frame(
-    problem: Problem, tally: Tally, found: _Predicted, wanted: BoolArray
+    problem: Problem, tally: Tally, found: _Predicted, wanted: BoolArray, freedom: Array | None
 ) -> tuple[pd.DataFrame, BoolArray]:
-    """Return a row per pair wanted, and [row] whether the others predict it."""
+    """Return a row per pair wanted, and [row] whether the others predict it.
+
+    ``freedom`` says how firmly the noise of every pair is known; None: firmly.
+    """
     k, c = np.nonzero(wanted)
     observed, predicted, sd = found.observed[k, c], found.mean[k, c], np.sqrt(found.var[k, c])
     residual = observed - predicted
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(residual == 0, 0.0, residual / sd)
+        if freedom is not None:
+            share = found.belief.noise[k, c] / tally.count[k, c] / found.var[k, c]
+            z = _scored(z, share, freedom[k, c])
     frame = pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
     frame["n"] = tally.count[k, c]
     frame["observed"], frame["predicted"] = problem.sign * observed, problem.sign * predicted
@@ -185,81 +295,8 @@ def _spread(observed: BoolArray) -> BoolArray:
     return wanted.reshape(observed.shape)
 
 
-Axes: TypeAlias = tuple[tuple[Axis, pd.DataFrame], ...]
-
-_NAMED = 3  # entries of a list; of more their number is told
-
-
-def _sentences(check: ModelCheck, problem: Problem, count: IntArray, level: float) -> Iterator[str]:
-    """Yield what is affected, the most important first; nothing where the model fits."""
-    if check.fits:
-        return
-    axes = (problem.alternatives, check.alternatives), (problem.contexts, check.contexts)
-    yield from _of_noise(check, axes, level)
-    yield from _of_likeness(check, level)
-    yield from _of_regions(axes)
-    yield from _of_pairs(check, problem)
+def _remarks(check: ModelCheck, count: IntArray) -> Iterator[str]:
+    """Yield how many pairs were checked, where that matters."""
     seen = int((count > 0).sum())
-    if len(check.pairs) < seen // 2:
+    if not check.fits and 0 < len(check.pairs) < seen // 2:
         yield f"{len(check.pairs):,} of {seen:,} observed pairs, spread evenly, were checked."
-
-
-def _of_noise(check: ModelCheck, axes: Axes, level: float) -> Iterator[str]:
-    if not check.noise_p_value < level:
-        return
-    said = ""
-    for axis, frame in axes:
-        apart = frame.loc[frame["unequal"], "noise"]
-        for word, some in (("Noisier", apart[apart > 1]), ("Quieter", apart[apart < 1])):
-            if len(some):
-                order = some.sort_values(ascending=word == "Quieter").index
-                said += f" {word}: {_names(axis, order)} (the first {some[order[0]]:.2g} times the usual sd)."
-    yield (
-        "The model assumes one noise level for pairs whose noise differs by more than chance "
-        f"(p = {check.noise_p_value:.1g}): its claims are too high where noise is larger, and too low where "
-        f"it is smaller.{said} Use a noise level per pair: additive-gp, or gp with noise='pair'."
-    )
-
-
-def _of_likeness(check: ModelCheck, level: float) -> Iterator[str]:
-    if check.alike_p_value < level:
-        yield (
-            "Different alternatives deviate in the same way in the same contexts "
-            f"(p = {check.alike_p_value:.1g}): they have something in common that the model ignores. Do not "
-            "rely on its claims. Use additive-gp."
-        )
-
-
-def _of_regions(axes: Axes) -> Iterator[str]:
-    for axis, frame in axes:
-        off = frame[frame["off"]].sort_values("p_value", kind="stable")
-        if len(off):
-            worst = off.iloc[0]
-            yield (
-                f"Off as a whole: {_names(axis, off.index)} (the first has z-scores with a root mean square "
-                f"of {worst['rms']:.2f} and a mean of {worst['shift']:+.2f}). Do not rely on claims there."
-            )
-
-
-def _of_pairs(check: ModelCheck, problem: Problem) -> Iterator[str]:
-    flagged = check.pairs[check.pairs["flagged"]]
-    order = flagged["z"].abs().sort_values(ascending=False).index
-    some = flagged.loc[order[:_NAMED]]
-    where = problem.alternatives.locate(some), problem.contexts.locate(some)
-    labels = problem.alternatives.labels, problem.contexts.labels
-    for row, k, c in zip(some.to_dict("records"), *(each.tolist() for each in where), strict=True):
-        turned = "" if np.isnan(row["turned"]) else _turned(int(row["turned"]))
-        yield f"Alternative {labels[0][k]!r} in context {labels[1][c]!r}: z = {row['z']:+.1f}{turned}."
-    if len(flagged) > _NAMED:
-        yield f"{len(flagged) - _NAMED} more pairs are beyond the limit."
-
-
-def _turned(n: int) -> str:
-    contexts = "another context" if n == 1 else f"{n} other contexts"
-    return f"; without it the answer in {contexts} would be different" if n else ""
-
-
-def _names(axis: Axis, order: "pd.Index[int]") -> str:
-    """Return the kind and the labels of some entries of an axis."""
-    labels = first_of([repr(axis.labels[i]) for i in order], _NAMED)
-    return f"{axis.kind}{'s' * (len(order) > 1)} {labels}"

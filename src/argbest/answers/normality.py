@@ -191,7 +191,7 @@ def _kurtosis(n: Array, b: Array) -> _Pooled | None:
     weight = seen / var / np.sum(seen**2 / var)
     value, sd = weight @ (factor * (b - 3 + 6 / (n + 1))), np.sqrt(np.sum(weight**2 * var))
     skewness = np.sum((weight * np.sqrt(var)) ** 3 * skew) / sd**3
-    return _Pooled(float(value), _of_skewed(value / sd, float(skewness)))
+    return _Pooled(float(value), of_skewed(value / sd, float(skewness)))
 
 
 def _of_symmetric(z: float, kurtosis: float) -> float:
@@ -203,7 +203,7 @@ def _of_symmetric(z: float, kurtosis: float) -> float:
     return float(np.arcsinh(z / alpha) / np.sqrt(np.log(w2) / 2))
 
 
-def _of_skewed(z: float, skewness: float) -> float:
+def of_skewed(z: float, skewness: float) -> float:
     """Return the normal score of a standardised variable with a long right tail (Wilson and Hilferty)."""
     if skewness <= 1e-9:
         return z

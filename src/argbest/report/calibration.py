@@ -10,7 +10,7 @@ from argbest.answers import model_check
 from argbest.answers.model_check import ModelCheck
 from argbest.checks import one_of, table, whole
 from argbest.core.arrays import Array, IntArray
-from argbest.errors import InputError
+from argbest.errors import InputError, TooFewDataError
 from argbest.experiment import measures
 from argbest.experiment.measures import unpacked
 from argbest.experiment.results import Results
@@ -158,6 +158,11 @@ def plot_model_check(
     style.require_study(study)
     one_of("values", values, VALUES)
     check = model_check.of_study(study)
+    if not len(check.pairs):
+        raise TooFewDataError(
+            "this model cannot predict a pair from the others, so there is nothing to draw. Use a model that "
+            "joins contexts, such as 'gp', or simulate more pairs."
+        )
     sheet = style.sheet(ax, theme, 5.2, 3.9)
     (_scores if values == "z" else _residuals)(sheet, check)
     _name_flagged(sheet, study, check, values)

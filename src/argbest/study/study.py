@@ -215,7 +215,7 @@ class Study(AskTell):
         return forecasting.of_study(self, target, worst=worst, delta=delta)
 
     def model_check(self) -> "model_check.ModelCheck":
-        """Return how well each pair is predicted from all others, and whether the model fits."""
+        """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
         return model_check.of_study(self)
 
     def model_summary(self) -> "model_summary.ModelSummary":

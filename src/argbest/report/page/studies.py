@@ -140,9 +140,11 @@ def _check(study: Study) -> Plain:
     except TooFewDataError as reason:
         return {"verdict": f"Not checked: {reason}"}
     words, (pairs, shown) = str(found), _some(found.pairs)
+    verdict = {"verdict": f"{words[0].upper()}{words[1:]}", "fits": bool(found.fits)}
+    if not len(pairs):
+        return verdict
     return {
-        "verdict": f"{words[0].upper()}{words[1:]}",
-        "fits": bool(found.fits),
+        **verdict,
         "rms": value(found.rms),
         "p_value": value(found.p_value),
         "limit": value(found.limit),
