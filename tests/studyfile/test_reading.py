@@ -275,6 +275,7 @@ def test_initial_designs(given: str, expected: object, tmp_path: Path) -> None:
         ('{ rule = "opportunity-cost", target = 0.05 }', OpportunityCost(0.05)),
         ('{ rule = "guaranteed" }', Guaranteed()),
         ('{ rule = "guaranteed", alpha = 0.1, delta = 2, contexts = "each" }', Guaranteed(0.1, 2, "each")),
+        ('{ rule = "guaranteed", assume = "deterministic" }', Guaranteed(assume="deterministic")),
     ],
 )
 def test_stop_rules(given: str, expected: object, tmp_path: Path) -> None:
