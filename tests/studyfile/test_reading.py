@@ -329,7 +329,7 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment", "policy"),
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
-        *("delta", "alpha", "reward_range", "measured", "table", "url", "categorical"),
+        *("delta", "alpha", "assume", "reward_range", "measured", "table", "url", "categorical"),
     }
 
 
