@@ -2,10 +2,10 @@
 
 For every law in `LAWS`: `RUNS` rows of differences of mean 0, `LENGTH` values each. A row is a false alarm if
 its bound exceeds 0 at any length, which is the worst moment to look. A study may ask after every replication,
-so a bound counts if the values up to it pass the checks, whatever comes later. Each row is judged by the bound
-alone, by the bound as a study gives it (`sequences.normal_bounds`, corrected for skewness and checked), and
-where the law has a range by the bound for that range; with alpha 0.05, and with 0.005, about what each of ten
-rivals gets.
+so a bound counts if the values up to it pass the checks, whatever comes later. Each row is judged by the
+bound alone, by the bound as a study gives it (`sequences.normal_bounds`, corrected for skewness and checked),
+and where the law has a range by the bound for that range; with alpha 0.05, and with 0.005, about what each of
+ten rivals gets.
 
 - With checks, normal differences must stay at alpha or below, two standard errors allowed.
 - Skewed differences should come near it: 0.05, and at the smaller alpha at most three times as much. Rare
@@ -57,6 +57,11 @@ def lognormal(sigma: float) -> Draw:
     return lambda rng, shape: np.exp(0.5 * sigma**2) - rng.lognormal(0.0, sigma, shape)
 
 
+def success(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    """Return successes, 1 in 9 of 10, less their rate."""
+    return np.where(rng.random(shape) < 0.9, 0.1, -0.9)
+
+
 def disasters(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
     """Return a gain of 1 with a little noise, and a large loss in 2 of 100."""
     noise = rng.uniform(-0.2, 0.2, shape)
@@ -72,7 +77,7 @@ LAWS: dict[str, tuple[Draw, float | None]] = {
     "lognormal costs, sigma 0.5": (lognormal(0.5), None),
     "lognormal costs, sigma 1": (lognormal(1.0), None),
     "lognormal costs, sigma 1.5": (lognormal(1.5), None),
-    "success rate 0.9 against a constant": (lambda rng, shape: (rng.random(shape) < 0.9) - 0.9, 1.0),
+    "success rate 0.9 against a constant": (success, 1.0),
     "equal until a rare shortage": (inventory, None),
     "2 % disasters": (disasters, DISASTER + 1.4),
 }

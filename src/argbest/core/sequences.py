@@ -5,8 +5,8 @@ the end. What is returned, [...], is the highest bound along the row: with proba
 ever exceeds the mean.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -124,7 +124,8 @@ def _stakes(x: Array, alpha: float) -> Array:
     return np.asarray(np.sqrt(-2.0 * np.log(alpha) / (before * t * np.log1p(t))))
 
 
-class _Looks(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Looks:
     """What the values up to each look like, [..., n]."""
 
     count: IntArray
