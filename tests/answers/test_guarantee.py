@@ -78,8 +78,8 @@ def test_equal_differences_prove_nothing_unless_the_user_says_that_they_are_exac
     assert np.all(found.frame["lower"] == -np.inf)
     assert found.notes == (
         "In 4 contexts too many differences between the selected alternative and a rival are equal for "
-        "normal rewards, so there is no bound: other values may be rare. Give a reward_range, let each "
-        "replication be the mean of a batch, or assume='deterministic' if these alternatives differ by a "
+        "normal rewards, so there is no bound: other values may be rare. Give a reward_range, or let each "
+        "replication be the mean of a batch; or assume='deterministic' if these alternatives differ by a "
         "constant.",
     )
     stated = same.guarantee(assume="deterministic")
@@ -131,6 +131,14 @@ def test_skewed_rewards_are_not_certified_by_few_replications() -> None:
         "skewed for normal rewards, so there is no bound yet. Give a reward_range, let each replication be "
         "the mean of a batch, or simulate more.",
     )
+
+
+def test_a_context_of_which_nothing_counts_is_no_contradiction() -> None:
+    study = Study(problem(gaussian), initial=30, **FLAT)
+    answer(study, [trial for trial in study.ask(360) if trial.pair[1] == 0 or trial.replication > 0])
+    found = study.guarantee()
+    assert found.frame["replications"].tolist() == [90, 0, 0, 0]
+    assert found.notes == ("261 replications wait for earlier ones of their pairs and are not counted yet.",)
 
 
 def test_rewards_of_few_values_need_a_range() -> None:

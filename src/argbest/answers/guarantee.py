@@ -150,18 +150,19 @@ def _withheld(
     if assumed.reward_range is not None:
         return []
     ledger, tied, skewed = study._journal.ledger, 0, 0
-    for c in np.flatnonzero((lower == -np.inf).any(axis=0)).tolist():
+    enough = ledger.in_order.count[selected, np.arange(len(selected))] >= _ENOUGH
+    for c in np.flatnonzero(enough & (lower == -np.inf).any(axis=0)).tolist():
         equal, leaning, values = ledger.separations.doubts(c, int(selected[c]), alpha)
         sorted_ = np.array([(k, c) in ledger.in_order.sorted for k in range(len(lower))])
         silent = (lower[:, c] == -np.inf) & (values >= _ENOUGH) & ~sorted_ & ~sorted_[selected[c]]
         tied, skewed = tied + bool((silent & equal).any()), skewed + bool((silent & leaning & ~equal).any())
     between = "differences between the selected alternative and a rival"
-    exact = "" if assumed.exact else ", or assume='deterministic' if these alternatives differ by a constant"
+    exact = "" if assumed.exact else "; or assume='deterministic' if these alternatives differ by a constant"
     notes = []
     if tied:
         notes.append(
             f"In {tied} contexts too many {between} are equal for normal rewards, so there is no bound: "
-            "other values may be rare. Give a reward_range, let each replication be the mean of a batch"
+            "other values may be rare. Give a reward_range, or let each replication be the mean of a batch"
             f"{exact}."
         )
     if skewed:
