@@ -176,12 +176,14 @@ def _running(values: Array, order: IntArray) -> tuple[IntArray, Array, Array, Ar
     middle = np.take_along_axis(order, np.maximum(count[..., -1:] - 1, 0) // 2, axis=-1)
     centre = np.nan_to_num(np.take_along_axis(values, middle, axis=-1))
     offset = np.where(seen, values - centre, 0.0)
-    mean, square, cube = (np.cumsum(offset**power, axis=-1) / n for power in (1, 2, 3))
-    var = square - mean**2
+    squared = offset * offset
+    mean, square, cube = (np.cumsum(each, axis=-1) / n for each in (offset, squared, squared * offset))
+    var = square - mean * mean
     # Beside values that lie farther off, what is left of equal ones is rounding.
-    varies = var > _ROUNDING * np.square(offset).max(axis=-1, keepdims=True, initial=0.0)
-    third = cube - 3.0 * mean * square + 2.0 * mean**3
-    skewness = np.where(varies, third, 0.0) / np.where(varies, var, 1.0) ** 1.5
+    varies = var > _ROUNDING * squared.max(axis=-1, keepdims=True, initial=0.0)
+    third = cube - mean * (3.0 * square - 2.0 * mean * mean)
+    known = np.where(varies, var, 1.0)
+    skewness = np.where(varies, third, 0.0) / (known * np.sqrt(known))
     return count, mean + centre, np.where(varies, var, 0.0), skewness
 
 
