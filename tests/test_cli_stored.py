@@ -150,7 +150,10 @@ def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> No
     file = study_file(tmp_path, python=source, budget=400, study="common_random_numbers = false")
     result = call("run", file, "--guarantee", "0.1,0.5", "--quiet")
     assert result.exit_code == 0, result.output
-    said = "2 of 2 contexts certified within 0.5 of the best, confidence 0.9 in each; all of them at once"
+    said = (
+        "2 of 2 contexts certified within 0.5 of the best, confidence 0.9 in each, for normal rewards; "
+        "all of them at once"
+    )
     assert f"without a model: {said}" in " ".join(result.stdout.split())
     place = file.with_suffix(".db")
     study = Study.load(place)

@@ -315,8 +315,9 @@ def test_a_page_shows_what_the_data_alone_certify() -> None:
     study = told(
         Problem(["a", "b"], [0, 1]), np.array([[0.0, 5.0], [5.0, 0.0]]), model="independent", policy="equal"
     )
-    for trial in study.ask(24):
-        study.tell(trial, 5.0 * (trial.pair[0] != trial.pair[1]) + trial.id % 7 / 7)
+    noise = np.random.default_rng(0).normal(0.0, 0.3, 100)
+    for trial, each in zip(study.ask(100), noise.tolist(), strict=True):
+        study.tell(trial, 5.0 * (trial.pair[0] != trial.pair[1]) + each)
     found, data = study.guarantee(), payload(study)["guarantee"]
     shown = pd.DataFrame(data["rows"], columns=data["columns"])
     expected = found.frame[data["columns"]].replace(-np.inf, None)

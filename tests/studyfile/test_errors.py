@@ -311,13 +311,14 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ),
         (
             "stop = { rule = 'guaranteed', target = 0.95 }",
-            r"\[run\] stop: guaranteed takes alpha and delta and contexts; leave target out",
+            r"\[run\] stop: guaranteed takes alpha and delta and contexts and assume; leave target out",
         ),
         (
             "stop = { rule = 'guaranteed', alpha = 2 }",
             r"\[run\] stop: alpha must be a number between 0 and 1",
         ),
         ("stop = { rule = 'guaranteed', contexts = 'any' }", r"\[run\] stop: unknown contexts 'any'"),
+        ("stop = { rule = 'guaranteed', assume = 'luck' }", r"\[run\] stop: unknown assume 'luck'"),
     ],
 )
 def test_options_of_the_run(text: str, message: str, tmp_path: Path) -> None:

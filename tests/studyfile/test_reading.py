@@ -275,6 +275,7 @@ def test_initial_designs(given: str, expected: object, tmp_path: Path) -> None:
         ('{ rule = "opportunity-cost", target = 0.05 }', OpportunityCost(0.05)),
         ('{ rule = "guaranteed" }', Guaranteed()),
         ('{ rule = "guaranteed", alpha = 0.1, delta = 2, contexts = "each" }', Guaranteed(0.1, 2, "each")),
+        ('{ rule = "guaranteed", assume = "deterministic" }', Guaranteed(assume="deterministic")),
     ],
 )
 def test_stop_rules(given: str, expected: object, tmp_path: Path) -> None:
@@ -337,7 +338,7 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment", "policy"),
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
-        *("delta", "alpha", "reward_range", "rate", "measured", "table", "url", "categorical"),
+        *("delta", "alpha", "assume", "reward_range", "rate", "measured", "table", "url", "categorical"),
     }
 
 

@@ -1,5 +1,6 @@
 """What the data alone guarantee of a study's selections, whatever the model believes."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import best
 from argbest.options import ALPHA
-from argbest.study import separations
+from argbest.study import assumptions, separations
+from argbest.study.assumptions import Assumption
 from argbest.study.separations import Replications
 from argbest.texts import Sentences
 
@@ -18,13 +20,14 @@ if TYPE_CHECKING:
 
     from argbest.study.study import Study
 
-_ENOUGH = 20  # values of each alternative from which there is a bound, if differences vary
+_ENOUGH = 20  # differences from which normal ones have a bound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Guarantee(Sentences):
-    """What holds with confidence 1 − alpha without any model.
+    """What holds with confidence 1 − alpha without any model, for rewards as assumed.
 
+    ``assume`` is "normal", "range" or "deterministic" (`Study.guarantee`), ``assumption`` the same in words.
     ``delta`` is how far from the best a selection may be. ``frame`` has one row per context. ``lower`` is a
     lower bound of the mean reward of the selected alternative minus that of the best other one (the other way
     round if smaller is better), and ``rival`` the one that keeps it down. ``smallest_delta`` is how far the
@@ -36,8 +39,10 @@ class Guarantee(Sentences):
 
     alpha: float
     delta: float
+    assume: str
+    assumption: str  # follows "for": "normal rewards"
     frame: "pd.DataFrame"
-    notes: tuple[str, ...]  # what was not counted, and what the numbers rest on
+    notes: tuple[str, ...]  # what was not counted, where a bound is withheld, and why
 
     @property
     def certified(self) -> bool:
@@ -62,18 +67,20 @@ class Guarantee(Sentences):
 
     def __str__(self) -> str:
         wish = f"within {self.delta:g} of the best" if self.delta else "best"
-        n, sure = len(self.frame), f"{1 - self.alpha:g}"
+        n, sure = len(self.frame), f"confidence {_confidence(self.alpha)}"
         if n == 1:
             yet = "" if self.certified else "not yet "
-            return f"the selection is {yet}certified {wish}, confidence {sure}"
+            return f"the selection is {yet}certified {wish}, {sure}, for {self.assumption}"
         at_once = "all of them at once" if self.certified else "not yet all at once"
-        return f"{self.n_certified} of {n} contexts certified {wish}, confidence {sure} in each; {at_once}"
+        certified = f"{self.n_certified} of {n} contexts certified {wish}"
+        return f"{certified}, {sure} in each, for {self.assumption}; {at_once}"
 
 
-def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
+def of_study(study: "Study", alpha: float, delta: float, assume: str | None = None) -> Guarantee:
     """Return what is guaranteed of a study's selections."""
     problem, answered, selected = study.problem, separations.answered(study), best(study._belief())
-    each, together = separations.leads(study, alpha), separations.leads(study, alpha / problem.n_contexts)
+    assumed = assumptions.of_study(study, assume)
+    each, together = (separations.leads(study, a, assumed) for a in (alpha, alpha / problem.n_contexts))
     counted = study._journal.ledger.in_order
     frame = problem.contexts.frame()
     frame["selected"] = _labels(study, selected, answered)
@@ -84,15 +91,22 @@ def of_study(study: "Study", alpha: float, delta: float) -> Guarantee:
         frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
         frame[f"certified{end}"] = separations.reached(lower, delta)
     frame["replications"] = counted.count.sum(axis=0)
-    notes = [*_notes(study, counted), *_equal(each, counted, selected)]
-    return Guarantee(alpha, delta, frame, tuple(notes))
+    notes = [*_notes(study, counted), *_withheld(study, alpha, each, selected, assumed)]
+    return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes))
 
 
 def planned(study: "Study") -> Guarantee:
     """Return the guarantee that the study was planned to stop with; if none was, the usual one."""
     rule = study.plan.get("stop")
     wished = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
-    return of_study(study, float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0)))
+    alpha, delta = float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0))
+    return of_study(study, alpha, delta, wished.get("assume"))
+
+
+def _confidence(alpha: float) -> str:
+    """Return 1 − alpha in digits, or as a difference where six digits do not tell it."""
+    digits = f"{1 - alpha:g}"
+    return digits if math.isclose(1 - float(digits), alpha, rel_tol=0.01) else f"1 - {alpha:g}"
 
 
 def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":
@@ -119,25 +133,41 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
             f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of "
             "the runs, so these pairs are not counted."
         )
-    if study._journal.ledger.failed:
+    if failed := len(study._journal.ledger.failed):
         notes.append(
-            "Some replications failed. If failures depend on the reward, the guarantee is about the "
-            "replications that do not fail."
+            f"{failed} replications failed. If failures depend on the reward, the guarantee is about "
+            "replications in which neither of two compared alternatives fails."
         )
     if study._ruled_out is not None:
         notes.append("Alternatives that failed without a single value are not among the rivals.")
     return notes
 
 
-def _equal(lower: Array, counted: Replications, selected: IntArray) -> list[str]:
-    """Return a sentence on contexts that have no bound though values enough were counted."""
-    here, rival = np.arange(len(selected)), np.argmin(lower, axis=0)
-    values = np.minimum(counted.count[selected, here], counted.count[rival, here])
-    silent = (lower[rival, here] == -np.inf) & (values >= _ENOUGH)
-    told = [(k, c) in counted.sorted for pair in (selected, rival) for c, k in enumerate(pair.tolist())]
-    n = int(np.sum(silent & ~np.reshape(told, (2, -1)).any(axis=0)))
-    words = (
-        f"In {n} contexts all differences between the selected alternative and a rival are equal. Normal "
-        "noise cannot do that, so they certify nothing. Give a reward_range, or use separate seeds."
-    )
-    return [words] if n else []
+def _withheld(
+    study: "Study", alpha: float, lower: Array, selected: IntArray, assumed: Assumption
+) -> list[str]:
+    """Return sentences on contexts that have no bound because their values contradict the assumption."""
+    if assumed.reward_range is not None:
+        return []
+    ledger, tied, skewed = study._journal.ledger, 0, 0
+    enough = ledger.in_order.count[selected, np.arange(len(selected))] >= _ENOUGH
+    for c in np.flatnonzero(enough & (lower == -np.inf).any(axis=0)).tolist():
+        equal, leaning, values = ledger.separations.doubts(c, int(selected[c]), alpha)
+        sorted_ = np.array([(k, c) in ledger.in_order.sorted for k in range(len(lower))])
+        silent = (lower[:, c] == -np.inf) & (values >= _ENOUGH) & ~sorted_ & ~sorted_[selected[c]]
+        tied, skewed = tied + bool((silent & equal).any()), skewed + bool((silent & leaning & ~equal).any())
+    between = "differences between the selected alternative and a rival"
+    exact = "" if assumed.exact else "; or assume='deterministic' if these alternatives differ by a constant"
+    notes = []
+    if tied:
+        notes.append(
+            f"In {tied} contexts too many {between} are equal for normal rewards, so there is no bound: "
+            "other values may be rare. Give a reward_range, or let each replication be the mean of a batch"
+            f"{exact}."
+        )
+    if skewed:
+        notes.append(
+            f"In {skewed} contexts the {between} are too skewed for normal rewards, so there is no bound "
+            "yet. Give a reward_range, let each replication be the mean of a batch, or simulate more."
+        )
+    return notes

@@ -102,7 +102,7 @@ def _guarantee(study: "Study") -> dict[str, Any]:
     """Return what the data alone certify, of the wish that the study was planned with."""
     found = guarantee.planned(study)
     return {
-        **{name: getattr(found, name) for name in ("alpha", "delta", "certified", "n_certified")},
+        **{name: getattr(found, name) for name in ("alpha", "delta", "assume", "certified", "n_certified")},
         "smallest_delta": value(found.smallest_delta),
         "replications": found.replications,
         "sentence": str(found),

@@ -189,7 +189,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         raise SimulationError(f"{error} To readmit them: {again} --readmit") from error
     show_answer(study)
     if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
-        found = study.guarantee(rule.alpha, rule.delta)
+        found = study.guarantee(rule.alpha, rule.delta, assume=rule.assume)
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)
     if study.n_observations:

@@ -5,6 +5,7 @@ the end. What is returned, [...], is the highest bound along the row: with proba
 ever exceeds the mean.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -12,28 +13,52 @@ import numpy as np
 from argbest.core.arrays import Array, BoolArray, IntArray, stdtr
 
 PRIOR = 1.0  # prior replications behind the mixture over mean / std; tightest near n = 10 to 100
+FEWEST = 12  # values from which normal ones may have a bound: fewer hardly show that they are skewed
+MOST_EQUAL = 0.25  # of the values; rounding to 0.6 standard deviations makes so many of normal ones equal
+MOST_CORRECTED = 0.1  # of a distance; skewness that asks for more is not dealt with by its first order
+_VISIBLE = 3.0  # standard errors √(6/n): normal values are rarely so skewed
 _HALVINGS = 50
 _ROUNDING = 1e-10  # of squares
 _MOST_STAKED = 0.75  # of the capital, on one value of a known range
 
 
-def normal_lower(
-    values: Array, alpha: float, *, resolution: float = 0.0, exact: BoolArray | bool = False
-) -> Array:
-    """Return the bound for normal values of unknown variance: mean − s √q(n), −inf while there is none.
+def normal_lower(values: Array, alpha: float, *, resolution: float = 0.0, exact: bool = False) -> Array:
+    """Return the highest of the `normal_bounds` along each row, −inf where there is none.
 
-    s² = Σ(x − mean)²/n. Values that are all equal, up to the ``resolution`` of their arithmetic, have no
-    bound: normal noise is never equal, so they tell nothing of it. Unless they are ``exact`` [...]: known to
-    be free of noise rather than rare events; then s is the resolution.
+    A row whose values visibly are not normal has none: what fewer of them seemed to show may have been luck.
     """
-    counts, mean, var = _running(values)
-    longest = values.shape[-1]
-    radius = np.concatenate([[np.inf], radii(_roomy(longest), alpha)])[np.minimum(counts, longest)]
-    varies = (var > resolution**2) | np.asarray(exact)[..., None]
-    known = np.isfinite(values) & varies & np.isfinite(radius)
-    spread = np.maximum(np.sqrt(var), resolution)
-    bounds = np.where(known, mean - spread * np.where(known, radius, 0.0), -np.inf)
+    looks = _looks(values, alpha, resolution)
+    visibly = looks.skewed & (looks.skewness < -_VISIBLE * np.sqrt(6.0 / np.maximum(looks.count, 1)))
+    withdrawn = (looks.tied | visibly)[..., -1:] & ~(looks.constant[..., -1:] & exact)
+    bounds = np.where(withdrawn, -np.inf, _bounds(looks, resolution, exact=exact))
     return np.asarray(bounds.max(axis=-1, initial=-np.inf))
+
+
+def normal_bounds(values: Array, alpha: float, *, resolution: float = 0.0, exact: bool = False) -> Array:
+    """Return the bound at each length for normal values of unknown variance, [..., n]: mean − s r.
+
+    s² = Σ(x − mean)²/n, and r is √q(n) of `radii`, corrected for negative skewness γ of the values,
+    r = √q − γ (2 n q + 1) / (6 n): as a mean in units of its estimated standard error has, in the first order
+    of 1/√n, the quantiles z − γ (2z² + 1) / (6 √n) (Johnson 1978; Hall 1992, chapter 2). Positive skewness
+    makes the bound safer and is left alone.
+
+    It is −inf for fewer than `FEWEST` values, and where the values up to there do not look normal (`doubts`).
+    Values that are all equal, up to the ``resolution`` of their arithmetic, tell nothing of the noise: normal
+    noise is never equal. With ``exact`` they are known to be free of it: in rows that are equal to their end,
+    s is the resolution.
+    """
+    return _bounds(_looks(values, alpha, resolution), resolution, exact=exact)
+
+
+def doubts(values: Array, alpha: float, *, resolution: float = 0.0) -> tuple[BoolArray, BoolArray]:
+    """Return whether ties, and whether skewness, contradict normal values at each length, [..., n].
+
+    Ties: more than `MOST_EQUAL` of the values are the same. Normal values never are, but for their rounding.
+    Skewness: the correction of `normal_bounds` exceeds `MOST_CORRECTED` of √q, so n is below a multiple of
+    γ², which at alpha = 0.05 is about 120.
+    """
+    looks = _looks(values, alpha, resolution)
+    return looks.tied, looks.skewed
 
 
 @lru_cache(maxsize=64)
@@ -99,19 +124,79 @@ def _stakes(x: Array, alpha: float) -> Array:
     return np.asarray(np.sqrt(-2.0 * np.log(alpha) / (before * t * np.log1p(t))))
 
 
-def _running(values: Array) -> tuple[IntArray, Array, Array]:
-    """Return count, mean and variance (divisor n) of the values up to each, [..., n]."""
+@dataclass(frozen=True, eq=False)
+class _Looks:
+    """What the values up to each look like, [..., n]."""
+
+    count: IntArray
+    mean: Array
+    var: Array  # divisor n; 0 where it is rounding
+    skewness: Array  # 0 where the variance is
+    constant: BoolArray
+    tied: BoolArray
+    skewed: BoolArray
+    radius: Array  # corrected for the skewness
+
+
+def _looks(values: Array, alpha: float, resolution: float) -> _Looks:
+    """Return what the values look like, beside bounds of that alpha."""
+    order = np.argsort(values, axis=-1, kind="stable")  # NaN come last
+    count, mean, var, skewness = _running(values, order)
+    longest, n = values.shape[-1], np.maximum(count, 1)
+    radius = np.concatenate([[np.inf], radii(_roomy(longest), alpha)])[np.minimum(count, longest)]
+    finite = np.where(np.isfinite(radius), radius, 0.0)
+    correction = np.maximum(-skewness, 0.0) * (2.0 * n * finite**2 + 1.0) / (6.0 * n)
+    return _Looks(
+        count,
+        mean,
+        var,
+        skewness,
+        constant=var <= resolution**2,
+        tied=_most_equal(values, order, resolution) > np.maximum(MOST_EQUAL * n, 1),
+        skewed=correction > MOST_CORRECTED * finite,
+        radius=radius + correction,
+    )
+
+
+def _bounds(looks: _Looks, resolution: float, *, exact: bool) -> Array:
+    """Return the `normal_bounds` of values that look so."""
+    sound = ~(looks.tied | looks.skewed | looks.constant) & (looks.count >= FEWEST)
+    known = (sound | (looks.constant[..., -1:] & exact)) & np.isfinite(looks.radius)
+    spread = np.maximum(np.sqrt(looks.var), resolution)
+    return np.where(known, looks.mean - spread * np.where(known, looks.radius, 0.0), -np.inf)
+
+
+def _running(values: Array, order: IntArray) -> tuple[IntArray, Array, Array, Array]:
+    """Return count, mean, variance and skewness of the values up to each, [..., n]; ``order`` sorts them."""
     seen = np.isfinite(values)
-    counts = np.cumsum(seen, axis=-1)
-    number = np.maximum(counts, 1)
-    # Around the mean of all, so that large values that lie close together keep their differences.
-    centre = np.where(seen, values, 0.0).sum(axis=-1, keepdims=True) / np.maximum(counts[..., -1:], 1)
+    count = np.cumsum(seen, axis=-1)
+    n = np.maximum(count, 1)
+    # Around the median, so that neither large values that lie close together nor a few that lie far off
+    # take the digits of the others.
+    middle = np.take_along_axis(order, np.maximum(count[..., -1:] - 1, 0) // 2, axis=-1)
+    centre = np.nan_to_num(np.take_along_axis(values, middle, axis=-1))
     offset = np.where(seen, values - centre, 0.0)
-    mean = np.cumsum(offset, axis=-1) / number
-    var = np.cumsum(offset**2, axis=-1) / number - mean**2
+    squared = offset * offset
+    mean, square, cube = (np.cumsum(each, axis=-1) / n for each in (offset, squared, squared * offset))
+    var = square - mean * mean
     # Beside values that lie farther off, what is left of equal ones is rounding.
-    rounding = _ROUNDING * np.square(offset).max(axis=-1, keepdims=True, initial=0.0)
-    return counts, mean + centre, np.where(var > rounding, var, 0.0)
+    varies = var > _ROUNDING * squared.max(axis=-1, keepdims=True, initial=0.0)
+    third = cube - mean * (3.0 * square - 2.0 * mean * mean)
+    known = np.where(varies, var, 1.0)
+    skewness = np.where(varies, third, 0.0) / (known * np.sqrt(known))
+    return count, mean + centre, np.where(varies, var, 0.0), skewness
+
+
+def _most_equal(values: Array, order: IntArray, resolution: float) -> IntArray:
+    """Return how often the most frequent of the values up to each occurs, [..., n]."""
+    ranked = np.take_along_axis(values, order, axis=-1)
+    another = np.ones(values.shape, bool)  # not the same as the one before it in the order
+    another[..., 1:] = ~(np.diff(ranked, axis=-1) <= resolution)
+    place = np.broadcast_to(np.arange(values.shape[-1]), values.shape)
+    first = np.maximum.accumulate(np.where(another, place, 0), axis=-1)
+    occurrence = np.empty(values.shape, np.int64)  # 1 of the first of equal values, 2 of the second, ...
+    np.put_along_axis(occurrence, order, place - first + 1, axis=-1)
+    return np.maximum.accumulate(occurrence, axis=-1)
 
 
 def _roomy(n: int) -> int:

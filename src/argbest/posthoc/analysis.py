@@ -43,6 +43,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
         },
         "guarantee": {
             "alpha": guaranteed.alpha,
+            "assume": guaranteed.assume,
             "said": str(guaranteed),
             "notes": list(guaranteed.notes),
             "rows": records(guaranteed.frame),

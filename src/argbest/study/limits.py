@@ -15,7 +15,7 @@ from argbest.checks import finite, flag, indifference_zone, not_negative, one_of
 from argbest.core.arrays import BoolArray
 from argbest.errors import InputError, OutageNotice
 from argbest.options import ALPHA
-from argbest.study import separations
+from argbest.study import assumptions, separations
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.ledger import Ledger
 from argbest.study.trial import Trial
@@ -138,18 +138,21 @@ class Guaranteed:
     """Stop when the data alone, without a model, certify every selected alternative (`Study.guarantee`).
 
     Each is within δ of the best of its context, or better than all others if δ is 0. With confidence
-    1 − alpha that holds in "all" ``contexts`` at once, or in "each" by itself. A run with this rule asks it
-    after every result, and once the initial design is in it simulates what the guarantee still needs.
+    1 − alpha that holds in "all" ``contexts`` at once, or in "each" by itself. ``assume`` is that of
+    `Study.guarantee`. A run with this rule asks it after every result, and once the initial design is in it
+    simulates what the guarantee still needs.
     """
 
     alpha: float = ALPHA
     delta: float = 0.0
     contexts: str = "all"
+    assume: str | None = None
 
     def __post_init__(self) -> None:
         finite("alpha", self.alpha, above=0, below=1)
         indifference_zone(self.delta)
         one_of("contexts", self.contexts, ("all", "each"))
+        assumptions.named(self.assume)
 
     def __call__(self, study: "Study") -> bool:
         """Return whether every context is certified."""
@@ -158,7 +161,7 @@ class Guaranteed:
     def missing(self, study: "Study") -> BoolArray:
         """Return the pairs that still need replications, [alternative, context]."""
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
-        return separations.missing(study, share, self.delta)
+        return separations.missing(study, share, self.delta, assumptions.of_study(study, self.assume))
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from argbest.policies.base import Policy, finished
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
-from argbest.study import executors
+from argbest.study import assumptions, executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, reporter, tracker
@@ -307,6 +307,8 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
+    if isinstance(limits.stop, Guaranteed):
+        assumptions.of_study(study, limits.stop.assume)  # refused before anything is simulated
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)

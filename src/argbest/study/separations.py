@@ -10,6 +10,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import best
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
+from argbest.study.assumptions import Assumption
 from argbest.study.trial import Records, Trials
 
 if TYPE_CHECKING:
@@ -152,57 +153,71 @@ class Separations:
 
     def __init__(self, problem: Problem, replications: Replications) -> None:
         self._problem, self._replications = problem, replications
-        self._known: dict[tuple[int, int, float], tuple[int, Array]] = {}
+        self._known: dict[tuple[int, int, float, Assumption], tuple[int, Array]] = {}
 
-    def lower(self, selected: IntArray, alpha: float) -> Array:
+    def lower(self, selected: IntArray, alpha: float, assumed: Assumption) -> Array:
         """Return bounds of selected minus each alternative, [alternative, context]; alpha is of one context.
 
         An error needs a failing bound between the selected and the truly best one, so alpha / (K − 1) per
         alternative is enough. Compared are equally numbered replications: they share what random numbers they
         have in common, and which ones are compared depends on no value. The selected one itself has inf.
         """
-        share = alpha / (self._problem.n_alternatives - 1)
-        columns = [self._of_context(c, k, share) for c, k in enumerate(selected.tolist())]
+        columns = [self._of_context(c, k, alpha, assumed) for c, k in enumerate(selected.tolist())]
         return np.stack(columns, axis=-1)
 
-    def _of_context(self, context: int, chosen: int, alpha: float) -> Array:
-        version = int(self._replications.version[context])
-        known, found = self._known.get((context, chosen, alpha), (-1, np.empty(0)))
+    def doubts(self, context: int, chosen: int, alpha: float) -> tuple[BoolArray, BoolArray, IntArray]:
+        """Return where ties, and where skewness, contradict normal differences, and how many there are.
+
+        Of differences to the chosen alternative, [alternative], as `lower` uses them with the same alpha.
+        """
+        differences, resolution = self._differences(context, chosen)
+        tied, skewed = sequences.doubts(differences, self._share(alpha), resolution=resolution)
+        return tied[:, -1], skewed[:, -1], np.sum(np.isfinite(differences), axis=-1)
+
+    def _of_context(self, context: int, chosen: int, alpha: float, assumed: Assumption) -> Array:
+        version, key = int(self._replications.version[context]), (context, chosen, alpha, assumed)
+        known, found = self._known.get(key, (-1, np.empty(0)))
         if known != version:
-            values = self._problem.sign * self._replications.of_context(context)
-            scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
-            exact = _vary(values) & _vary(values[chosen])
-            found = self._bounds(_packed(values[chosen] - values), alpha, scale, exact)
+            differences, resolution = self._differences(context, chosen)
+            share = self._share(alpha)
+            if assumed.reward_range is None:
+                found = sequences.normal_lower(differences, share, resolution=resolution, exact=assumed.exact)
+            else:
+                low, high = assumed.reward_range
+                found = sequences.bounded_lower(differences, share, low - high, high - low)
             found[chosen] = np.inf
-            self._known[context, chosen, alpha] = version, found
+            self._known[key] = version, found
         return found
 
-    def _bounds(self, differences: Array, alpha: float, scale: float, exact: BoolArray) -> Array:
-        if self._problem.reward_range is None:
-            resolution = _RESOLUTION * scale
-            return sequences.normal_lower(differences, alpha, resolution=resolution, exact=exact)
-        low, high = self._problem.reward_range
-        return sequences.bounded_lower(differences, alpha, low - high, high - low)
+    def _differences(self, context: int, chosen: int) -> tuple[Array, float]:
+        """Return chosen minus each alternative, [alternative, number], and below what they are rounding."""
+        values = self._problem.sign * self._replications.of_context(context)
+        scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+        return _packed(values[chosen] - values), _RESOLUTION * scale
+
+    def _share(self, alpha: float) -> float:
+        """Return the part of alpha that each rival in a context has."""
+        return alpha / (self._problem.n_alternatives - 1)
 
 
-def leads(study: "Study", alpha: float) -> Array:
+def leads(study: "Study", alpha: float, assumed: Assumption) -> Array:
     """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
 
     inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
     """
     ledger, selected = study._journal.ledger, best(study._belief())
-    lower, out = ledger.separations.lower(selected, alpha), study._ruled_out
+    lower, out = ledger.separations.lower(selected, alpha, assumed), study._ruled_out
     for k, c in ledger.in_order.sorted:
         lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
     return lower if out is None else np.where(out, np.inf, lower)
 
 
-def missing(study: "Study", alpha: float, delta: float) -> BoolArray:
+def missing(study: "Study", alpha: float, delta: float, assumed: Assumption) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
     In every context that is not certified: the selected alternative and the rivals not yet separated.
     """
-    near = ~reached(leads(study, alpha), delta)
+    near = ~reached(leads(study, alpha, assumed), delta)
     near[best(study._belief()), np.arange(study.problem.n_contexts)] = near.any(axis=0)
     return np.asarray(near & answered(study))
 
@@ -216,15 +231,6 @@ def answered(study: "Study") -> BoolArray:
     """Return in which contexts some alternative can be selected."""
     out = study._ruled_out
     return np.ones(study.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
-
-
-def _vary(rows: Array) -> BoolArray:
-    """Return of which rows most values differ: then equal differences mean that all noise is common.
-
-    Of rewards with few values, such as success and failure, equal differences say that others are rare.
-    """
-    different = np.sum(np.diff(np.sort(rows, axis=-1), axis=-1) > 0, axis=-1)
-    return np.asarray(different >= 0.5 * np.sum(np.isfinite(rows), axis=-1))
 
 
 def _packed(rows: Array) -> Array:

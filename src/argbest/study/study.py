@@ -244,17 +244,21 @@ class Study(AskTell):
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
         return grounds(self).certificate(zone, integrate=averaged)
 
-    def guarantee(self, alpha: float = ALPHA, delta: float = 0.0) -> "guarantee.Guarantee":
+    def guarantee(
+        self, alpha: float = ALPHA, delta: float = 0.0, *, assume: str | None = None
+    ) -> "guarantee.Guarantee":
         """Return what the data alone certify with confidence 1 − alpha, whatever the model believes.
 
         That every selected alternative is within ``delta`` of the best of its context; 0: that it is the
         best. It may be asked at any time and under any policy: the bounds hold at every sample size at once.
-        They assume normal rewards, or only `Problem(reward_range=...)` if one is given.
+        They ``assume`` "normal" rewards and are withheld where the values contradict that; or only the
+        "range" of `Problem(reward_range=...)`, the default where one is given; or, "deterministic", that
+        alternatives whose differences are all equal differ by a constant, and that others are normal.
         Replications count in the order of their numbers. Summaries have no order and are not counted. If
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
-        error = finite("alpha", alpha, above=0, below=1)
-        return guarantee.of_study(self, error, indifference_zone(delta))
+        error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
+        return guarantee.of_study(self, error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.

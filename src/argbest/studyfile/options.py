@@ -32,7 +32,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "[study]": ("policy", "model", "initial", "seed", "refit_every", "common_random_numbers"),
     "[study] initial": ("random_contexts", "replace", "extreme_contexts"),
     "[run]": ("budget", "seconds", "workers", "batch", "confirm", "stop"),
-    "[run] stop": ("rule", "target", "delta", "alpha", "contexts"),
+    "[run] stop": ("rule", "target", "delta", "alpha", "contexts", "assume"),
     "[cost]": ("measured", "table", "alternatives", "contexts"),
     "[storage]": ("url", "name"),
 }

@@ -1,0 +1,54 @@
+"""What a guarantee takes as given of the rewards."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from argbest.checks import one_of
+from argbest.errors import InputError
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+NORMAL, RANGE, DETERMINISTIC = NAMES = ("normal", "range", "deterministic")
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What is taken as given of the rewards; as `str` in words that follow "for".
+
+    "normal": rewards, or their differences under shared seeds, are normal. "range": every single reward is
+    in the ``reward_range``. "deterministic": as "normal", but two alternatives whose differences are all
+    equal differ by that constant, without noise.
+    """
+
+    name: str
+    reward_range: tuple[float, float] | None = None  # of "range"
+
+    def __str__(self) -> str:
+        if self.reward_range is not None:
+            return "rewards between {:g} and {:g}".format(*self.reward_range)
+        return "normal rewards" + (", equal differences taken as exact" if self.exact else "")
+
+    @property
+    def exact(self) -> bool:
+        """Whether differences that are all equal are taken as free of noise."""
+        return self.name == DETERMINISTIC
+
+
+def named(assume: object) -> str | None:
+    """Return the name of an assumption if it is one; None leaves the choice to the study."""
+    return None if assume is None else one_of("assume", assume, NAMES)
+
+
+def of_study(study: "Study", assume: str | None) -> Assumption:
+    """Return the assumption of that name; of None the weakest that was declared: a range, else normal."""
+    limits = study.reward_range
+    name = named(assume) or (NORMAL if limits is None else RANGE)
+    if name != RANGE:
+        return Assumption(name)
+    if limits is None:
+        raise InputError(
+            "assume='range' needs the range of the rewards, and none is known. Give Problem(..., "
+            "reward_range=(0, 1)), or reward_range = [0, 1] in the study file; or assume 'normal'."
+        )
+    return Assumption(name, limits)
