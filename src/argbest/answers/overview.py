@@ -210,7 +210,8 @@ def _tally(ledger: Ledger, n: int, *, common: bool) -> Tally:
     where = np.array(_pairs(trials, records)[:n]).T
     mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
     tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
-    return replace(tally, common=replications(trials, records[:n], problem.sign)) if common else tally
+    values = replications(trials, records[:n], problem.sign)
+    return replace(tally, common=values if common else None, single=values)
 
 
 def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:

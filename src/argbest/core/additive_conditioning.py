@@ -13,6 +13,7 @@ import numpy as np
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
+from argbest.core.binomial import Expected
 from argbest.core.conditioning import dense, dense_at, solve_lower
 from argbest.core.focused_belief import FocusedBelief, at_points, focused
 from argbest.core.foundations import ByStructure, SideBySide, Stack
@@ -20,6 +21,7 @@ from argbest.core.landmarks import MOST, innovation, landmarks_of, structured, t
 from argbest.core.noise import lone
 from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
+from argbest.core.tally import Tally
 
 _Index = tuple[int, ...]
 
@@ -50,27 +52,29 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     return each[()] if () in each else replace(_beside(prior, each), shocks=data.shocks)
 
 
-def missed(prior: AdditivePrior, data: Data) -> Array:
+def expected(prior: AdditivePrior, data: Data) -> Expected:
+    """Return the belief about every cell that was observed; elsewhere any numbers."""
+    tally = data.tally
+    if not too_large(tally.count, names=prior.alternatives is None):
+        belief = condition(prior, data)
+        return Expected(belief.mean, belief.var, data.noise)
+    mean, var = tally.mean.copy(), data.noise.copy()
+    for study in np.ndindex(tally.shape[:-2]):
+        own = _seen(data.study(study))
+        where = own.alternative, own.context
+        mean[study][where], var[study][where] = at_observed(prior.study(study), own)
+    return Expected(mean, var, data.noise)
+
+
+def missed(prior: AdditivePrior, tally: Tally, belief: Expected) -> Array:
     """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed.
 
     NaN where one observation of a name in a single context has others to tell its noise: f there is mostly
     what it says itself.
     """
-    found, apart = _missed(prior, data), prior.alternatives is None and data.tally.shape[-1] == 1
-    return np.where(lone(data.tally), np.nan, found) if apart else found
-
-
-def _missed(prior: AdditivePrior, data: Data) -> Array:
-    tally = data.tally
-    if not too_large(tally.count, names=prior.alternatives is None):
-        belief = condition(prior, data)
-        return np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
-    out = np.zeros(tally.shape)
-    for study in np.ndindex(tally.shape[:-2]):
-        own = _seen(data.study(study))
-        mean, var = at_observed(prior.study(study), own)
-        out[study][own.alternative, own.context] = (own.value + own.shift - mean) ** 2 + var
-    return out
+    found = np.where(tally.count > 0, (tally.mean - belief.mean) ** 2 + belief.var, 0.0)
+    apart = prior.alternatives is None and tally.shape[-1] == 1
+    return np.where(lone(tally), np.nan, found) if apart else found
 
 
 def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray, fdtr, fdtrc
-from argbest.core.noise import shrunk
+from argbest.core.shrinkage import shrunk
 from argbest.core.tally import Tally
 
 MOST = 0.999  # of the correlation: differences are never taken as free of noise
@@ -210,26 +210,32 @@ def _two_way(present: Array, z: Array) -> tuple[Array, Array]:
     return np.maximum(np.sum(left**2, axis=(-2, -1)) - explained, 0.0), freedom
 
 
-def estimate(tally: Tally, noise: Array) -> Array:
+def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
     """Return ρ per context, [..., context] from studies [..., alternative, context]; 0 where none is seen.
 
     Above and below 0 only where chance would hardly do that. 1 − ρ_c is the variance that alternatives do not
-    share over all of it: the first by context, shrunk (`argbest.core.noise.shrunk`), the second pooled. Where
-    data are few, ρ is drawn towards 0.
+    share over all of it: the first by context, shrunk (`argbest.core.shrinkage`), the second pooled. Where
+    data are few, ρ is drawn towards 0. ``fewer`` [...] divides the degrees of freedom of skewed rewards
+    (`argbest.core.noise.PairNoise`): where rare events have not come yet, all noise seems to be common.
     """
     rho = np.zeros((*tally.shape[:-2], tally.shape[-1]))
     if tally.common is None:
         return rho
     found = layout(tally, noise)
     ratio, common, apart = found.ratio
-    alike, against = fdtrc(common, apart, ratio) < FOUND, found.chance < CHANCE
+    common, apart = common / fewer, apart / fewer
+    alike, against = fdtrc(common, apart, ratio) < FOUND, fdtr(common, apart, ratio) < CHANCE
+    times = np.broadcast_to(fewer, rho.shape[:-1])
     for study in zip(*np.nonzero(np.atleast_1d(alike | against)), strict=True):
         at = study if rho.ndim > 1 else ()
         seen = Layout(*(each[at] for each in found))
         freedom = seen.apart_freedom.sum()
         level = (seen.apart + seen.common).sum() / (freedom + seen.common_freedom.sum())
-        by_context = seen.apart.sum() / freedom * shrunk(seen.apart, seen.apart_freedom)
-        cautious = (freedom * by_context + _CAUTION * level) / (freedom + _CAUTION)
+        by_context = (
+            seen.apart.sum() / freedom * shrunk(seen.apart / times[at], seen.apart_freedom / times[at])
+        )
+        caution = _CAUTION * times[at]
+        cautious = (freedom * by_context + caution * level) / (freedom + caution)
         least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if against[at] else 0.0
         rho[at] = np.clip(1.0 - cautious / level, least, 0.0 if against[at] else MOST)
     return rho

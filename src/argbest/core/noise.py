@@ -1,35 +1,184 @@
-"""Noise per pair: sample variances, never zero, and estimates that borrow strength where data are few."""
+"""Noise per pair: what few values can tell of it, what they cannot, and sample variances that are never zero.
 
+Variances are modelled as σ²(k, c) = a_k b_c u_kc: contexts that are noisy for all alternatives, alternatives
+that are noisy in all contexts, and what is a pair's own; each kind of factor is shrunk in turn
+(`argbest.core.shrinkage`). Rewards are often not normal, and then few values tell less than they seem to:
+
+- *Ties.* Values of a pair that are all equal, while those of others differ, say that the values which would
+  differ are rare, and not that there is no noise (`_quiet`).
+- *Skewness.* Where rewards are skewed, a sample variance has fewer degrees of freedom than values less one,
+  and is large just where the mean is extreme (`_fewer`).
+- *What is unseen.* Rare values that some pairs have shown may be still to come in others (`_tail`).
+- *Misfit.* With 30 degrees of freedom within pairs only the scatter there counts: how far means lie from a
+  belief may be the belief's fault.
+
+Rewards that are 0 or 1 have the noise of their mean (`argbest.core.binomial`).
+"""
+
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, gammaln, ndtri, stdtr
+from argbest.core import binomial
+from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri, stdtr
+from argbest.core.binomial import Expected
 from argbest.core.integration import latin
+from argbest.core.shrinkage import Agreement, agreement, drawn
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
 
-# How firmly variances may agree, in degrees of freedom: from hardly at all to the same everywhere.
-_FIRMNESS: Array = np.exp2(np.arange(0.0, 15.0))
-_LEAST = 1e-3  # replications that agree so far may still differ: rare events look like no noise at all
+_LEAST = 1e-3  # of the average noise: replications that agree so far may still differ
+_FLOOR = 1e-6  # of the largest noise, where the level is known from scatter within pairs
 _SWEEPS = 2
 _ROUNDS = 2  # of drawing all factors in turn
-_STEPS = 8
 _MANY = 1024  # alternatives
 MANY_PAIRS = 1_000  # of a table from which on a pair may be observed once: others tell its noise
 _LENDERS = 30  # degrees of freedom that tell it
 _USUAL = 0.05  # the chance at which borrowed noise reaches as far as it may
 _HALVINGS = 60
 _ERROR = 0.01  # the chance that a best pair is wrongly out
+_TIED = 1e-20  # of the largest sum of squares: less is rounding
+_GAMMA = 0.75  # excess kurtosis of a gamma distribution over twice its squared skewness
+_BEYOND_CHANCE = 2.0  # variances of the squared skewness that chance may explain
+_RARE = 0.01  # chance that normal rewards of a study show an event
+_HALF = 0.5  # an event: what Jeffreys' prior of a rate is worth
+
+
+class PairNoise(NamedTuple):
+    """What the data say of the noise of studies [...]; tables are [..., alternative, context]."""
+
+    variance: Array  # of one observation; over its average where the level is not known
+    known: BoolArray  # [...]: whether the level is known too, so that nothing is left to learn
+    unseen: Array  # the share of the variance that no replication has shown
+    fewer: Array  # [...]: by how much skewness divides degrees of freedom
+
+
+class _Scatter(NamedTuple):
+    """Sums of squares by which pairs tell their noise, all [..., alternative, context] but ``fewer``."""
+
+    squares: Array
+    freedom: Array
+    tied: BoolArray  # pairs whose values are all equal, while others vary: they tell nothing
+    fewer: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
+    shape: "_Shape"
+
+
+class _Factors(NamedTuple):
+    """a_k, b_c and u_kc, and what they were shrunk by."""
+
+    by_alternative: Array  # [..., alternative, 1]
+    by_context: Array  # [..., 1, context]
+    own: Array  # [..., alternative, context]
+    alternatives: Agreement
+    contexts: Agreement
+    pairs: Agreement  # of all pairs in a row
+
+    @property
+    def table(self) -> Array:
+        """Their product, up to a factor."""
+        return np.asarray(self.by_alternative * self.by_context * self.own)
+
+
+class _Shape(NamedTuple):
+    """What the single values of pairs are like, [..., alternative, context]."""
+
+    third: Array  # Σ r³, r being distances to the pair's mean
+    farthest: Array  # max |r|, -1 where single values are not known
+
+
+class _Tail(NamedTuple):
+    """Rare events: values too far from the others of their pair for normal noise; [..., 1, 1] each."""
+
+    rate: Array  # events over all replications
+    square: Array  # their mean squared distance to the other values
+    relative: Array  # the same over the variance expected there
+
+    def unseen(self, count: IntArray, table: Array) -> Array:
+        """Return the variance that pairs have beyond ``table`` if events are still to come there.
+
+        After n replications without one the rate is ½ / (n + ½/q), q being that of all pairs: a prior worth
+        half an event. Events are as large as those seen, and no larger beside the usual noise.
+        """
+        rate = _HALF / (count + _HALF / np.maximum(self.rate, 1e-300))
+        return np.maximum(rate * np.minimum(self.square, self.relative * table) - table, 0.0)
+
+
+def pair_noise(tally: Tally, *, missed: Array | None = None, expected: Expected | None = None) -> PairNoise:
+    """Return what the data say of the noise of every pair.
+
+    ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]; it serves studies with fewer than 30
+    degrees of freedom within pairs (`relative_noise`). ``expected`` is the belief itself: rewards of which
+    only 0 and 1 were seen have the noise p(1 − p) of its p.
+    """
+    rates, within = binomial.is_rate(tally), enough_within(tally)
+    if tally.count.ndim == 2:
+        return _of_studies(tally, rate=bool(rates), within=bool(within), missed=missed, expected=expected)
+    found = PairNoise(np.empty(tally.shape), rates | within, np.zeros(tally.shape), np.ones(tally.shape[:-2]))
+    for rate, tells in ((True, True), (True, False), (False, True), (False, False)):
+        some = (rates == rate) & (within == tells)
+        if some.any():
+            about = None if missed is None else missed[some]
+            shown = None if expected is None else Expected(*(each[some] for each in expected))
+            own = _of_studies(tally[some], rate=rate, within=tells, missed=about, expected=shown)
+            for whole, part in zip(found, own, strict=True):
+                whole[some] = part
+    return found
+
+
+def _of_studies(
+    tally: Tally, *, rate: bool, within: bool, missed: Array | None, expected: Expected | None
+) -> PairNoise:
+    """Return the noise of studies that all are a rate, or not, and all tell it within pairs, or not."""
+    lead, none = tally.shape[:-2], np.zeros(tally.shape)
+    if rate:
+        return PairNoise(binomial.noise(tally, expected), np.ones(lead, bool), none, np.ones(lead))
+    if not within:
+        return PairNoise(relative_noise(tally, missed=missed), np.zeros(lead, bool), none, np.ones(lead))
+    table, unseen, fewer = _within_pairs(tally)
+    return PairNoise(table, np.ones(lead, bool), unseen, fewer[..., 0, 0])
+
+
+def enough_within(tally: Tally) -> BoolArray:
+    """Return [...] whether the scatter within pairs tells a study's noise by itself."""
+    freedom = np.maximum(tally.count - 1, 0).sum(axis=(-2, -1))
+    return np.asarray((freedom >= _LENDERS) & (tally.m2.sum(axis=(-2, -1)) > 0))
+
+
+def plausible_pair_noise(
+    tally: Tally,
+    n: int,
+    generator: np.random.Generator,
+    *,
+    missed: Array | None = None,
+    expected: Expected | None = None,
+) -> Array:
+    """Return n tables [n, alternative, context] as likely as the data of one study leave them.
+
+    About what `pair_noise` returns, level included where it is known.
+    """
+    if binomial.is_rate(tally):
+        return binomial.plausible(tally, expected, n, generator)
+    if not enough_within(tally):
+        return plausible_noise(tally, n, generator, missed=missed)
+    if (few := _without_the_unobserved(tally)) is not None:
+        return plausible_pair_noise(few.tally, n, generator)[:, few.row]
+    scatter = _scatter(tally)
+    level = 2.0 * gammaincinv(0.5 * scatter.freedom.sum(), latin(generator, (n, 1, 1)))
+    table = _drawn_factors(scatter, n, generator)
+    table *= (scatter.squares / table).sum(axis=(-2, -1), keepdims=True) / level
+    chance = generator.gamma(_HALF, 1.0 / _HALF, table.shape)
+    hidden = _tail(tally, scatter).unseen(tally.count, table)
+    quiet = np.where(scatter.tied, np.minimum(1.0, _quiet(tally, scatter.tied) * chance), 1.0)
+    drawn_tables = table * quiet + hidden * chance
+    return np.asarray(np.maximum(drawn_tables, _FLOOR * drawn_tables.max(axis=(-2, -1), keepdims=True)))
 
 
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
     """Return the noise variance of every pair over the average, [..., alternative, context].
 
-    The variances are modelled as σ²(k, c) = a_k b_c u_kc: contexts that are noisy for all alternatives,
-    alternatives that are noisy in all contexts, and what is a pair's own. Each kind of factor is shrunk in
-    turn (`shrunk`). A pair of which nothing is known inherits a_k b_c; where that is all pairs all are 1. The
-    average over all observations of the study, or over those of each alternative, is 1 (but for the floor).
+    A pair of which nothing is known inherits a_k b_c; where that is all pairs all are 1. The average over all
+    observations of the study, or over those of each alternative, is 1 (but for the floor).
 
     ``missed`` is E(Ȳ − f)² under a belief, [..., alternative, context]. Without it a pair's N replications
     tell by their scatter about their own mean, N − 1 degrees of freedom. With it they tell by their scatter
@@ -38,15 +187,8 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     """
     if (few := _without_the_unobserved(tally, missed)) is not None:
         return relative_noise(few.tally, missed=few.missed, per_alternative=per_alternative)[few.row]
-    squares, freedom = _scatter(tally, missed)
-    by_alternative = np.ones(tally.shape)
-    for _ in range(_SWEEPS):
-        by_context = _factor(squares / by_alternative, freedom, axis=-2)
-        by_alternative = _factor(squares / by_context, freedom, axis=-1)
-    expected = by_context * by_alternative
-    flat = (*tally.shape[:-2], -1)
-    own = shrunk((squares / expected).reshape(flat), freedom.reshape(flat)).reshape(tally.shape)
-    table = expected * own
+    scatter = _scatter(tally, missed)
+    table = _factors(scatter.squares, scatter.freedom).table * _quiet(tally, scatter.tied)
     axes = (-1,) if per_alternative else (-2, -1)
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)
     average = (weight * table).sum(axis=axes, keepdims=True) / weight.sum(axis=axes, keepdims=True)
@@ -63,17 +205,146 @@ def plausible_noise(
 ) -> Array:
     """Return n tables [n, alternative, context] as likely as the data leave them, about `relative_noise`.
 
-    The factors a_k, b_c and u_kc are drawn in turn, each given the others (Gibbs), with their firmness drawn
-    first (`drawn`). The squares over the variances sum up to what they do over the estimates: the level
-    common to all is another parameter's business.
+    The squares over the variances sum up to what they do over the estimates: the level common to all is
+    another parameter's business.
     """
     if (few := _without_the_unobserved(tally, missed)) is not None:
         own = few.missed
         return plausible_noise(few.tally, n, generator, missed=own, per_alternative=per_alternative)[
             :, few.row
         ]
-    squares, freedom = _scatter(tally, missed)
-    own, by_alternative = np.ones((n, *tally.shape)), np.ones((n, tally.shape[0], 1))
+    scatter = _scatter(tally, missed)
+    table = _drawn_factors(scatter, n, generator) * _quiet(tally, scatter.tied)
+    estimate = relative_noise(tally, missed=missed, per_alternative=per_alternative)
+    axes = (-1,) if per_alternative else (-2, -1)
+    level, usual = ((scatter.squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
+    table *= np.divide(level, usual, out=np.ones_like(level), where=usual > 0)
+    return np.asarray(np.maximum(table, _LEAST))
+
+
+def _within_pairs(tally: Tally) -> tuple[Array, Array, Array]:
+    """Return the variances from scatter within pairs, the share of them that is unseen, and `_fewer`."""
+    if (few := _without_the_unobserved(tally)) is not None:
+        table, unseen, fewer = _within_pairs(few.tally)
+        return table[few.row], unseen[few.row], fewer
+    axes = (-2, -1)
+    scatter = _scatter(tally)
+    table = _factors(scatter.squares, scatter.freedom).table
+    freedom = scatter.freedom.sum(axis=axes, keepdims=True)
+    table *= (scatter.squares / table).sum(axis=axes, keepdims=True) / freedom
+    hidden = _tail(tally, scatter).unseen(tally.count, table)
+    whole = table * _quiet(tally, scatter.tied) + hidden
+    unseen = np.where(scatter.tied, 1.0, hidden / whole)
+    return np.maximum(whole, _FLOOR * whole.max(axis=axes, keepdims=True)), unseen, scatter.fewer
+
+
+def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
+    """Return by what pairs tell their noise: without ``missed`` by their scatter about their own means."""
+    axes = (-2, -1)
+    squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
+    tied = (tally.count > 1) & (squares <= _TIED * squares.max(axis=axes, keepdims=True, initial=0.0))
+    tied &= np.any((tally.count > 1) & ~tied, axis=axes, keepdims=True)
+    if missed is not None:
+        idle = np.isnan(missed)
+        squares = squares + tally.count * np.where(idle, 0.0, missed)
+        freedom, tied = (tally.count - idle).astype(float), np.zeros(tally.shape, bool)
+    shape = _shape(tally)
+    fewer = _fewer(tally, shape)
+    squares, freedom = (np.where(tied, 0.0, each) / fewer for each in (squares, freedom))
+    return _Scatter(squares, freedom, tied, fewer, shape)
+
+
+def _shape(tally: Tally) -> _Shape:
+    """Return what the single values of pairs are like."""
+    shape = _Shape(np.zeros(tally.shape), np.full(tally.shape, -1.0))
+    values = tally.single
+    if values is None or not (kept := values.alternative >= 0).any():
+        return shape
+    *lead, n_alternatives, n_contexts = tally.shape
+    study = np.flatnonzero(kept) // kept.shape[-1] if lead else 0
+    k, c = values.alternative[kept], values.context[kept]
+    cell = (study * n_alternatives + k) * n_contexts + c
+    apart = values.value[kept] - tally.mean.ravel()[cell]
+    farthest = np.zeros(tally.count.size)
+    np.maximum.at(farthest, cell, np.abs(apart))
+    third, number = (np.bincount(cell, each, tally.count.size) for each in (apart**3, np.ones(len(cell))))
+    whole = (number == tally.count.ravel()).reshape(tally.shape)  # of summaries the shape is not known
+    return _Shape(
+        np.where(whole, third.reshape(tally.shape), 0.0),
+        np.where(whole, farthest.reshape(tally.shape), -1.0),
+    )
+
+
+def _fewer(tally: Tally, shape: _Shape) -> Array:
+    """Return by how much skewness divides the degrees of freedom of sample variances, [..., 1, 1].
+
+    Var(s²) = σ⁴ (2/(n − 1) + κ/n), so that a variance is worth (n − 1)/(1 + κ/2) degrees of freedom. The
+    excess kurtosis κ shows only in long samples, and where noise differs from pair to pair it seems to be
+    there. The skewness γ shows in three values, pooled over pairs as Σ n k₃ / Σ n over s³ (k₃ is Fisher's
+    statistic), and differing noise alone has none. As in gamma distributions κ = 1.5 γ². What chance does to
+    γ² is taken off twice: its variance by the pairs themselves, or if larger that of normal rewards.
+    """
+    axes = (-2, -1)
+    some = (tally.count > 2) & (shape.farthest >= 0)
+    n = np.where(some, tally.count, 3).astype(float)
+    factor = np.where(some, n / ((n - 1) * (n - 2)), 0.0)
+    third, weight = n * factor * shape.third, np.where(some, n, 0.0)
+    total = weight.sum(axis=axes, keepdims=True)
+    freedom = np.where(some, n - 1, 0.0).sum(axis=axes, keepdims=True)
+    var = np.where(some, tally.m2, 0.0).sum(axis=axes, keepdims=True) / np.maximum(freedom, 1.0)
+    usable = (total > 0) & (var > 0)
+    scale = np.where(usable, total * var**1.5, 1.0)
+    skewness = third.sum(axis=axes, keepdims=True) / scale
+    by_pairs = np.sum((third / scale) ** 2, axis=axes, keepdims=True)
+    of_normal = 6.0 * np.sum(weight**2 * factor, axis=axes, keepdims=True) / np.where(usable, total, 1.0) ** 2
+    chance = _BEYOND_CHANCE * np.maximum(by_pairs, of_normal)
+    return np.where(usable, 1.0 + _GAMMA * np.maximum(skewness**2 - chance, 0.0), 1.0)
+
+
+def _quiet(tally: Tally, tied: BoolArray) -> Array:
+    """Return what a_k b_c is multiplied by where the values of a pair are ``tied``, 1 elsewhere.
+
+    A replication differs from the usual value of its pair with a chance q: the share of pairs that are tied
+    tells it, Σ (1 − q)^(n − 1) = number of tied pairs. After n equal values of one pair that chance is
+    ½/(n + 1) there (Jeffreys), so its variance is that share of q's, and never more than usual.
+    """
+    if not tied.any():
+        return np.ones(tally.shape)
+    axes, several = (-2, -1), tally.count > 1
+    number = tied.sum(axis=axes, keepdims=True)
+    low, high = np.zeros(number.shape), np.ones(number.shape)
+    for _ in range(_HALVINGS):
+        q = 0.5 * (low + high)
+        alike = np.where(several, (1.0 - q) ** np.maximum(tally.count - 1, 0), 0.0)
+        more = alike.sum(axis=axes, keepdims=True) > number
+        low, high = np.where(more, q, low), np.where(more, high, q)
+    return np.where(tied, np.minimum(1.0, _HALF / (tally.count + 1) / np.maximum(high, 1e-300)), 1.0)
+
+
+def _factors(squares: Array, freedom: Array) -> _Factors:
+    """Return a_k, b_c and u_kc, each kind shrunk in turn."""
+    by_alternative = np.ones(squares.shape)
+    for _ in range(_SWEEPS):
+        of_context, degrees = (squares / by_alternative).sum(axis=-2), freedom.sum(axis=-2)
+        contexts = agreement(of_context, degrees)
+        by_context = contexts.estimate(of_context, degrees)[..., None, :]
+        of_alternative, degrees = (squares / by_context).sum(axis=-1), freedom.sum(axis=-1)
+        alternatives = agreement(of_alternative, degrees)
+        by_alternative = alternatives.estimate(of_alternative, degrees)[..., None]
+    flat = (*squares.shape[:-2], -1)
+    each, degrees = (squares / (by_context * by_alternative)).reshape(flat), freedom.reshape(flat)
+    pairs = agreement(each, degrees)
+    own = pairs.estimate(each, degrees).reshape(squares.shape)
+    return _Factors(by_alternative, by_context, own, alternatives, contexts, pairs)
+
+
+def _drawn_factors(scatter: _Scatter, n: int, generator: np.random.Generator) -> Array:
+    """Return n products a_k b_c u_kc of one study, [n, alternative, context], up to a factor each.
+
+    The factors are drawn in turn, each given the others (Gibbs), with their firmness drawn first (`drawn`).
+    """
+    squares, freedom = scatter.squares, scatter.freedom
+    own, by_alternative = np.ones((n, *squares.shape)), np.ones((n, squares.shape[0], 1))
     for turn in range(_ROUNDS):
         left = squares / own
         by_context = drawn((left / by_alternative).sum(axis=-2), freedom.sum(axis=-2), generator)[:, None]
@@ -81,125 +352,90 @@ def plausible_noise(
         expected = by_alternative * by_context
         flat, last = (squares / expected).reshape(n, -1), turn == _ROUNDS - 1
         own = drawn(flat, freedom.ravel(), generator, everywhere=last).reshape(own.shape)
-    table, estimate = expected * own, relative_noise(tally, missed=missed, per_alternative=per_alternative)
-    axes = (-1,) if per_alternative else (-2, -1)
-    level, usual = ((squares / each).sum(axis=axes, keepdims=True) for each in (table, estimate))
-    table *= np.divide(level, usual, out=np.ones_like(level), where=usual > 0)
-    return np.asarray(np.maximum(table, _LEAST))
+    return np.asarray(expected * own)
+
+
+def _tail(tally: Tally, scatter: _Scatter) -> _Tail:
+    """Return what is known of rare events, from the farthest value of every pair.
+
+    Left out, it is compared with the variance that its pair, alternative and context then leave (by Student's
+    t), and with the other values of its pair alone. It is an event if that is less likely than 0.01 divided
+    by the number of all replications, or if all the others are equal.
+    """
+    axes = (-2, -1)
+    n, far = np.maximum(tally.count, 2).astype(float), scatter.shape.farthest
+    some = (tally.count > 2) & (far > 0) & ~scatter.tied
+    if not some.any():
+        none = np.zeros((*tally.shape[:-2], 1, 1))
+        return _Tail(none, none, none)
+    taken = np.where(some, n / (n - 1) * far**2, 0.0)  # what the value adds to the squares of its pair
+    left = np.maximum(tally.m2 - taken, 0.0)
+    left = np.where(left > 1e-12 * tally.m2, left, 0.0)
+    freedom = np.where(left > 0, n - 2, 0.0)
+    several = freedom > 1
+    alone = np.where(several, left, 1.0) / np.where(several, freedom, 1.0)
+    in_pair = np.where(several, 2.0 * stdtr(np.where(several, freedom, 1.0), -np.sqrt(taken / alone)), 1.0)
+    expected, in_table = _without_one(scatter, taken, left, freedom)
+    replications = np.maximum(tally.count.sum(axis=axes, keepdims=True), 1)
+    unlikely = np.minimum(in_pair, in_table) < 0.5 * _RARE / replications
+    event = some & (unlikely | ((left == 0) & (tally.m2 > 0)))
+    square = np.where(event, (far * n / (n - 1)) ** 2, 0.0)
+    usual = np.where(in_pair < in_table, alone, expected)
+    relative = square / np.where(event, np.maximum(usual, _TIED * square), 1.0)
+    number = event.sum(axis=axes, keepdims=True)
+    return _Tail(
+        np.minimum(number / replications, _HALF),
+        *(each.sum(axis=axes, keepdims=True) / np.maximum(number, 1) for each in (square, relative)),
+    )
+
+
+def _without_one(scatter: _Scatter, taken: Array, left: Array, freedom: Array) -> tuple[Array, Array]:
+    """Return the variance expected of every pair without one value, and P(a value as far away).
+
+    ``taken`` are the squares that go with the value, ``left`` and ``freedom`` what the pair keeps. Skewness
+    divides nothing here: it is what is looked for.
+    """
+    squares, degrees = scatter.squares * scatter.fewer, scatter.freedom * scatter.fewer
+    found, one = _factors(squares, degrees), (degrees > 0).astype(float)
+    base = np.ones(squares.shape)
+    sides = (found.alternatives, found.by_context, -1), (found.contexts, found.by_alternative, -2)
+    for agreed, others, axis in sides:
+        whole = (squares / others).sum(axis=axis, keepdims=True) - taken / others
+        rest = degrees.sum(axis=axis, keepdims=True) - one
+        base = base * _apiece(agreed).estimate(np.maximum(whole, 0.0), np.maximum(rest, 0.0))
+    pairs = _apiece(found.pairs)
+    total = pairs.firm + freedom
+    scale = (pairs.prior * pairs.pooled + left / base) / total
+    chance = np.sum(pairs.weight * 2.0 * stdtr(total, -np.sqrt(taken / base / scale)), axis=0)
+    return base * np.sum(pairs.weight * scale, axis=0), chance
+
+
+def _apiece(agreed: Agreement) -> Agreement:
+    """Return the agreement of [..., i] for tables [..., alternative, context] in its place."""
+    _, *rest = agreed
+    return Agreement(agreed.known[..., None], *(each[..., None] for each in rest))
 
 
 class _Few(NamedTuple):
-    """A table without all but one of the alternatives of which nothing is known: they are all alike."""
+    """A table with one of the alternatives that were not observed in the place of all: they are all alike."""
 
     tally: Tally
     missed: Array | None
     row: IntArray  # where each alternative is found, [alternative]
 
 
-def _without_the_unobserved(tally: Tally, missed: Array | None) -> _Few | None:
+def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few | None:
     """Return the shorter table of one study; None where it would not be much shorter."""
     observed: BoolArray = np.any(tally.count > 0, axis=-1)
     if tally.count.ndim > 2 or len(observed) < _MANY or 2 * observed.sum() > len(observed):
         return None
     kept = np.append(np.flatnonzero(observed), np.argmin(observed))
     row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
-    return _Few(tally.apart[kept], None if missed is None else missed[kept], row)
-
-
-def _scatter(tally: Tally, missed: Array | None) -> tuple[Array, Array]:
-    """Return the sums of squares by which pairs tell their noise, and their degrees of freedom."""
-    if missed is None:
-        return tally.m2, np.maximum(tally.count - 1, 0).astype(float)
-    idle = np.isnan(missed)
-    return tally.m2 + tally.count * np.where(idle, 0.0, missed), (tally.count - idle).astype(float)
-
-
-def _factor(squares: Array, freedom: Array, *, axis: int) -> Array:
-    """Return what the cells along an axis have in common, shrunk, with that axis kept."""
-    common = shrunk(squares.sum(axis=axis), freedom.sum(axis=axis))
-    return np.asarray(np.expand_dims(common, axis))
-
-
-def shrunk(squares: Array, freedom: Array) -> Array:
-    """Return variance estimates [..., i] from sums of squares and their degrees of freedom, up to a factor.
-
-    σ_i² ~ d s² / χ²_d and W_i ~ σ_i² χ²_ν, so that W_i/(ν s²) ~ F(ν, d) (Smyth, "Linear models and empirical
-    Bayes methods", 2004). For every d on a grid s² is the most likely, by a few Newton steps; the estimate
-    (d s² + W)/(d + ν), one over the posterior mean of 1/σ², is averaged over d by the marginal likelihood.
-    Unlike a single best d the average does not jump, nor does it trust a chance agreement of few variances.
-    """
-    known, ratio, firm, prior, weight = _firmness(squares, freedom)
-    estimate = (prior + ratio) / (firm + freedom)
-    averaged = (weight * estimate).sum(axis=0) / weight.sum(axis=0)
-    return np.where(known, averaged, 1.0)
-
-
-def drawn(
-    squares: Array, freedom: Array, generator: np.random.Generator, *, everywhere: bool = True
-) -> Array:
-    """Return variances [n, i] from their posterior given sums of squares [n, i], up to a factor per n.
-
-    Not ``everywhere``: only those of which something was observed; the others are 1.
-
-    Where `shrunk` averages over d, here d is drawn with its probability, and then
-    σ_i² = (d s² + W_i) / χ²_{d + ν_i}, so that 1/E[1/σ²] is the estimate.
-    """
-    known, ratio, _, prior, weight = _firmness(squares, freedom)
-    reached = np.cumsum(weight, axis=0) / weight.sum(axis=0)  # [d, n, 1]
-    pick = np.sum(reached[:-1] <= latin(generator, (len(squares), 1)), axis=0)
-    firm = _FIRMNESS[pick]
-    scale = np.take_along_axis(prior, pick[None], axis=0)[0]
-    half = 0.5 * (firm + freedom)
-    uniform, found = latin(generator, squares.shape), np.ones(squares.shape)
-    some = np.flatnonzero(freedom > 0) if not everywhere else slice(None)
-    found[:, some] = (scale + ratio[:, some]) / (2.0 * gammaincinv(half[:, some], uniform[:, some]))
-    return np.where(known, found, 1.0)
-
-
-class _Firmness(NamedTuple):
-    """What is known of how firmly variances agree, for every d of the grid on a first axis."""
-
-    known: BoolArray  # [..., 1]: whether there is anything to learn from
-    ratio: Array  # W over the pooled variance, [..., i]: free of scale
-    firm: Array  # d
-    prior: Array  # d s², [d, ..., 1]
-    weight: Array  # the marginal likelihood of d over the largest, [d, ..., 1]
-
-
-def _firmness(squares: Array, freedom: Array) -> _Firmness:
-    """Return the likelihood of every d, with the most likely s² of each."""
-    total = freedom.sum(axis=-1, keepdims=True)
-    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(total, 1.0)
-    known = (total > 0) & (pooled > 0)
-    ratio = np.where(known, squares / np.where(known, pooled, 1.0), 0.0)
-    firm, seen, own = _FIRMNESS.reshape(-1, *(1,) * squares.ndim), ratio, freedom
-    if freedom.ndim == 1 and len(freedom) > _MANY:  # what was not observed tells nothing
-        seen, own = ratio[..., freedom > 0], freedom[freedom > 0]
-    prior = firm * _likeliest_scale(seen, own, firm)
-    half = (own + firm) / 2
-    fixed = np.sum(gammaln(half) - gammaln(firm / 2), axis=-1, keepdims=True)
-    evidence = fixed + np.sum(firm / 2 * np.log(prior) - half * np.log(prior + seen), axis=-1, keepdims=True)
-    return _Firmness(known, ratio, firm, prior, np.exp(evidence - evidence.max(axis=0)))
-
-
-def _likeliest_scale(ratio: Array, freedom: Array, firm: Array) -> Array:
-    """Return s² [d, ..., 1]: the root of Σ (ν + d) d s²/(d s² + W) = n d, by Newton steps in log s²."""
-    log_scale = np.zeros(np.broadcast_shapes(firm.shape, (*ratio.shape[:-1], 1)))
-    total = freedom + firm
-    for _ in range(_STEPS):
-        prior = firm * np.exp(log_scale)
-        share = prior / (prior + ratio)
-        weighed = total * share
-        surplus = (firm - weighed).sum(axis=-1, keepdims=True)
-        slope = (weighed * (1.0 - share)).sum(axis=-1, keepdims=True)
-        step = _between(-2.0, surplus / np.maximum(slope, 1e-12), 2.0)
-        log_scale = _between(-14.0, log_scale + step, 14.0)
-    return np.exp(log_scale)
-
-
-def _between(low: float, values: Array, high: float) -> Array:
-    """Return the values, cut off: `np.clip` takes five times as long where they are few."""
-    return np.minimum(np.maximum(values, low), high)
+    short = tally.apart[kept]
+    if (single := tally.single) is not None:
+        place = np.where(single.alternative < 0, -1, row[single.alternative])
+        short = replace(short, single=replace(single, alternative=place))
+    return _Few(short, None if missed is None else missed[kept], row)
 
 
 def lone(tally: Tally) -> BoolArray:
@@ -220,15 +456,13 @@ def reach(tally: Tally, chance: float) -> Array:
     times a Student-t of d degrees of freedom, averaged over d. Where noise differs from pair to pair d is
     small, and what is known of it reaches far.
     """
-    squares, freedom = _flat(tally)
-    pooled = squares.sum(axis=-1, keepdims=True) / np.maximum(freedom.sum(axis=-1, keepdims=True), 1.0)
-    known, _, firm, prior, weight = _firmness(squares, freedom)
-    scale = np.sqrt(prior / firm * np.where(known, pooled, 1.0))
+    known, pooled, firm, prior, weight = agreement(*_flat(tally))
+    scale = np.sqrt(prior / firm * pooled)
     # Between the normal distribution with the least s and Cauchy's with the largest.
     low, high = np.log(scale.min(axis=0)), np.log(scale.max(axis=0) / (np.pi * chance))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        beyond = np.sum(weight * stdtr(firm, -np.exp(middle) / scale), axis=0) / weight.sum(axis=0)
+        beyond = np.sum(weight * stdtr(firm, -np.exp(middle) / scale), axis=0)
         low, high = np.where(beyond > chance, middle, low), np.where(beyond > chance, high, middle)
     return np.where(known, np.exp(high), 0.0)[..., None]
 
@@ -258,25 +492,24 @@ def lent_variances(tally: Tally, n: int, generator: np.random.Generator) -> Arra
 
 def _flat(tally: Tally) -> tuple[Array, Array]:
     """Return sums of squares and degrees of freedom, [..., pair]."""
-    squares, freedom = _scatter(tally, None)
+    squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
     flat = (*tally.shape[:-2], -1)
     return squares.reshape(flat), freedom.reshape(flat)
 
 
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
-_STAND_IN = 1e-2  # the share of the pooled variance that stands in for none
 _UNDERFLOW = 1e-290  # what lies below has underflowed: a quotient by it would overflow
 
 
 def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     """Return v = W / (N − 1) of every pair, always positive, [..., alternative, context].
 
-    A pair whose observations agree gets a hundredth of the pooled variance ΣW / Σ(N − 1) of the study. Next
-    to nothing in its place would not do: C-OCBA's N²/v of that pair would be so large that the best
-    alternative beside it took all further samples. Where no pair varies, v is (1e-12 times the range of the
-    sample means)², and 1 where these are all equal, too. It moves with the unit and not with a shift. Every
-    pair must have two observations, but for those ``excluded``, which get a stand-in, and those `lone`: their
-    variance is what the normal distribution needs to reach as far as they do with a chance of 0.05.
+    A pair whose observations agree gets a share of the pooled variance ΣW / Σ(N − 1) of the study, the
+    smaller the longer they agree (`_quiet`): that values differ may be rare. Of a rate v is p(1 − p) with
+    p = (successes + ½)/(N + 1). Where no pair varies, v is (1e-12 times the range of the sample means)², and
+    1 where these are all equal, too. It moves with the unit and not with a shift. Every pair must have two
+    observations, but for those ``excluded``, which get a stand-in, and those `lone`: their variance is what
+    the normal distribution needs to reach as far as they do with a chance of 0.05.
     """
     few = tally.count < 2
     alone = lone(tally) if few.any() else few
@@ -294,9 +527,12 @@ def sample_variance(tally: Tally, excluded: BoolArray | None = None) -> Array:
     freedom = np.maximum(tally.count - 1, 0)
     pooled = tally.m2.sum(axis=axes, keepdims=True) / np.maximum(freedom.sum(axis=axes, keepdims=True), 1)
     span = np.ptp(tally.mean, axis=axes, keepdims=True)
-    stand_in = np.where(pooled > 0, _STAND_IN * pooled, (_NONE * span) ** 2)
-    stand_in = np.where(stand_in > _UNDERFLOW, stand_in, 1.0)
     own = tally.m2 / np.maximum(freedom, 1)
+    tied = (tally.count > 1) & (own <= np.maximum(_NONE * pooled, _UNDERFLOW)) & (pooled > 0)
+    stand_in = np.where(pooled > 0, _quiet(tally, tied) * pooled, (_NONE * span) ** 2)
+    stand_in = np.where(stand_in > _UNDERFLOW, stand_in, 1.0)
     if alone.any():
         own = np.where(alone, (reach(tally, _USUAL) / ndtri(_USUAL)) ** 2, own)
-    return np.where(own > np.maximum(_NONE * pooled, _UNDERFLOW), own, stand_in)
+    found = np.where(own > np.maximum(_NONE * pooled, _UNDERFLOW), own, stand_in)
+    rates = binomial.is_rate(tally)[..., None, None]
+    return np.where(rates & (tally.count > 0), binomial.by_itself(tally), found) if rates.any() else found

@@ -1,6 +1,7 @@
 """Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say.
 
-Where alternatives share random numbers that is not all: the tally then keeps the replications too.
+Where alternatives share random numbers that is not all: the tally then keeps the replications too. Single
+values are kept in any case where they are known: they tell whether rewards are normal.
 """
 
 from collections.abc import Iterable
@@ -28,6 +29,7 @@ class Tally:
     mean: Array  # 0 where nothing was observed
     m2: Array  # sum of squared deviations from the cell's mean
     common: Replications | None = field(default=None, kw_only=True)  # sharing random numbers; None: none do
+    single: Replications | None = field(default=None, kw_only=True)  # all single values; None: not known
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -39,17 +41,18 @@ class Tally:
 
         Only whole studies can be picked where replications are kept: see `apart`.
         """
-        common = None if self.common is None else self.common[index]
-        return Tally(self.count[index], self.mean[index], self.m2[index], common=common)
+        common, single = (None if each is None else each[index] for each in (self.common, self.single))
+        return Tally(self.count[index], self.mean[index], self.m2[index], common=common, single=single)
 
     def copy(self) -> "Tally":
         """Return one that shares no table with this one."""
-        return Tally(self.count.copy(), self.mean.copy(), self.m2.copy(), common=self.common)
+        return replace(self, count=self.count.copy(), mean=self.mean.copy(), m2=self.m2.copy())
 
     @property
     def apart(self) -> "Tally":
-        """The same observations, as if no two alternatives shared random numbers."""
-        return self if self.common is None else Tally(self.count, self.mean, self.m2)
+        """The same observations by their statistics alone, as if no alternatives shared random numbers."""
+        plain = self.common is None and self.single is None
+        return self if plain else Tally(self.count, self.mean, self.m2)
 
 
 def check_spread(tally: Tally) -> None:
@@ -72,8 +75,9 @@ def check_spread(tally: Tally) -> None:
 
 def empty(shape: tuple[int, ...], *, common: bool = False) -> Tally:
     """Return the tally of no observations; one for ``common`` random numbers keeps replications."""
-    kept = none(shape[:-2]) if common else None
-    return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), common=kept)
+    values = none(shape[:-2])
+    kept = values if common else None
+    return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), common=kept, single=values)
 
 
 def from_observations(
@@ -127,10 +131,12 @@ def add(
     merged = merge(tally.apart[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
-    kept = tally.common
+    kept, single = tally.common, tally.single
     if kept is not None and number is not None:
         kept = kept.add(decision, number, mean)
-    return Tally(count, average, squares, common=kept)
+    if single is not None and number is not None:
+        single = single.add(decision, np.zeros_like(number), mean)
+    return Tally(count, average, squares, common=kept, single=single)
 
 
 def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: float = 0.0) -> None:
@@ -145,19 +151,28 @@ def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: flo
     tally.m2[pair] = float(tally.m2[pair]) + m2 + step * step * (before * share)
 
 
-def with_replications(tally: Tally, pair: tuple[int, int], numbered: Iterable[tuple[int, float]]) -> Tally:
-    """Return the tally of one study that knows which replications single values of a cell were."""
-    kept = tally.common
+def with_replications(
+    tally: Tally, pair: tuple[int, int], numbered: Iterable[tuple[int, float]], *, shared: bool = True
+) -> Tally:
+    """Return the tally of one study that knows the single values of a cell, and which replications they were.
+
+    Not ``shared``: no other alternative has their random numbers.
+    """
+    common, single = tally.common, tally.single
     for number, value in numbered:  # in numbers of Python: three times quicker
-        kept = None if kept is None else kept.appended(pair[0] if number >= 0 else -1, pair[1], number, value)
-    return Tally(tally.count, tally.mean, tally.m2, common=kept)
+        if common is not None and shared:
+            common = common.appended(pair[0] if number >= 0 else -1, pair[1], number, value)
+        if single is not None:
+            single = single.appended(*pair, number, value)
+    return Tally(tally.count, tally.mean, tally.m2, common=common, single=single)
 
 
 def negated(tally: Tally) -> Tally:
     """Return the tally of the same observations with the opposite sign."""
-    common = tally.common
-    turned = None if common is None else replace(common, value=-common.value)
-    return Tally(tally.count, -tally.mean, tally.m2, common=turned)
+    common, single = (
+        None if each is None else replace(each, value=-each.value) for each in (tally.common, tally.single)
+    )
+    return Tally(tally.count, -tally.mean, tally.m2, common=common, single=single)
 
 
 def summarise(values: Array) -> tuple[int, float, float]:
@@ -199,7 +214,7 @@ def standardisation_of_study(tally: Tally) -> Scaling:
 
 
 def standardise(tally: Tally, scaling: Scaling) -> Tally:
-    """Return the tally of the standardised outcomes."""
+    """Return the tally of the standardised outcomes, without single values."""
     shift, spread = scaling.shift[..., None], scaling.spread[..., None]
     mean = np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0)
     common = tally.common

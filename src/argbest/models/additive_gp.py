@@ -5,18 +5,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from argbest.core import additive_conditioning, common_noise, priors
+from argbest.core import additive_conditioning, binomial, common_noise, priors
 from argbest.core.additive_belief import AdditiveBelief
+from argbest.core.additive_conditioning import expected, missed
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.binomial import Expected
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
-from argbest.core.priors import Hyperprior, additive, fixed
+from argbest.core.noise import PairNoise, enough_within, pair_noise, plausible_pair_noise
+from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Scaling, Tally, standardisation_of_study, standardise
 from argbest.errors import InputError
-from argbest.models.base import Plausible
+from argbest.models.base import Plausible, entries
 from argbest.models.searched import (
     affordable_correlation,
     check_fit,
@@ -24,13 +27,12 @@ from argbest.models.searched import (
     check_noise_shape,
     checked_noise,
     checked_parts,
-    noise_table,
-    plausible_tables,
     repeated,
     scattered,
     search_troubles,
     starts,
     study_changed,
+    told_noise,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ FIRST_STEPS = 25  # of every start; only the best goes on
 # beyond the first it takes long, beyond the second it takes much memory.
 _NUMBERS, _FEWEST_POINTS = (2**18, 2**22), (8, 4)
 _VANISHED = 1e-3  # the scale below which a part's distances mean nothing
-_ROUNDS = 2  # of the first fit: each goes on from the one before, with the noise that follows from it
+_ROUNDS = 2  # of a first fit: each goes on from the one before, with the noise that follows from it
 
 
 @dataclass(frozen=True)
@@ -131,14 +133,19 @@ class AdditiveGP:
     def fit(self, tally: Tally, setting: Setting, params: AdditiveGPParams | None = None) -> AdditiveGPParams:
         """Return MAP hyper-parameters, searched from the usual starts or from ``params``.
 
-        A study is searched again when it has new data. Noise per pair is learned from how far the data lie
-        from the belief under ``params``: a study's first fit knows none and is gone over again.
+        A study is searched again when it has new data. Where the noise follows from a belief, as that of
+        rates and of few replications does, a study's first fit knows none and is gone over again.
         """
         scale = standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
-        for _ in range(_ROUNDS if params is None and self._learns_noise else 0):
-            params = self._fit(tally, setting, scale, chosen, params)
-        return self._fit(tally, setting, scale, chosen, params)
+        known, leaning = self._kinds_of_noise(tally)
+        kinds, whole = known + 2 * leaning, params
+        for kind in np.unique(kinds[chosen]).tolist():  # studies side by side are fitted as each by itself
+            some, own = chosen & (kinds == kind), params
+            for _ in range(_ROUNDS if params is None and kind >= 2 else 0):
+                own = self._fit(tally, setting, scale, some, own, own)
+            whole = self._fit(tally, setting, scale, some, own, whole)
+        return whole if whole is None else replace(whole, changed=chosen)  # type: ignore[return-value]
 
     def _fit(
         self,
@@ -147,23 +154,27 @@ class AdditiveGP:
         scale: Scaling,
         chosen: BoolArray,
         params: AdditiveGPParams | None,
+        whole: AdditiveGPParams | None,
     ) -> AdditiveGPParams:
-        """Return the parameters with those of the chosen studies searched anew."""
+        """Return the ``whole`` with the chosen studies searched anew from ``params``.
+
+        The noise of all of them is of one kind (`_kinds_of_noise`).
+        """
         from argbest.core import additive  # imports Numba, so not before it is needed
 
         data = standardise(tally, scale)[chosen]
-        missed = self._missed(tally, setting, params) if params is not None and self._learns_noise else None
-        prior, noise = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
-        shared = affordable_correlation(data, noise[chosen])
-        points, searched = starts(prior, data, noise[chosen], chosen, params)
+        own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
+        learned = self._noise_of(tally, setting, params, chosen)
+        prior, noise = self._noise_table(self._hyperprior(tally.shape, setting), learned, own.spread)
+        shared = affordable_correlation(data, noise, learned)
+        points, searched = starts(prior, data, noise, chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
-        found = additive.fit_map(inputs, data, noise[chosen], prior, search, shared)
+        found = additive.fit_map(inputs, data, noise, prior, search, shared)
         check_fit(found)
-        own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
-        fresh = _in_units(found, data.count, searched, (noise[chosen], shared), own, len(setting.separation))
-        fresh = replace(fresh, uneven=common_noise.unevenness(data, noise[chosen], shared))
-        return scattered(fresh, chosen, params, changed=chosen)
+        fresh = _in_units(found, data.count, searched, (noise, shared), own, len(setting.separation))
+        fresh = replace(fresh, uneven=common_noise.unevenness(data, noise, shared))
+        return scattered(fresh, chosen, whole, changed=chosen)
 
     def posterior(
         self,
@@ -187,8 +198,9 @@ class AdditiveGP:
         from argbest.core import additive
 
         scale = Scaling(params.shift[..., None], params.spread[..., None])
-        missed = self._missed(tally, setting, params) if self._learns_noise else None
-        prior, table = noise_table(self, self._hyperprior(tally.shape, setting), tally, scale, missed=missed)
+        belief = self._belief_behind_noise(tally, setting, params)
+        learned = self._learned_noise(tally, belief)
+        prior, table = self._noise_table(self._hyperprior(tally.shape, setting), learned, params.spread)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
@@ -196,7 +208,11 @@ class AdditiveGP:
         most = min(max(fewest, numbers // tally.count.size) for numbers, fewest in limits)
         n = min(n_points(int((tally.count > 0).sum())), most)
         points = sample(evaluate, params.theta, prior.rules, n, generator, density=density)
-        tables = plausible_tables(self, table, tally, n, generator, missed=missed)
+        tables = np.broadcast_to(table, (n, *table.shape))
+        if self._learns_noise:
+            missed, expected = belief or (None, None)
+            tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
+            tables = tables / params.spread**2 if learned.known else tables
         several = repeated(params, n)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
         return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
@@ -213,11 +229,51 @@ class AdditiveGP:
     def _learns_noise(self) -> bool:
         return self.noise == "pair" and self.noise_sd is None
 
-    def _missed(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> Array:
-        """Return E(Ȳ − f)² of every pair, 0 where nothing was observed."""
+    def _kinds_of_noise(self, tally: Tally) -> tuple[BoolArray, BoolArray]:
+        """Return [...] whether its level is known beforehand, and whether it follows from a belief."""
+        if not self._learns_noise:
+            lead = tally.shape[:-2]
+            return np.full(lead, self.noise_sd is not None), np.zeros(lead, bool)
+        rates, within = binomial.is_rate(tally), enough_within(tally)
+        return rates | within, rates | ~within
+
+    def _noise_of(
+        self, tally: Tally, setting: Setting, params: AdditiveGPParams | None, chosen: BoolArray
+    ) -> PairNoise:
+        """Return the noise of the chosen studies, arrays [chosen, ...]."""
+        if tally.count.ndim > 2:
+            own = None if params is None else entries(params, chosen)
+            some = tally[chosen]
+            return self._learned_noise(some, self._belief_behind_noise(some, setting, own))
+        found = self._learned_noise(tally, self._belief_behind_noise(tally, setting, params))
+        return PairNoise(found.variance[None], found.known[None], found.unseen[None], found.fewer[None])
+
+    def _learned_noise(self, tally: Tally, belief: tuple[Array, Expected] | None) -> PairNoise:
+        """Return what the data say of the noise, or what was given of it."""
+        if not self._learns_noise:
+            return told_noise(self, tally.shape)
+        missed, expected = belief or (None, None)
+        return pair_noise(tally, missed=missed, expected=expected)
+
+    def _belief_behind_noise(
+        self, tally: Tally, setting: Setting, params: AdditiveGPParams | None
+    ) -> tuple[Array, Expected] | None:
+        """Return how far pairs are from the belief under ``params``, and that belief; None if not needed."""
+        if params is None or not np.any(self._kinds_of_noise(tally)[1]):
+            return None
         prior = self._prior(setting, params, setting.separation)
-        data = Data(tally, params.noise, params.shift, params.correlation)
-        return additive_conditioning.missed(prior, data)
+        belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
+        return missed(prior, tally, belief), belief
+
+    @staticmethod
+    def _noise_table(prior: Hyperprior, learned: PairNoise, spread: Array) -> tuple[Hyperprior, Array]:
+        """Return the hyper-prior and what multiplies its noise parameter, of studies of one kind of noise.
+
+        ``spread`` [...] is that of the outcomes. Noise whose level is known leaves nothing to learn.
+        """
+        if not np.any(learned.known):
+            return prior, learned.variance
+        return with_known_noise(prior), learned.variance / spread[..., None, None] ** 2
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""

@@ -11,6 +11,7 @@ from argbest.core.belief import BlockBelief
 from argbest.core.conditioning import joined, joined_at
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
+from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Scaling, Tally, standardisation, standardise
@@ -21,12 +22,11 @@ from argbest.models.searched import (
     check_kernel,
     check_noise_shape,
     checked_noise,
-    noise_table,
-    plausible_tables,
     repeated,
     scattered,
     search_troubles,
     starts,
+    told_noise,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class GP:
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
         if tally.common is not None:
-            alone = self.fit(tally.apart, setting, params)  # by itself an alternative shares nothing
+            alone = self.fit(replace(tally, common=None), setting, params)  # an alternative shares nothing
             return replace(alone, correlation=affordable_correlation(tally, alone.noise))
         scale = standardisation(tally)
         chosen = _changed(tally, scale, params)
@@ -100,7 +100,7 @@ class GP:
             chosen = np.repeat(chosen.any(axis=-1, keepdims=True), chosen.shape[-1], axis=-1)
         data = standardise(tally, scale)[chosen]
         preset = priors.hyperprior(self.prior, len(setting.separation))
-        prior, noise = noise_table(self, preset, tally, scale, per_alternative=True)
+        prior, noise = self._noise_table(preset, tally, scale)
         own, noise = Scaling(scale.shift[chosen], scale.spread[chosen]), noise[chosen]
         points, searched = starts(prior, data, noise, chosen, params)
         bent = None if params is None or params.hessian is None else params.hessian[chosen]
@@ -143,9 +143,9 @@ class GP:
         """
         from argbest.core import fitting
 
-        tally, scale = tally.apart, Scaling(params.shift, params.spread)
+        tally, scale = replace(tally, common=None), Scaling(params.shift, params.spread)
         preset = priors.of_logarithms(priors.hyperprior(self.prior, len(setting.separation)))
-        prior, table = noise_table(self, preset, tally, scale, per_alternative=True)
+        prior, table = self._noise_table(preset, tally, scale)
         data = standardise(tally, scale)
 
         known = self.kernel, setting.separation, data, table, prior
@@ -160,11 +160,30 @@ class GP:
             flat_below=0.0,
             density=lambda theta: fitting.log_density(*known, theta)[0],
         )
-        tables = plausible_tables(self, table, tally, n, generator, per_alternative=True)
+        tables = np.broadcast_to(table, (n, *table.shape))
+        if self._learns_pairs:
+            tables = plausible_noise(tally, n, generator, per_alternative=True)
         several = repeated(params, n)
         _, constant = fitting.log_density(*known, points.theta)
         found = _in_units_of_rewards(points.theta, constant, tables, several)
         return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
+
+    @property
+    def _learns_pairs(self) -> bool:
+        return self.noise == "pair" and self.noise_sd is None
+
+    def _noise_table(
+        self, prior: priors.Hyperprior, tally: Tally, scale: Scaling
+    ) -> tuple[priors.Hyperprior, Array]:
+        """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context].
+
+        The level of every alternative is learned, unless the noise is known.
+        """
+        if self.noise_sd is not None:
+            variance = told_noise(self, tally.shape).variance
+            return priors.with_known_noise(prior), variance / scale.spread[..., None] ** 2
+        table = relative_noise(tally, per_alternative=True) if self._learns_pairs else np.ones(tally.shape)
+        return prior, table
 
     def predict(
         self, tally: Tally, setting: Setting, params: GPParams, separation: Array

@@ -9,7 +9,7 @@ import numpy as np
 from argbest.core import common_noise, priors
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.landmarks import affords_common_noise
-from argbest.core.noise import plausible_noise, relative_noise
+from argbest.core.noise import PairNoise
 from argbest.core.priors import Hyperprior
 from argbest.core.tally import Scaling, Tally
 from argbest.errors import FitError, InputError, unknown_name
@@ -77,41 +77,11 @@ def check_noise_shape(noise_sd: object, shape: tuple[int, int]) -> None:
         raise InputError(f"noise_sd has shape {given}, expected a number or a table {shape}.")
 
 
-def noise_table(
-    model: NoiseOptions,
-    prior: priors.Hyperprior,
-    tally: Tally,
-    scale: Scaling,
-    *,
-    missed: Array | None = None,
-    per_alternative: bool = False,
-) -> tuple[priors.Hyperprior, Array]:
-    """Return the hyper-prior and what multiplies its noise parameter, [..., alternative, context].
-
-    ``scale`` is that of the outcomes, [..., alternative] or [..., 1]. Known noise leaves nothing to learn.
-    """
-    if model.noise_sd is not None:
-        known = np.asarray(model.noise_sd, float) / scale.spread[..., None]
-        return priors.with_known_noise(prior), np.broadcast_to(known**2, tally.shape)
-    if model.noise == "pair":
-        return prior, relative_noise(tally, missed=missed, per_alternative=per_alternative)
-    return prior, np.ones(tally.shape)
-
-
-def plausible_tables(
-    model: NoiseOptions,
-    table: Array,
-    tally: Tally,
-    n: int,
-    generator: np.random.Generator,
-    *,
-    missed: Array | None = None,
-    per_alternative: bool = False,
-) -> Array:
-    """Return n tables that may be what multiplies the noise parameter, [n, alternative, context]."""
-    if model.noise == "pair" and model.noise_sd is None:
-        return plausible_noise(tally, n, generator, missed=missed, per_alternative=per_alternative)
-    return np.broadcast_to(table, (n, *table.shape))
+def told_noise(model: NoiseOptions, shape: tuple[int, ...]) -> PairNoise:
+    """Return noise that no data tell: as the model was given it, or the same everywhere."""
+    given = model.noise_sd is not None
+    variance = np.broadcast_to(np.asarray(model.noise_sd, float) ** 2 if given else 1.0, shape)
+    return PairNoise(variance, np.full(shape[:-2], given), np.zeros(shape), np.ones(shape[:-2]))
 
 
 T = TypeVar("T")
@@ -164,6 +134,8 @@ def starts(
     if params is None:
         return _presets(prior, data, noise), n
     searched, last = params.searched[chosen], params.theta[chosen][:, None, :]
+    if prior.rules[-1, -2] == prior.rules[-1, -1]:  # the noise is known, and may not have been before
+        last = np.concatenate([last[..., :-1], np.zeros((len(last), 1, 1))], axis=-1)
     full = (n >= 1.5 * searched) | (params.status[chosen] != 0)
     if not full.any():  # by far the most common
         return last, searched
@@ -190,9 +162,17 @@ def study_changed(tally: Tally, scale: Scaling, params: Fitted | None) -> BoolAr
     return np.asarray(moved | np.any(tally.count != params.fitted, axis=(-2, -1)))
 
 
-def affordable_correlation(tally: Tally, noise: Array) -> Array:
-    """Return the correlation of replications that share random numbers; 0 where tables are too large."""
-    found = common_noise.estimate(tally, noise)
+def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None = None) -> Array:
+    """Return the correlation of replications that share random numbers; 0 where tables are too large.
+
+    ``learned`` says which share of the ``noise`` no replication has shown: nobody knows that to be shared.
+    """
+    if learned is None:
+        found = common_noise.estimate(tally, noise)
+    else:
+        found = common_noise.estimate(tally, noise, learned.fewer)
+        seen = np.where(tally.count > 0, 1.0 - learned.unseen, 0.0).sum(axis=-2)
+        found *= seen / np.maximum((tally.count > 0).sum(axis=-2), 1)
     for study in np.ndindex(tally.shape[:-2]):
         if not affords_common_noise(tally.count[study]):
             found[study] = 0.0

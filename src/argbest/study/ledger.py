@@ -169,9 +169,9 @@ class Ledger:
         self.rewards = self.rewards.joined_by(event)
         values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
         shares = self.parted is None or event.trial < self.n_shared
-        if self.live.common is not None and values is not None and shares:
+        if values is not None:
             signed = ((i, self.problem.sign * value) for i, value in numbered(number, values))
-            self.live = tallies.with_replications(self.live, pair, signed)
+            self.live = tallies.with_replications(self.live, pair, signed, shared=shares)
         self.in_order.end(pair, number, values, summarised=0 if values else event.n)
         self.failures[pair] = 0
         if event.seconds is not None:
@@ -252,19 +252,21 @@ class Ledger:
         n, mean, m2 = (self.records.columns.numbers(name) for name in ("n", "mean", "m2"))
         self.rewards = RewardsSoFar.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        common = None if self.live.common is None else self._common()
+        every = np.ones(len(self.records), bool)
+        shares = every if self.parted is None else self.records.columns.numbers("trial") < self.n_shared
+        common = None if self.live.common is None else self._replications(shares)
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
-        self.live, self.n_observations = tallies.Tally(count, mean, m2, common=common), int(count.sum())
+        self.live = tallies.Tally(count, mean, m2, common=common, single=self._replications(every))
+        self.n_observations = int(count.sum())
         self._check(past)
 
-    def _common(self) -> by_number.Replications:
-        """Return the replications that share random numbers, in the order of telling."""
+    def _replications(self, some: BoolArray) -> by_number.Replications:
+        """Return the single values of some records, by their numbers and in the order of telling."""
         told, asked = self.records.columns, self.trials.columns
         size, start = np.maximum(told.numbers("size"), 0), told.numbers("start")
-        shares = np.ones(len(size), bool) if self.parted is None else told.numbers("trial") < self.n_shared
-        entry = np.repeat(np.arange(len(size)), np.where(shares, size, 0))
+        entry = np.repeat(np.arange(len(size)), np.where(some, size, 0))
         trial = told.numbers("trial")[entry]
-        at = np.flatnonzero(np.repeat(shares, size))
+        at = np.flatnonzero(np.repeat(some, size))
         number = asked.numbers("replication")[trial] + (at - start[entry]) * by_number.PLACE
         value = self.problem.sign * np.array(self.records.values)[at]
         k, c = (asked.numbers(name)[trial] for name in ("alternative", "context"))
