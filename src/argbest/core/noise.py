@@ -174,6 +174,28 @@ def plausible_pair_noise(
     return np.asarray(np.maximum(drawn_tables, _FLOOR * drawn_tables.max(axis=(-2, -1), keepdims=True)))
 
 
+class Rarities(NamedTuple):
+    """What the single values of one study show of rare events, and of skewness."""
+
+    events: int  # values too far from the others of their pair for normal noise, one of a pair at most
+    rate: float  # their share of all replications
+    size: float  # root mean squared distance to the other values
+    skewness: float  # beyond chance, without sign
+
+
+def rarities(tally: Tally) -> Rarities:
+    """Return what the single values of one study show; nothing for a rate, whose shape is known."""
+    if binomial.is_rate(tally) or not tally.m2.any():
+        return Rarities(0, 0.0, 0.0, 0.0)
+    few = _without_the_unobserved(tally)
+    short = tally if few is None else few.tally
+    scatter = _scatter(short)
+    tail = _tail(short, scatter)
+    rate, size = float(tail.rate.item()), float(np.sqrt(tail.square.item()))
+    skewness = float(np.sqrt(np.maximum(scatter.fewer.item() - 1.0, 0.0) / _GAMMA))
+    return Rarities(round(rate * int(tally.count.sum())), rate, size, skewness)
+
+
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
     """Return the noise variance of every pair over the average, [..., alternative, context].
 
