@@ -214,11 +214,9 @@ def _standing(study: Study, selection: pd.DataFrame) -> str:
 
 def _in_doubt(study: Study) -> str:
     """Return why choices are not called sure, and that the model check objects; nothing if neither is so."""
-    words, check = doubts.sentence(study), study.doubts().check
-    said = f"{words[0].upper()}{words[1:]}" if words else ""
-    return (
-        said if said or check.fits else f"{check.verdict[0].upper()}{check.verdict[1:]}; see the model check."
-    )
+    check = study.doubts().check
+    words = doubts.sentence(study) or ("" if check.fits else f"{check.verdict}; see the model check.")
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _certainty(certificate: Certificate) -> str:
