@@ -1,4 +1,4 @@
-"""Why choices are not called sure: misfit, too few replications for skewed rewards, rare events, and stops."""
+"""Why choices are not called sure: misfit, too few replications of skewed rewards, rare events; and stops."""
 
 import warnings
 from collections.abc import Callable
