@@ -49,7 +49,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import Problem, Study
-from argbest.cli.terminal import note, say
+from argbest.cli.terminal import echo, note
 from argbest.core.arrays import Array
 from argbest.core.states import SURE
 from argbest.errors import DataNotice
@@ -57,7 +57,6 @@ from argbest.models import AdditiveGP
 from argbest.problems.base import Simulate
 from argbest.study.limits import ExpectedPCS
 from argbest.table_files import write_csv
-from experiments.calibration import show
 from experiments.ugly import FITTING, KEPT_BACK, NEAR_NORMAL, PROBLEMS
 
 FIXED, ADAPTIVE = (2, 3, 5, 10), (5, 10)  # replications per pair
@@ -206,9 +205,11 @@ def _results(left: list[Job], folder: Path, processes: int) -> Iterator[pd.DataF
 
 def clustered(values: pd.Series, seed: pd.Series) -> float:
     """Return the standard error of a mean whose values belong together by seed; NaN if there is one seed."""
-    about = (values - values.mean()).groupby(seed).sum()
+    about = (values - values.mean()).groupby(seed).sum(min_count=1)
     n = len(about)
-    return float(np.sqrt(np.sum(about**2) * n / (n - 1)) / len(values)) if n > 1 else float("nan")
+    if n < 2 or about.isna().any():
+        return float("nan")
+    return float(np.sqrt(np.sum(about**2) * n / (n - 1)) / len(values))
 
 
 def with_equal(rows: pd.DataFrame) -> pd.DataFrame:
@@ -275,14 +276,14 @@ def bins(rows: pd.DataFrame) -> pd.DataFrame:
 def _bin(inside: pd.DataFrame, low: float) -> dict[str, object]:
     claimed, right = float(inside["claim"].mean()), float(inside["right"].mean())
     error = clustered(inside["right"] - inside["claim"], inside["seed"])
-    allowed = BELOW + 2 * np.nan_to_num(error)
+    judged = low >= JUDGED_FROM and np.isfinite(error)
     return {
         "contexts": len(inside),
         "seeds": inside["seed"].nunique(),
         "claimed": claimed,
         "right": right,
         "difference_se": error,
-        "holds": bool(right >= claimed - allowed) if low >= JUDGED_FROM else None,
+        "holds": bool(right >= claimed - BELOW - 2 * error) if judged else None,
     }
 
 
@@ -331,12 +332,19 @@ def _sharp(group: pd.DataFrame, *, stop: bool) -> dict[str, object]:
     names = [f"{each}{who}" for each in ("claim", "sure", "replications", "loss") for who in ("", "_oracle")]
     mean = {name: float(values[name].mean()) for name in names}
     error = clustered(group["loss"] - group["loss_oracle"], group["seed"])
+    short = values["sure"] - (1 - SHARPNESS) * values["sure_oracle"]
     if stop:
         sharp = mean["replications"] <= (1 + SHARPNESS) * mean["replications_oracle"]
     else:
         sharp = mean["sure"] >= (1 - SHARPNESS) * mean["sure_oracle"]
     most = mean["loss_oracle"] + PLUS + 2 * np.nan_to_num(error)
-    return {**mean, "more_se": error, "sharp": bool(sharp), "loses_nothing": bool(mean["loss"] <= most)}
+    return {
+        **mean,
+        "sharp_se": clustered(short, group["seed"]),  # of the share sure less 0.75 times the oracle's
+        "more_se": error,  # of the loss less the oracle's
+        "sharp": bool(sharp),
+        "loses_nothing": bool(mean["loss"] <= most),
+    }
 
 
 def halved(rows: pd.DataFrame) -> pd.DataFrame:
@@ -386,6 +394,14 @@ def _verdict(aim: str, lines: pd.DataFrame, place: list[str], share: float = 1.0
 # --- The command ------------------------------------------------------------------------------------------
 
 
+def show(title: str, found: pd.DataFrame, path: Path) -> None:
+    """Print a table, which is wide, and write it to a file."""
+    write_csv(path, found)
+    echo(f"\n{title}: {path}")
+    for line in found.to_string(index=False, float_format="{:.3f}".format, na_rep="").splitlines():
+        echo(line)
+
+
 @click.command("python -m experiments.noise")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder that keeps the tables.")
 @click.option("--problems", default="", help="Some of them, with commas between.  [default: all]")
@@ -412,8 +428,7 @@ def main(out: Path, problems: str, kept_back: bool, seeds: int, jobs: int, again
     for title, summary in tables.items():
         found = summary(rows)
         if len(found):
-            say("", title)
-            show(found, out / f"{title}.csv")
+            show(title, found, out / f"{title}.csv")
 
 
 if __name__ == "__main__":

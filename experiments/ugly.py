@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import poisson
 
 from argbest import Problem
-from argbest.core.arrays import Array
+from argbest.core.arrays import Array, IntArray
 from experiments import ugly_kept
 from experiments.ugly_parts import (
     Make,
@@ -184,15 +184,17 @@ def lost_sales() -> Problem:
 
 def _expected_cost(order: int, reorder: int, demand: float) -> float:
     """Return the mean of `lost_sales` from the distribution over stock and days to delivery, day by day."""
-    most = 2 * order + reorder + 1
-    p = poisson.pmf(np.arange(400), demand)
-    low = np.arange(most) <= reorder
-    state = np.zeros((most, DELIVERY + 2))  # the last column: nothing is on order
+    stock = np.arange(2 * order + reorder + 1)
+    paid, becomes = _sales(stock, poisson.pmf(np.arange(400), demand))
+    low = stock <= reorder
+    state = np.zeros((len(stock), DELIVERY + 2))  # the last column: nothing is on order
     state[order, -1] = 1.0
     cost = 0.0
     for _ in range(DAYS):
-        state, paid = _after_sales(_next_day(state, order), p)
-        cost += paid + ORDER * float(state[low, -1].sum())
+        state = _next_day(state, order)
+        cost += float(paid @ state.sum(axis=1))
+        state = becomes @ state
+        cost += ORDER * float(state[low, -1].sum())
         state[low, DELIVERY] += state[low, -1]
         state[low, -1] = 0.0
     return cost
@@ -207,14 +209,13 @@ def _next_day(state: Array, order: int) -> Array:
     return after
 
 
-def _after_sales(state: Array, p: Array) -> tuple[Array, float]:
-    """Return the state after a day's demand with probabilities ``p``, and the expected cost of that day."""
-    after, cost = np.zeros_like(state), 0.0
-    for stock in np.flatnonzero(state.any(axis=1)):
-        left = stock - np.arange(len(p))
-        cost += state[stock].sum() * float(p @ (SHORT * np.maximum(-left, 0) + HOLD * np.maximum(left, 0)))
-        np.add.at(after, np.maximum(left, 0), p[:, None] * state[stock])
-    return after, cost
+def _sales(stock: IntArray, p: Array) -> tuple[Array, Array]:
+    """Return the expected cost of a day by stock, and P(stock after it | stock), [after, before]."""
+    left = stock[:, None] - np.arange(len(p))
+    paid = (SHORT * np.maximum(-left, 0) + HOLD * np.maximum(left, 0)) @ p
+    becomes = np.zeros((len(stock), len(stock)))
+    np.add.at(becomes, (np.maximum(left, 0), stock[:, None]), p)
+    return paid, becomes
 
 
 # --- Tables of means with noise of a given shape ----------------------------------------------------------

@@ -142,15 +142,18 @@ def test_an_adaptive_design_is_set_against_averages_of_the_fixed_one(
 def test_a_study_that_ends_itself_has_no_equal() -> None:
     line = row(noise.losses(pd.concat([both(), made(design="stop")])), design="stop")
     assert np.isnan(float(str(line["equal"])))
+    assert np.isnan(float(str(line["over_se"])))
     assert line["holds"] is None
 
 
 def test_claims_are_compared_in_bins() -> None:
-    rows = made(claim=[0.85, 0.9, 0.96, 0.99], right=[0.0, 1.0, 0.0, 1.0])
+    claim, right = [0.85, 0.9, 0.96, 0.99, 0.96, 0.95, 0.94, 1.0], [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0]
+    rows = made(seed=[0, 0, 0, 0, 1, 1, 1, 1], context=[0, 1, 2, 3] * 2, claim=claim, right=right)
     found = noise.bins(rows)
     first = found[(found["problem"] == "all") & (found["design"] == "all")]
     assert first["from"].tolist() == [0.8, 0.9, 0.95, 0.99]
-    assert first["contexts"].tolist() == [1, 1, 1, 1]
+    assert first["contexts"].tolist() == [1, 2, 3, 2]
+    assert first["claimed"].tolist() == pytest.approx([0.85, 0.92, 2.87 / 3, 0.995])
     assert first["holds"].tolist() == [None, True, False, True]
     assert set(zip(found["problem"], found["design"], strict=True)) == {
         ("all", "all"),
@@ -158,6 +161,7 @@ def test_claims_are_compared_in_bins() -> None:
         ("normal", "all"),
     }
     assert noise.bins(made(design="stop")).empty
+    assert noise.bins(made(seed=0, context=[0, 1, 2, 3]))["holds"].isna().all()  # one seed has no error
 
 
 @pytest.mark.parametrize(("wrong", "holds"), [(6, True), (40, False)])
