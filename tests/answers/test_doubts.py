@@ -141,10 +141,29 @@ def test_a_misfit_is_forgiven_where_the_replications_say_the_same() -> None:
     assert not found.misfit.any()
 
 
+def test_equal_replications_everywhere_are_silent_unless_there_is_no_noise() -> None:
+    """Two equal values of every pair may hide an event that comes in 3 of 4 runs; 59 hide none of 1 in 20."""
+
+    def still(k: int, c: int, rng: np.random.Generator) -> Array:
+        return np.full(100, 5.0 - k + c)
+
+    study = told(still, 2)
+    assert study.doubts().silent.all()
+    assert set(study.selection()["state"]) == {OPEN}
+    assert "no replications of any pair differ, and 2 of " in study.selection()["note"][0]
+    with pytest.warns(DataNotice, match="only <0.001 can be counted on|only 0.000 can be counted on"):
+        assert not ExpectedPCS(0.95)(study)
+    assert told(still, 58).doubts().silent.all()
+    assert not told(still, 59).doubts().silent.any()
+
+    problem = Problem(["a", "b", "c"], CONTEXTS, lambda k, c, seed: c - ord(k), noise_sd=0)
+    assert set(Study(problem, initial=2).run(18).selection()["state"]) == {SURE}
+
+
 def test_granted_probabilities_are_those_of_the_replications_or_none() -> None:
     found = told(clear).doubts()
     yes, no = np.array([True, False, False]), np.zeros(3, bool)
-    parts = doubts.Doubts(found.check, np.full(3, 0.7), yes, np.roll(yes, 1), no, ("", "", ""))
+    parts = doubts.Doubts(found.check, np.full(3, 0.7), yes, np.roll(yes, 1), no, no, ("", "", ""))
     np.testing.assert_allclose(parts.granted(np.array([0.99, 0.98, 0.97])), [0.7, 0.0, 0.97])
     np.testing.assert_array_equal(parts.some, [True, True, False])
 

@@ -4,7 +4,8 @@ A probability follows from a model. It is not taken at its word
 
 - where the model check objects, unless the replications of the pairs say the same by themselves;
 - where rewards are skewed and too few replications stand behind the two foremost alternatives;
-- where rare events, seen elsewhere, could change the answer and may not have come yet.
+- where rare events, seen elsewhere, could change the answer and may not have come yet;
+- where no two replications of any pair differ: nothing is known of the noise, unless it was told.
 
 Nobody can foresee an event that has not been seen anywhere.
 """
@@ -42,12 +43,13 @@ class Doubts:
     misfit: BoolArray  # the model check objects, and the replications alone do not say so
     few: BoolArray  # too few replications for rewards so skewed, or for so few successes or failures
     rare: BoolArray  # rare events may be still to come
+    silent: BoolArray  # no replications differ anywhere, and these are too few to say that none ever will
     reasons: tuple[str, ...]  # why, in a few words; "" where nothing speaks against it
 
     @property
     def some(self) -> BoolArray:
         """Whether anything speaks against it."""
-        return self.misfit | self.few | self.rare
+        return self.misfit | self.few | self.rare | self.silent
 
     def granted(self, probability: Array) -> Array:
         """Return the probabilities that a stop rule may count on, [context].
@@ -56,7 +58,7 @@ class Doubts:
         too few it is nothing.
         """
         trusted = np.where(self.misfit, np.minimum(probability, self.own), probability)
-        return np.where(self.few | self.rare, 0.0, trusted)
+        return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
     def waiting(self, study: "Study", rule: object, claimed: float, granted: float) -> str:
         """Return why a run goes on although its rule is met by the model's own word."""
@@ -100,9 +102,19 @@ def _doubts(study: "Study") -> Doubts:
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
     needed, worth = _needed(shown.skewness), _worth(belief, tally, foremost)
     few = check.scarce | (worth < needed)
-    rare = _could_turn(belief, tally, foremost, shown)
-    reasons = list(_reasons(study, check, (misfit, few, rare), foremost, shown, worth))
-    return Doubts(check, own, misfit, few, rare, tuple(reasons))
+    rare, silent = _could_turn(belief, tally, foremost, shown), np.zeros(len(own), bool)
+    if _noise_is_told(study):
+        few, rare = check.scarce, silent
+    elif not tally.m2.any():
+        silent = _most_missed(tally, foremost) > _MISSED
+    found = misfit, few, rare, silent
+    return Doubts(check, own, *found, tuple(_reasons(study, check, found, foremost, shown, worth)))
+
+
+def _noise_is_told(study: "Study") -> bool:
+    """Return whether the user has said what the noise is: to the model, or that there is none."""
+    known = study.problem.noise_sd
+    return getattr(study.model, "noise_sd", None) is not None or (known is not None and not known.any())
 
 
 def _foremost(belief: Belief) -> IntArray:
@@ -158,32 +170,43 @@ def _worth(belief: Belief, tally: Tally, foremost: IntArray) -> Array:
 def _could_turn(belief: Belief, tally: Tally, foremost: IntArray, shown: Rarities) -> BoolArray:
     """Return where events of the size seen elsewhere, as often as n replications may have missed, count.
 
-    With a chance of 0.05 none of n replications shows an event of probability 1 − 0.05^(1/n). It would move a
-    mean by its size times that.
+    It would move a mean by its size times its probability.
     """
     if not shown.events:
         return np.zeros(tally.shape[1], bool)
+    lead = of_selected(belief.mean, foremost[0]) - of_selected(belief.mean, foremost[1])
+    return np.asarray(lead < shown.size * _most_missed(tally, foremost))
+
+
+def _most_missed(tally: Tally, foremost: IntArray) -> Array:
+    """Return the most likely event that the two foremost may have missed, [context]: its probability.
+
+    With a chance of 0.05 none of n replications shows an event of probability 1 − 0.05^(1/n).
+    """
     count = tally.count.astype(float)
     n = np.minimum(of_selected(count, foremost[0]), of_selected(count, foremost[1]))
-    most = 1.0 - _MISSED ** (1.0 / np.maximum(n, 1))
-    lead = of_selected(belief.mean, foremost[0]) - of_selected(belief.mean, foremost[1])
-    return np.asarray(lead < shown.size * most)
+    return np.asarray(1.0 - _MISSED ** (1.0 / np.maximum(n, 1.0)))
 
 
 def _reasons(
     study: "Study",
     check: model_check.ModelCheck,
-    found: tuple[BoolArray, BoolArray, BoolArray],
+    found: tuple[BoolArray, ...],
     foremost: IntArray,
     shown: Rarities,
     worth: Array,
 ) -> Iterator[str]:
     """Yield the first reason of every context, "" where there is none."""
     labels, count = study.problem.alternatives.labels, study._tally.count
-    for c, (misfit, few, rare) in enumerate(zip(*found, strict=True)):
+    for c, (misfit, few, rare, silent) in enumerate(zip(*found, strict=True)):
         least = min(foremost[:, c].tolist(), key=lambda k: int(count[k, c]))
         n = int(count[least, c])
-        if rare:
+        if silent:
+            yield (
+                f"no replications of any pair differ, and {n} of {labels[least]!r} do not show that none "
+                "will; if the simulator has no noise, say so: noise_sd=0"
+            )
+        elif rare:
             yield (
                 f"a rare event could change the answer: {shown.events} of all replications differ by about "
                 f"{number(shown.size)} from the others of their pair, and {n} replications of "
