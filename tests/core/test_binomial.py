@@ -74,7 +74,7 @@ def test_ones_and_minus_ones_together_are_no_rate() -> None:
 def test_counts_are_no_rate_although_their_sums_are_whole() -> None:
     counts = np.random.default_rng(1).poisson(0.3, (2, 3, 30)).astype(float)
     assert counts.max() > 1
-    assert not binomial.is_rate(of([(k, c, counts[k, c, i]) for k, c, i in np.ndindex(2, 3, 30)]))
+    assert not binomial.is_rate(of([(k, c, float(counts[k, c, i])) for k, c, i in np.ndindex(2, 3, 30)]))
 
 
 def test_a_million_zeros_and_ones_are_a_rate_still() -> None:
@@ -157,7 +157,7 @@ def test_plausible_noise_is_about_the_estimate(belief: Expected | None) -> None:
     """E p(1 − p) of a beta distribution worth m replications is p(1 − p) m/(m + 1)."""
     rng = np.random.default_rng(4)
     values = (rng.random((2, 3, 50)) < 0.6).astype(float)
-    tally = of([(k, c, values[k, c, i]) for k, c, i in np.ndindex(2, 3, 50)])
+    tally = of([(k, c, float(values[k, c, i])) for k, c, i in np.ndindex(2, 3, 50)])
     worth: Array = np.full(SHAPE, 51.0)
     if belief is not None:
         worth = np.maximum(50, belief.noise / belief.var) + 1

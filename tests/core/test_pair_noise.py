@@ -239,7 +239,7 @@ def slow_tail(values: Array) -> tuple[float, float, float]:
         constant = np.ptp(rest) == 0
         degrees = 0.0 if constant else n - 2.0
         in_pair = 2 * t.sf(np.sqrt(taken / (left / degrees)), degrees) if degrees > 1 else 1.0
-        within, freedom = table_without(tally, (k, c), tally.m2[k, c] - taken, tally.count[k, c] - 2.0)
+        within, freedom = table_without(tally, (k, c), float(tally.m2[k, c] - taken), n - 2.0)
         row = one_estimate(
             found.alternatives, float((within[k] / found.by_context[0]).sum()), freedom[k].sum()
         )

@@ -101,7 +101,7 @@ def test_fewer_degrees_of_freedom_keep_the_pooled_variance_and_follow_the_same_f
     )
     agreed = agreement(squares, freedom)
     assert agreed.pooled[0] == pytest.approx(squares.sum() / freedom.sum(), rel=1e-12)
-    scales, share = literal(squares[freedom > 0], freedom[freedom > 0], 2.0 ** np.arange(15))
+    scales, share = literal(squares[freedom > 0], freedom[freedom > 0], np.exp2(np.arange(15.0)))
     np.testing.assert_allclose(agreed.weight[:, 0], share, atol=2e-3)
     firm = 2.0 ** np.arange(15)[:, None]
     expected = share @ ((firm * scales[:, None] + squares) / (firm + freedom))
