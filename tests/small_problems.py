@@ -1,8 +1,10 @@
 """Problems that are quick to experiment on."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 from argbest import Problem, streams
 from argbest.problems.axis import Axis
@@ -61,6 +63,28 @@ def plain(*, goal: str = "max") -> Problem:
     labels, x = list("ABCD"), np.linspace(0.0, 1.0, SHAPE[1])
     truth = [[ord(label) % 3 + value * (ord(label) % 2) for value in x] for label in labels]
     return Problem(labels, x.tolist(), Plain(), goal=goal, truth=truth, noise_sd=1.0, name="plain")
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The same with another noise, half of it common: zeros and ones, or few rewards that are large."""
+
+    shape: str
+
+    def __call__(self, alternative: str, context: float, seed: int) -> float:
+        level = ord(alternative) % 3 + context * (ord(alternative) % 2)
+        common, own = (float(streams.standard_normal(seed + i)) for i in (0, 1000 * ord(alternative)))
+        noise = math.sqrt(0.5) * (common + own)
+        return float(level - 1.0 + noise > 0.0) if self.shape == "rate" else level + math.exp(noise)
+
+
+def turned(shape: str, *, goal: str = "max") -> Problem:
+    """A problem whose rewards are a "rate", or "skewed"."""
+    labels, x = list("ABCD"), np.linspace(0.0, 1.0, SHAPE[1])
+    level = np.array([[ord(label) % 3 + value * (ord(label) % 2) for value in x] for label in labels])
+    rate = shape == "rate"
+    truth = ndtr(level - 1.0) if rate else level + math.exp(0.5)
+    return Problem(labels, x.tolist(), Turned(shape), goal=goal, rate=rate, truth=truth, name=shape)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 import small_problems
 from study.conftest import problem, started
 
-from argbest import InputError, Study
+from argbest import InputError, Problem, Study
 from argbest.answers import overview
 from argbest.core.belief import best
 from argbest.study.learning import integrated_by_seed
@@ -127,3 +127,33 @@ def test_nothing_has_a_history_before_anything_is_told() -> None:
         overview.history(Study(problem()))
     with pytest.raises(InputError, match="points must be a whole number"):
         overview.history(started(), points=0)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_tally_of_all_records_is_that_of_the_study(shared: bool) -> None:
+    """With single values of skewed rewards, of several at once and of a summary."""
+    study = Study(small_problems.turned("skewed"), initial=2, common_random_numbers=shared).run(50)
+    study.tell(study.ask()[0], [1.0, 2.5, -3.0])
+    study.tell(study.ask()[0], mean=1.5, variance=0.5, n=4)
+    assert_same_tally(study)
+
+
+def assert_same_tally(study: Study) -> None:
+    ledger, live = study._journal.ledger, study._tally
+    found = overview._tally(ledger, len(ledger.records), common=live.common is not None)
+    np.testing.assert_array_equal(found.count, live.count)
+    np.testing.assert_allclose(found.m2, live.m2, rtol=1e-9)
+    for ours, theirs in ((found.common, live.common), (found.single, live.single)):
+        assert (ours is None) == (theirs is None)
+        if ours is not None and theirs is not None:
+            assert [part.tolist() for part in ours.parts] == [part.tolist() for part in theirs.parts]
+
+
+def test_values_told_after_seeds_were_parted_share_nothing_in_its_past_either() -> None:
+    def opposed(alternative: str, context: float, seed: int) -> float:  # what helps one harms the other
+        noise = float(np.random.default_rng(seed).normal())
+        return context + (noise if alternative == "a" else -noise)
+
+    study = Study(Problem(["a", "b"], [0.0, 1.0], opposed), initial=12, common_random_numbers=True).run(90)
+    assert study._journal.ledger.parted is not None
+    assert_same_tally(study)

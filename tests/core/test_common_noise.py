@@ -1,6 +1,7 @@
 import common_cases
 import numpy as np
 import pytest
+from scipy.stats import f as f_law
 
 from argbest.core import common_noise
 from argbest.core.arrays import Array
@@ -114,6 +115,22 @@ def test_studies_side_by_side_are_estimated_one_by_one() -> None:
     expected = [common_noise.estimate(case.tally, case.noise) for case in cases]
     found = common_noise.estimate(both, np.stack([case.noise for case in cases]))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fewer", [1.0, 3.0, 20.0])
+def test_skewness_that_leaves_fewer_degrees_of_freedom_draws_the_correlation_towards_0(fewer: float) -> None:
+    """One context: ρ = 1 − (A + 4φ v)/(ν + 4φ)/v, A being the squares apart, ν their degrees, v the level."""
+    case = common_cases.balanced(np.random.default_rng(3), (4, 1), 12, 0.8)
+    seen = common_noise.layout(case.tally, case.noise)
+    apart, freedom = seen.apart.item(), seen.apart_freedom.item()
+    level = (apart + seen.common.item()) / (freedom + seen.common_freedom.item())
+    by_hand = 1.0 - (apart + 4.0 * fewer * level) / (freedom + 4.0 * fewer) / level
+    ratio, *degrees = seen.ratio
+    clear = f_law.sf(ratio, *(each / fewer for each in degrees)) < 0.01
+    found = common_noise.estimate(case.tally, case.noise, fewer)
+    np.testing.assert_allclose(found, [by_hand if clear else 0.0], rtol=1e-6)
+    assert clear == (fewer < 20.0)
+    np.testing.assert_array_equal(common_noise.estimate(case.tally, case.noise, np.array(fewer)), found)
 
 
 def spread_case(smooth: float, n: int, seed: int, n_contexts: int = 6) -> common_cases.Runs:

@@ -9,7 +9,7 @@ from additive_cases import crowd as study
 
 from argbest.core import focused_belief, seen_cells
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.additive_conditioning import conditioned, missed
+from argbest.core.additive_conditioning import conditioned, expected, missed
 from argbest.core.arrays import Array
 from argbest.core.belief import best
 from argbest.core.decision import Decision
@@ -116,9 +116,13 @@ def test_draws_move_the_foremost_alone() -> None:
 
 def test_what_observed_pairs_miss_is_that_of_the_whole() -> None:
     tally, focused, whole = both()
-    found = missed(focused.prior, Data(tally, np.full(SHAPE, 0.5), np.array(0.0)))
-    expected = np.where(tally.count > 0, (tally.mean - whole.mean) ** 2 + whole.var, 0.0)
-    close(found, expected)
+    noise, seen = np.full(SHAPE, 0.5), tally.count > 0
+    belief = expected(focused.prior, Data(tally, noise, np.array(0.0)))
+    close(belief.mean[seen], whole.mean[seen])
+    close(belief.var[seen], whole.var[seen])
+    np.testing.assert_array_equal(belief.noise, noise)
+    by_hand = np.where(seen, (tally.mean - whole.mean) ** 2 + whole.var, 0.0)
+    close(missed(focused.prior, tally, belief), by_hand)
 
 
 def test_memory_does_not_grow_with_rows_for_all_cells() -> None:

@@ -128,3 +128,87 @@ def test_putting_into_a_tally_equals_adding_to_it() -> None:
         tallies.put(live, pair, mean, n=n, m2=m2)
     for name in ("count", "mean", "m2"):
         np.testing.assert_array_equal(getattr(live, name), getattr(value, name))
+
+
+# Single values
+
+
+def rows(tally: Tally) -> list[tuple[int, int, float]]:
+    """The single values of one study that are kept, in their order."""
+    assert tally.single is not None
+    k, c, _, y = (part.tolist() for part in tally.single.parts)
+    return [row for row in zip(k, c, y, strict=True) if row[0] >= 0]
+
+
+def at(k: int, c: int) -> Decision:
+    return Decision(np.array(k), np.array(c))
+
+
+@given(st.lists(observation, max_size=40), st.booleans())
+def test_single_values_are_kept_in_their_order(
+    observations: list[tuple[int, int, float]], common: bool
+) -> None:
+    tally, told = tallies.empty(SHAPE, common=common), tallies.empty(SHAPE, common=common)
+    for i, (k, c, y) in enumerate(observations):
+        tally = tallies.add(tally, at(k, c), np.array(y), number=np.array(i - 1))
+        told = tallies.with_replications(told, (k, c), [(i - 1, y)], shared=i % 2 == 0)
+    assert rows(tally) == rows(told) == observations
+    for each in (tally, told):
+        assert (each.common is not None) == common
+    if told.common is not None:  # those that share nothing are no common ones
+        shared = [row for i, row in enumerate(observations) if i % 2 == 0 and i > 0]
+        kept = told.common.alternative >= 0
+        assert told.common.value[kept].tolist() == [y for *_, y in shared]
+
+
+def test_what_is_told_by_its_mean_adds_no_single_value() -> None:
+    tally = tallies.add(tallies.empty(SHAPE), at(0, 1), np.array(2.0), number=np.array(0))
+    tally = tallies.add(tally, at(0, 1), np.array(5.0), n=4, m2=1.0)
+    assert rows(tally) == [(0, 1, 2.0)]
+    assert tally.count[0, 1] == 5
+
+
+def test_single_values_of_studies_side_by_side() -> None:
+    many, decisions = tallies.empty((3, *SHAPE)), np.random.default_rng(1)
+    expected: list[list[tuple[int, int, float]]] = [[], [], []]
+    for _ in range(40):
+        k, c, y = decisions.integers(0, 2, 3), decisions.integers(0, 3, 3), decisions.normal(size=3)
+        many = tallies.add(many, Decision(k, c), y, number=np.zeros(3, int))
+        for i, row in enumerate(zip(k.tolist(), c.tolist(), y.tolist(), strict=True)):
+            expected[i].append(row)
+    for i in range(3):
+        assert rows(many[i]) == expected[i]
+    some = many[np.array([False, True, True])]
+    assert [rows(some[i]) for i in range(2)] == expected[1:]
+    assert many.apart.single is None
+    assert many.apart[:, 0].shape == (3, 3)
+
+
+def test_the_opposite_sign_turns_single_values_too() -> None:
+    tally = tallies.with_replications(tallies.empty(SHAPE, common=True), (1, 2), [(0, 1.5), (1, -2.0)])
+    turned = tallies.negated(tally)
+    assert rows(turned) == [(1, 2, -1.5), (1, 2, 2.0)]
+    assert turned.common is not None
+    assert turned.common.value.tolist() == [-1.5, 2.0]
+    assert rows(tally) == [(1, 2, 1.5), (1, 2, -2.0)]
+    assert tallies.negated(at_once([(0, 0, 1.0)])).single is None
+
+
+def test_a_copy_and_its_original_grow_apart() -> None:
+    tally = tallies.with_replications(tallies.empty(SHAPE), (0, 0), [(i, float(i)) for i in range(5)])
+    copied = tally.copy()
+    tallies.put(copied, (0, 0), 9.0)
+    one = tallies.with_replications(tally, (0, 1), [(0, 7.0)])
+    other = tallies.with_replications(copied, (1, 2), [(0, 8.0)])
+    assert rows(tally) == rows(copied) == [(0, 0, float(i)) for i in range(5)]
+    assert rows(one) == [*rows(tally), (0, 1, 7.0)]
+    assert rows(other) == [*rows(tally), (1, 2, 8.0)]
+    assert tally.count[0, 0] == 0
+    assert copied.count[0, 0] == 1
+
+
+def test_single_values_are_not_known_where_a_tally_was_built_or_merged() -> None:
+    built = at_once([(0, 0, 1.0), (0, 1, 2.0)])
+    assert built.single is None
+    assert tallies.add(built, at(0, 0), np.array(3.0), number=np.array(0)).single is None
+    assert tallies.with_replications(built, (0, 0), [(0, 3.0)]).single is None

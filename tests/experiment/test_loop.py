@@ -85,6 +85,17 @@ CASES: dict[str, tuple[str, Contender, dict[str, Any]]] = {
     "additive, of names": ("table", Contender("gp-c-ocba", "additive-gp"), {}),
     "additive by ikg": ("table", Contender("ikg", "additive-gp"), {}),
     "additive, joint part": ("numbered", Contender("levi", AdditiveGP(parts=("joint",))), {}),
+    "zeros and ones": ("rate", Contender("dvr-loss", "additive-gp"), {"initial": 3}),
+    "zeros and ones, smaller": ("rate smaller", Contender("gp-c-ocba", "additive-gp"), {"initial": 2}),
+    "zeros and ones, every pair by itself": ("rate", Contender("c-ocba"), {"initial": 2, "refit_every": 1}),
+    "skewed": ("skewed", Contender("dvr-loss", "additive-gp"), {"initial": 3}),
+    "skewed, smaller": ("skewed smaller", Contender("gp-c-ocba", "additive-gp"), {"initial": 3}),
+    "skewed, few": ("skewed", Contender("dvr", "additive-gp"), {"initial": 1, "refit_every": 1}),
+    "skewed, with common random numbers": (
+        "skewed",
+        Contender("dvr-loss", "additive-gp"),
+        {"initial": 4, "common_random_numbers": True},
+    ),
     "a thousand names": ("names", Contender("equal", "independent"), {"refit_every": 1, "initial": "auto"}),
     "a thousand names, by rates": ("names", Contender("c-ocba"), {"refit_every": 1, "initial": "auto"}),
     "no initial design": ("table", Contender("gp-c-ocba"), {"initial": 0}),
@@ -102,12 +113,17 @@ PROBLEMS: dict[str, Any] = {
     "smaller": small_problems.table(goal="min"),
     "plain": small_problems.plain(),
     "plain smaller": small_problems.plain(goal="min"),
+    "rate": small_problems.turned("rate"),
+    "rate smaller": small_problems.turned("rate", goal="min"),
+    "skewed": small_problems.turned("skewed"),
+    "skewed smaller": small_problems.turned("skewed", goal="min"),
     "family": small_problems.Family(),
     "numbered": small_problems.numbered(),
     "names": small_problems.names(1000),
 }
 
 
+@pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("case", CASES)
 def test_runs_together_equal_studies_alone(case: str) -> None:
     problem, contender, options = CASES[case]

@@ -17,10 +17,11 @@ from argbest.core.conditioning import dense
 from argbest.core.decision import Decision
 from argbest.core.foundations import ByFormula, ByStructure, SideBySide
 from argbest.core.landmarks import MOST
+from argbest.core.priors import with_known_noise
 from argbest.core.search import CONVERGED
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Coordinates, Setting
-from argbest.core.tally import Tally
+from argbest.core.tally import Scaling, Tally, standardise
 from argbest.models.additive_gp import PARTS, AdditiveGP, AdditiveGPParams
 
 MODEL = AdditiveGP()
@@ -64,9 +65,10 @@ def test_a_fit_by_structure_ends_where_the_dense_one_does(
         found.append(MODEL.fit(tally, where))
     ours, theirs = found
     assert ours.status == theirs.status == CONVERGED
-    prior, noise = MODEL._hyperprior(tally.shape, where), np.ones(tally.shape)
+    prior = with_known_noise(MODEL._hyperprior(tally.shape, where))
+    data = standardise(tally, Scaling(ours.shift[..., None], ours.spread[..., None]))
     inputs = additive.Inputs("matern52", where.alternatives, where.separation)
-    values = [additive.log_evidence(inputs, tally, noise, prior, p.theta)[0] for p in found]
+    values = [additive.log_evidence(inputs, data, p.noise / p.spread**2, prior, p.theta)[0] for p in found]
     assert abs(float(values[0] - values[1])) < (1e-6 if names else 0.05)
     own = Data(tally, ours.noise, ours.shift), Data(tally, theirs.noise, theirs.shift)
     beliefs = [

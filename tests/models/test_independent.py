@@ -4,6 +4,7 @@ from dataclasses import replace
 import common_cases
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
@@ -116,10 +117,23 @@ def test_many_studies_at_once_equal_single_ones() -> None:
         np.testing.assert_allclose(there.var[:, *i], alone_there.var, rtol=1e-14)
 
 
-def test_a_pair_without_spread_gets_a_trace_of_the_pooled_variance() -> None:
+def test_a_pair_without_spread_gets_a_share_of_the_pooled_variance() -> None:
+    """Two of four pairs of two values are tied, so a value differs with q = ½, and in these with ½/3."""
     tally = observed(np.array([[[1.0, 3.0], [0.0, 4.0]], [[5.0, 5.0], [2.0, 2.0]]]))
-    pooled = (2.0 + 8.0) / 4
-    np.testing.assert_allclose(sample_variance(tally), [[2.0, 8.0], [1e-2 * pooled, 1e-2 * pooled]])
+    pooled, share = (2.0 + 8.0) / 4, 0.5 / 3 / 0.5
+    np.testing.assert_allclose(sample_variance(tally), [[2.0, 8.0], [share * pooled, share * pooled]])
+
+
+def test_a_pair_that_agrees_for_longer_gets_less_and_never_more_than_the_pooled_variance() -> None:
+    count, m2 = np.array([[2, 2, 2, 2], [2, 2, 20, 5]]), np.array([[3.0, 0, 0, 0], [0, 0, 0, 4.0]])
+    found = sample_variance(Tally(count, np.zeros((2, 4)), m2))
+    pooled = 7.0 / (count - 1).sum()
+    assert found[0, 0] == 3.0
+    assert found[1, 3] == 1.0
+    q = brentq(lambda q: float(np.sum((1 - q) ** (count - 1))) - 6, 0.0, 1.0)
+    np.testing.assert_allclose(found[1, 2], pooled * 0.5 / 21 / q, rtol=1e-9)
+    np.testing.assert_allclose(found[0, 1], pooled * min(1.0, 0.5 / 3 / q), rtol=1e-9)
+    assert found[0, 1] == pytest.approx(pooled)  # so many ties say little
 
 
 def test_a_study_without_noise_gets_a_trace_of_the_range_of_its_means() -> None:

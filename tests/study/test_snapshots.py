@@ -16,6 +16,7 @@ from study.conftest import problem, simulate
 
 from argbest import ExtremeContexts, Problem, StorageError, Study
 from argbest.cli import main
+from argbest.core.replications import Replications
 from argbest.storage import pages
 from argbest.storage.sql import SQLStorage
 from argbest.study import checking
@@ -46,6 +47,10 @@ def _empty(thing: object) -> bool:
     return isinstance(thing, dict | list) and not thing
 
 
+def _values(shown: Replications | None) -> Any:
+    return shown and [part.tolist() for part in shown.parts]
+
+
 def said(*words: str) -> tuple[int, str]:
     """Return the exit code of a command, and its words in one line."""
     found = CliRunner().invoke(main, words)
@@ -65,7 +70,8 @@ def known(study: Study) -> dict[str, Any]:
         hidden = plain({n: v for n, v in vars(ledger.in_order).items() if not isinstance(v, np.ndarray)})
         shown = {"trials": list(map(repr, ledger.trials)), "records": list(map(repr, ledger.records))}
         made = {n: getattr(ledger, n) for n in ("design", "design_reason", "reasons", "counts")}
-        return {**plain(arrays), **words, **hidden, **shown, **made, "common": repr(ledger.tally.common)}
+        values = {n: _values(getattr(ledger.tally, n)) for n in ("common", "single")}
+        return {**plain(arrays), **words, **hidden, **shown, **made, **values}
 
     journal = study._journal
     learned = None if journal.knowledge is None else journal.knowledge.n_fitted
@@ -122,9 +128,68 @@ def test_seeds_that_were_parted_stay_parted(tmp_path: Path) -> None:
     study = Study(Problem(["a", "b"], [0.0, 1.0], opposed), initial=12, storage=tmp_path / "s.db", **options)
     assert study.run(90)._journal.ledger.parted is not None
     expected, opened = known(replayed(tmp_path / "s.db")), load(tmp_path / "s.db")
+    common, left = study._tally.common, study._journal.ledger.n_shared
+    assert common is not None
+    for each in (study, opened):
+        assert single(each) == observed(study)
+        assert len(single(each)) == 90
+        assert _values(each._tally.common) == _values(common)
+    assert 0 < len(common.value) == left < 90
     assert opened._journal._snapshots._reached > 50
     assert known(opened) == expected
     assert [t.seed for t in opened.ask(4)] == [t.seed for t in replayed(tmp_path / "s.db").pending()[-4:]]
+
+
+def single(study: Study) -> list[tuple[int, int, float]]:
+    """The single values of a study's tally, larger is better, in their order."""
+    shown = study._tally.single
+    assert shown is not None
+    k, c, _, y = (part.tolist() for part in shown.parts)
+    return list(zip(k, c, y, strict=True))
+
+
+def observed(study: Study) -> list[tuple[int, int, float]]:
+    """The single values that the ledger's records hold, one after the other."""
+    ledger, sign = study._journal.ledger, study.problem.sign
+    return [
+        (*ledger.trials[record.trial].pair, sign * value)
+        for record in ledger.records
+        for value in record.values or ()
+    ]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("goal", ["max", "min"])
+def test_a_tally_holds_the_single_values_told_before_and_after_it_was_stored(
+    goal: str, shared: bool, tmp_path: Path
+) -> None:
+    study = Study(
+        problem(goal=goal),
+        storage=tmp_path / "s.db",
+        policy="equal",
+        model="independent",
+        initial=2,
+        common_random_numbers=shared,
+    ).run(33)
+    study.tell(study.ask()[0], [1.0, 2.5, -3.0])
+    study.tell(study.ask()[0], mean=1.5, variance=0.5, n=4)
+    study.run(70)
+    expected = observed(study)
+    assert len(expected) == study.n_observations - 4
+    values = study.observations()["value"].tolist()
+    values.remove(1.5)  # the summary
+    assert sorted(values) == sorted(study.problem.sign * y for *_, y in expected)
+    opened = load(tmp_path / "s.db")
+    assert opened._journal._snapshots._reached > EVERY
+    for each in (study, opened, replayed(tmp_path / "s.db")):
+        assert single(each) == expected
+        common = each._tally.common
+        assert (common is not None) == shared
+        if common is not None:
+            assert common.value.tolist() == [y for *_, y in expected]
+    opened.run(80)
+    assert single(opened) == observed(opened)
+    assert len(single(opened)) == 76
 
 
 def test_opening_reads_what_is_new_and_the_event_before_it(

@@ -211,8 +211,12 @@ def _tally(ledger: Ledger, n: int, *, common: bool) -> Tally:
     where = np.array(_pairs(trials, records)[:n]).T
     mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
     tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
-    values = replications(trials, records[:n], problem.sign)
-    return replace(tally, common=values if common else None, single=values)
+    told, n_shared = records[:n], len(trials) if ledger.parted is None else ledger.n_shared
+    values = replications(trials, told, problem.sign)
+    if not common:
+        return replace(tally, single=values)
+    shared = replications(trials, [event for event in told if event.trial < n_shared], problem.sign)
+    return replace(tally, common=shared, single=values)
 
 
 def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
