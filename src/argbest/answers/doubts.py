@@ -226,8 +226,15 @@ def _reasons(
             yield ""
 
 
+def sentences(study: "Study") -> list[str]:
+    """Return what the model check objects to, and where choices are not called sure; nothing if neither."""
+    check = of_study(study).check
+    objected = [] if check.fits else [" ".join([f"model check: {check.verdict}.", *check.objections[:2]])]
+    return [*objected, *filter(None, [sentence(study)])]
+
+
 def sentence(study: "Study") -> str:
-    """Return what the model check objects to and where choices are not called sure, "" if nothing."""
+    """Return where choices are not called sure, and the first reason; "" if nothing speaks against them."""
     found = of_study(study)
     if not found.some.any():
         return ""

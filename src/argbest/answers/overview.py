@@ -93,7 +93,7 @@ def _certainty(study: "Study") -> dict[str, Any]:
     return {
         **{name: float(getattr(certificate, name)) for name in ("pcs_e", "pcs_m", "p_all", "eoc")},
         **counts(doubts.states(study, delta)),
-        "doubts": doubts.sentence(study),
+        "doubts": doubts.sentences(study),
         "delta": delta,
         "unanswered": certificate.n_unanswered,
     }

@@ -91,6 +91,7 @@ def _show(study: "Study", now: dict[str, Any]) -> None:
                 *(chance(certainty[name]) for name in ("pcs_e", "pcs_m", "p_all"))
             ),
             f"contexts: {in_words(certainty, certainty['delta'])}",
+            *certainty["doubts"],
         )
         if now.get("forecast"):
             say(f"forecast: {now['forecast']['sentence']}")

@@ -79,6 +79,7 @@ def resume_command(storage: str, name: str, python: str | None = None) -> str:
 
 def show_answer(study: "Study") -> None:
     """Print the selection per context, the certificate and what went wrong."""
+    from argbest.answers import doubts
     from argbest.report import curves
 
     problem = study.problem
@@ -96,19 +97,7 @@ def show_answer(study: "Study") -> None:
     table((contexts.title, "selected", "runner-up", "gap", "P(best)", "state"), rows, justify="right")
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
-    say(f"certificate: {study.certificate()}", f"contexts: {standing(study)}")
-    show_doubts(study)
-
-
-def show_doubts(study: "Study") -> None:
-    """Print what the model check objects to, and where choices are not called sure."""
-    from argbest.answers import doubts
-
-    check = study.doubts().check
-    if not check.fits:
-        say(f"model check: {check.verdict}. {' '.join(check.objections[:2])}")
-    if words := doubts.sentence(study):
-        say(words)
+    say(f"certificate: {study.certificate()}", f"contexts: {standing(study)}", *doubts.sentences(study))
 
 
 def short_labels(problem: "Problem") -> dict[Any, str]:
