@@ -1,6 +1,7 @@
 """Tidy frames of a study's trials, observations, allocation and selections, in the user's units and sign."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from argbest.storage.base import Told
 from argbest.study.ledger import Ledger
 from argbest.study.trial import Trials
 from argbest.texts import first_of
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
 
 NO_ANSWER = "no answer: every alternative failed here"
 _NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
@@ -109,6 +113,17 @@ def of_selection(
     frame["expected_loss"] = certificate.expected_loss.ravel()
     frame["state"] = certificate.states(delta).ravel()
     return frame if ruled_out is None else _noted(frame, labels, _rows(ruled_out))
+
+
+def with_doubts(frame: pd.DataFrame, states: AnyArray, study: "Study") -> pd.DataFrame:
+    """Return the selection with its final states; a note says why a choice is not called sure."""
+    withheld = states != frame["state"].to_numpy(object)
+    if withheld.any():
+        reasons = np.where(withheld, np.array(study.doubts().reasons, object), "")
+        notes = frame["note"] if "note" in frame.columns else [""] * len(frame)
+        frame["state"] = states
+        frame["note"] = ["; ".join(filter(None, both)) for both in zip(notes, reasons, strict=True)]
+    return frame
 
 
 def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate) -> pd.DataFrame:

@@ -25,8 +25,8 @@ _FEWEST = 20  # replications, before two values can be a pattern
 _ROUNDING = 1e-12  # relative differences below are no noise of the simulation
 _LEAST = 1e-300  # probabilities below would have no normal score
 _ADVICE = (
-    "The models assume that single rewards are roughly normal, so certificates may be wrong. Let each trial "
-    "return the mean of a batch of runs"
+    "Few such values tell little, so certificates are cautious, and nothing can foresee what has not been "
+    "seen. It helps to let each trial return the mean of a batch of runs"
 )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import guarantee
+from argbest.answers import doubts, guarantee
 from argbest.checks import whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import BoolArray, IntArray
@@ -92,7 +92,8 @@ def _certainty(study: "Study") -> dict[str, Any]:
     certificate, delta = study.certificate(), study.indifference()
     return {
         **{name: float(getattr(certificate, name)) for name in ("pcs_e", "pcs_m", "p_all", "eoc")},
-        **counts(certificate.states(delta)),
+        **counts(doubts.states(study, delta)),
+        "doubts": doubts.sentence(study),
         "delta": delta,
         "unanswered": certificate.n_unanswered,
     }

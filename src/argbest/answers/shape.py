@@ -180,9 +180,11 @@ def scarce(belief: Belief, tally: Tally) -> BoolArray:
 
     Looked at are the selected alternative and its closest rival. A share of n is about normal if the rarer of
     both values is expected at least 1.4 times, n min(p, 1 − p) ≥ 1.4: then the first term of Edgeworth's
-    expansion moves no probability by more than 0.05.
+    expansion moves no probability by more than 0.05. What neighbours tell counts: n are the replications that
+    the belief is worth, σ²/V, if these are more.
     """
-    p = (tally.count * np.abs(tally.mean) + 0.5) / (tally.count + 1.0)
-    few = tally.count * np.minimum(p, 1.0 - p) < _COUNT
+    worth = np.maximum(tally.count, belief.noise / np.maximum(belief.var, np.finfo(float).tiny))
+    p = (worth * np.clip(np.abs(belief.mean), 0.0, 1.0) + 0.5) / (worth + 1.0)
+    few = worth * np.minimum(p, 1.0 - p) < _COUNT
     close = np.argsort(-belief.mean, axis=0, kind="stable")[:2]
     return np.asarray(np.take_along_axis(few, close, axis=0).any(axis=0))

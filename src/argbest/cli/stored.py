@@ -97,6 +97,18 @@ def show_answer(study: "Study") -> None:
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
     say(f"certificate: {study.certificate()}", f"contexts: {standing(study)}")
+    show_doubts(study)
+
+
+def show_doubts(study: "Study") -> None:
+    """Print what the model check objects to, and where choices are not called sure."""
+    from argbest.answers import doubts
+
+    check = study.doubts().check
+    if not check.fits:
+        say(f"model check: {check.verdict}. {' '.join(check.objections[:2])}")
+    if words := doubts.sentence(study):
+        say(words)
 
 
 def short_labels(problem: "Problem") -> dict[Any, str]:
@@ -108,10 +120,11 @@ def short_labels(problem: "Problem") -> dict[Any, str]:
 
 def standing(study: "Study", delta: float | None = None) -> str:
     """Return how many contexts are sure, equal and open, and what that means."""
+    from argbest.answers import doubts
     from argbest.core.states import counts, in_words
 
     zone = study.indifference(delta)
-    return in_words(counts(study.certificate().states(zone)), zone)
+    return in_words(counts(doubts.states(study, zone)), zone)
 
 
 def _numbers(gap: float, p_best: float) -> tuple[str, str]:

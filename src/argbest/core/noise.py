@@ -83,8 +83,9 @@ class _Factors(NamedTuple):
 class _Shape(NamedTuple):
     """What the single values of pairs are like, [..., alternative, context]."""
 
-    third: Array  # Σ r³, r being distances to the pair's mean
+    third: Array  # Σ (r/unit)³, r being distances to the pair's mean
     farthest: Array  # max |r|, -1 where single values are not known
+    unit: Array  # the largest |r| of the study, [..., 1, 1]: no power of r/unit overflows
 
 
 class _Tail(NamedTuple):
@@ -174,6 +175,28 @@ def plausible_pair_noise(
     return np.asarray(np.maximum(drawn_tables, _FLOOR * drawn_tables.max(axis=(-2, -1), keepdims=True)))
 
 
+class Rarities(NamedTuple):
+    """What the single values of one study show of rare events, and of skewness."""
+
+    events: int  # values too far from the others of their pair for normal noise, one of a pair at most
+    rate: float  # their share of all replications
+    size: float  # root mean squared distance to the other values
+    skewness: float  # beyond chance, without sign
+
+
+def rarities(tally: Tally) -> Rarities:
+    """Return what the single values of one study show; nothing for a rate, whose shape is known."""
+    if binomial.is_rate(tally) or not tally.m2.any():
+        return Rarities(0, 0.0, 0.0, 0.0)
+    few = _without_the_unobserved(tally)
+    short = tally if few is None else few.tally
+    scatter = _scatter(short)
+    tail = _tail(short, scatter)
+    rate, size = float(tail.rate.item()), float(np.sqrt(tail.square.item()))
+    skewness = float(np.sqrt(np.maximum(scatter.fewer.item() - 1.0, 0.0) / _GAMMA))
+    return Rarities(round(rate * int(tally.count.sum())), rate, size, skewness)
+
+
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
     """Return the noise variance of every pair over the average, [..., alternative, context].
 
@@ -256,10 +279,10 @@ def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
 
 def _shape(tally: Tally) -> _Shape:
     """Return what the single values of pairs are like."""
-    shape = _Shape(np.zeros(tally.shape), np.full(tally.shape, -1.0))
     values = tally.single
     if values is None or not (kept := values.alternative >= 0).any():
-        return shape
+        unit = np.ones((*tally.shape[:-2], 1, 1))
+        return _Shape(np.zeros(tally.shape), np.full(tally.shape, -1.0), unit)
     *lead, n_alternatives, n_contexts = tally.shape
     study = np.flatnonzero(kept) // kept.shape[-1] if lead else 0
     k, c = values.alternative[kept], values.context[kept]
@@ -267,12 +290,14 @@ def _shape(tally: Tally) -> _Shape:
     apart = values.value[kept] - tally.mean.ravel()[cell]
     farthest = np.zeros(tally.count.size)
     np.maximum.at(farthest, cell, np.abs(apart))
-    third, number = (np.bincount(cell, each, tally.count.size) for each in (apart**3, np.ones(len(cell))))
-    whole = (number == tally.count.ravel()).reshape(tally.shape)  # of summaries the shape is not known
-    return _Shape(
-        np.where(whole, third.reshape(tally.shape), 0.0),
-        np.where(whole, farthest.reshape(tally.shape), -1.0),
-    )
+    farthest = farthest.reshape(tally.shape)
+    unit = farthest.max(axis=(-2, -1), keepdims=True)
+    unit = np.where(unit > 0, unit, 1.0)
+    cubes = (apart / np.broadcast_to(unit, tally.shape).ravel()[cell]) ** 3
+    third = np.bincount(cell, cubes, tally.count.size).reshape(tally.shape)
+    number = np.bincount(cell, minlength=tally.count.size).reshape(tally.shape)
+    whole = number == tally.count  # of summaries the shape is not known
+    return _Shape(np.where(whole, third, 0.0), np.where(whole, farthest, -1.0), unit)
 
 
 def _fewer(tally: Tally, shape: _Shape) -> Array:
@@ -291,8 +316,9 @@ def _fewer(tally: Tally, shape: _Shape) -> Array:
     third, weight = n * factor * shape.third, np.where(some, n, 0.0)
     total = weight.sum(axis=axes, keepdims=True)
     freedom = np.where(some, n - 1, 0.0).sum(axis=axes, keepdims=True)
-    var = np.where(some, tally.m2, 0.0).sum(axis=axes, keepdims=True) / np.maximum(freedom, 1.0)
-    usable = (total > 0) & (var > 0)
+    squares = np.where(some, tally.m2 / shape.unit**2, 0.0)
+    var = squares.sum(axis=axes, keepdims=True) / np.maximum(freedom, 1.0)
+    usable = (total > 0) & (var > _TIED)
     scale = np.where(usable, total * var**1.5, 1.0)
     skewness = third.sum(axis=axes, keepdims=True) / scale
     by_pairs = np.sum((third / scale) ** 2, axis=axes, keepdims=True)

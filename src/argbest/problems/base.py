@@ -37,7 +37,8 @@ class Problem:
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
     `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
     numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
-    noise's standard deviation `noise_sd` (a number or a table) let the problem score selections.
+    noise's standard deviation `noise_sd` (a number or a table) let the problem score selections; 0 says that
+    the simulator has no noise, so that equal replications are what is expected.
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
     outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import forecasting, guarantee
+from argbest.answers import doubts, forecasting, guarantee
 from argbest.core.certificate import Certificate
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, contenders
 from argbest.problems.axis import Axis, Label
@@ -184,6 +184,7 @@ def answer(
     said = [
         _standing(study, selection),
         _certainty(certificate) if len(selection) > 1 else "",
+        _in_doubt(study),
         _ahead(study, selection) if ahead else "",
         _unanswered(study, selection),
         f"Without a model, from the data alone: {certain}." if certain.n_certified else "",
@@ -209,6 +210,13 @@ def _standing(study: Study, selection: pd.DataFrame) -> str:
     parts += [f"{number[EQUAL]} equal (within {zone} of the best)"] if number[EQUAL] else []
     parts += [f"{number[OPEN]} open"] if number[OPEN] else []
     return f"{after}: {', '.join(parts)}."
+
+
+def _in_doubt(study: Study) -> str:
+    """Return why choices are not called sure, and that the model check objects; nothing if neither is so."""
+    check = study.doubts().check
+    words = doubts.sentence(study) or ("" if check.fits else f"{check.verdict}; see the model check.")
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def _certainty(certificate: Certificate) -> str:

@@ -93,6 +93,7 @@ class AskTell:
         self.definition = stored
         self._journal = Journal(storage, stored, problem, policy, model)
         self._kept: Grounds | None = None
+        self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)

@@ -131,6 +131,7 @@ class Grounds:
         self.tally, self.setting = study._tally, study._journal.open_setting()
         self._certificates: dict[tuple[float, bool], Certificate] = {}
         self.selections: dict[float, pd.DataFrame] = {}  # by what counts as equal
+        self.doubts: Any = None  # what speaks against its claims, once that has been asked for
 
     def still_true(self, study: "Study") -> bool:
         """Return whether the study knows no more than it did."""

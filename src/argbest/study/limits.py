@@ -9,10 +9,12 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, whole
-from argbest.core.arrays import BoolArray
+from argbest.core.arrays import Array, BoolArray
 from argbest.errors import InputError, OutageNotice
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
@@ -96,27 +98,41 @@ class _TargetPCS:
 
     target: float
     delta: float = 0.0
-    measure: ClassVar[str]  # of the certificate
 
     def __post_init__(self) -> None:
         finite("the target probability", self.target, above=0, below=1)
         indifference_zone(self.delta)
 
     def __call__(self, study: "Study") -> bool:
-        """Return whether the target is reached."""
-        return bool(getattr(study.certificate(self.delta), self.measure) >= self.target)
+        """Return whether the target is reached, by claims that nothing speaks against (`study.doubts`)."""
+        certificate = study.certificate(self.delta)
+        claimed = self.combined(certificate.pcs, certificate.counted)
+        if claimed < self.target:
+            return False
+        granted = self.combined(study.doubts().granted(certificate.pcs), certificate.counted)
+        if granted < self.target:
+            study._say_once(study.doubts().waiting(study, self, claimed, granted))
+        return granted >= self.target
+
+    def combined(self, pcs: Array, weights: Array) -> float:
+        """Return the figure that is to reach the target, from those of the contexts; NaN: no answer."""
+        raise NotImplementedError
 
 
 class ExpectedPCS(_TargetPCS):
     """Stop when Σ_c w_c P(selected within δ of the best) reaches the target."""
 
-    measure = "pcs_e"
+    def combined(self, pcs: Array, weights: Array) -> float:
+        """Return the weighted mean."""
+        return float(np.where(weights > 0, pcs, 0.0) @ weights)
 
 
 class WorstPCS(_TargetPCS):
     """Stop when min_c P(selected within δ of the best) reaches the target."""
 
-    measure = "pcs_m"
+    def combined(self, pcs: Array, weights: Array) -> float:
+        """Return the least."""
+        return float(np.nanmin(pcs))
 
 
 @dataclass(frozen=True)
@@ -129,8 +145,17 @@ class OpportunityCost:
         finite("the target opportunity cost", self.target, above=0)
 
     def __call__(self, study: "Study") -> bool:
-        """Return whether the expected opportunity cost is at most the target."""
-        return bool(study.certificate().eoc <= self.target)
+        """Return whether the expected opportunity cost is at most the target, and nothing is in doubt."""
+        certificate = study.certificate()
+        if certificate.eoc > self.target:
+            return False
+        doubts, pcs = study.doubts(), certificate.pcs
+        granted = doubts.granted(pcs)
+        if doubted := bool(np.any(granted < pcs)):
+            weights = certificate.counted
+            granted_mean = float(np.where(weights > 0, granted, 0.0) @ weights)
+            study._say_once(doubts.waiting(study, self, float(certificate.pcs_e), granted_mean))
+        return not doubted
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ def select(
     bounds: object = None,
     categorical: object = (),
     reward_range: object = None,
+    noise_sd: object = None,
     rate: bool = False,
     policy: Given | Policy = POLICY,
     model: Given | Model[Any] | None = None,
@@ -49,7 +50,7 @@ def select(
     """
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
-        reward_range=reward_range, rate=rate,
+        reward_range=reward_range, noise_sd=noise_sd, rate=rate,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from argbest.answers import (
+        doubts,
         forecasting,
         frames,
         guarantee,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from argbest.report.notebook import Plots
     from argbest.study import runner
 else:  # mostly rooms above this one: asking and telling needs none of them
-    _ANSWERS = "forecasting frames guarantee model_check model_summary normality overview predicting"
-    forecasting, frames, guarantee, model_check, model_summary, normality, overview, predicting = (
+    _ANSWERS = "doubts forecasting frames guarantee model_check model_summary normality overview predicting"
+    doubts, forecasting, frames, guarantee, model_check, model_summary, normality, overview, predicting = (
         later(f"argbest.answers.{name}") for name in _ANSWERS.split()
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
@@ -167,7 +168,8 @@ class Study(AskTell):
         zone, kept = self.indifference(delta), grounds(self).selections
         if zone not in kept:
             known = self.problem.contexts, self.certificate(), self._ruled_out
-            kept[zone] = frames.of_selection(self.problem, *known, zone, rate=self.rate)
+            frame = frames.of_selection(self.problem, *known, zone, rate=self.rate)
+            kept[zone] = frames.with_doubts(frame, doubts.states(self, zone), self)
         return kept[zone].copy()
 
     def indifference(self, delta: float | None = None) -> float:
@@ -217,6 +219,17 @@ class Study(AskTell):
     def model_check(self) -> "model_check.ModelCheck":
         """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
         return model_check.of_study(self)
+
+    def doubts(self) -> "doubts.Doubts":
+        """Return what speaks against calling choices sure: misfit, too few replications, rare events."""
+        return doubts.of_study(self)
+
+    def _say_once(self, words: str) -> None:
+        """Warn of something that a run goes on in spite of; a study says it once."""
+        kind = words.partition("(")[0]
+        if kind not in self._said:
+            self._said.add(kind)
+            warnings.warn(words, DataNotice, stacklevel=2)
 
     def model_summary(self) -> "model_summary.ModelSummary":
         """Return what the model found: how much its parts vary, and over what distances."""

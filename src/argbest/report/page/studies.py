@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import guarantee, model_check
+from argbest.answers import guarantee
 from argbest.answers.predicting import kit_of_some, prediction_kit
 from argbest.core import schedule
 from argbest.core.arrays import Array, IntArray
@@ -136,7 +136,7 @@ def _brief(table: Any) -> Any:
 def _check(study: Study) -> Plain:
     """Return whether pairs are as the others predict them, or why that cannot be told."""
     try:
-        found = model_check.of_study(study)
+        found = study.doubts().check
     except TooFewDataError as reason:
         return {"verdict": f"Not checked: {reason}"}
     words, (pairs, shown) = str(found), _some(found.pairs)

@@ -1,0 +1,236 @@
+"""Why a choice is not called sure although its probability is high: the data do not allow such a claim yet.
+
+A probability follows from a model. It is not taken at its word
+
+- where the model check objects, unless the replications of the pairs say the same by themselves;
+- where rewards are skewed and too few replications stand behind the two foremost alternatives;
+- where rare events, seen elsewhere, could change the answer and may not have come yet;
+- where no two replications of any pair differ: nothing is known of the noise, unless it was told.
+
+Nobody can foresee an event that has not been seen anywhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri, stdtr
+
+from argbest.answers import model_check
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Belief, best, of_selected
+from argbest.core.noise import Rarities, rarities, sample_variance
+from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.core.tally import Tally
+from argbest.study.learning import grounds
+from argbest.texts import chance, number
+
+if TYPE_CHECKING:
+    from argbest.study.study import Study
+
+_ERROR = 1.0 - LEVEL  # of a choice that is called sure
+_SHARE = 0.5  # of that error, which skewness may add at most
+_MISSED = 0.05  # chance of not having seen an event that comes more often
+
+
+@dataclass(frozen=True, eq=False)
+class Doubts:
+    """What speaks against calling choices sure; arrays are [context]."""
+
+    check: model_check.ModelCheck
+    own: Array  # P(the selected alternative is best) by the replications of the pairs alone, at least
+    misfit: BoolArray  # the model check objects, and the replications alone do not say so
+    few: BoolArray  # too few replications for rewards so skewed, or for so few successes or failures
+    rare: BoolArray  # rare events may be still to come
+    silent: BoolArray  # no replications differ anywhere, and these are too few to say that none ever will
+    reasons: tuple[str, ...]  # why, in a few words; "" where nothing speaks against it
+
+    @property
+    def some(self) -> BoolArray:
+        """Whether anything speaks against it."""
+        return self.misfit | self.few | self.rare | self.silent
+
+    def granted(self, probability: Array) -> Array:
+        """Return the probabilities that a stop rule may count on, [context].
+
+        Where only the model is in doubt that is what the replications say alone, where the replications are
+        too few it is nothing.
+        """
+        trusted = np.where(self.misfit, np.minimum(probability, self.own), probability)
+        return np.where(self.few | self.rare | self.silent, 0.0, trusted)
+
+    def waiting(self, study: "Study", rule: object, claimed: float, granted: float) -> str:
+        """Return why a run goes on although its rule is met by the model's own word."""
+        return (
+            f"{rule} is met by the model's word ({chance(claimed)}), but only {chance(granted)} can be "
+            f"counted on, so the run goes on: {self.first(study)}."
+        )
+
+    def first(self, study: "Study") -> str:
+        """Return the first reason with its context, and in how many contexts there are others."""
+        where = np.flatnonzero(self.some)
+        if not len(where):
+            return ""
+        more = f" ({len(where) - 1} more contexts are in doubt)" if len(where) > 1 else ""
+        return f"in context {study.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
+
+
+def of_study(study: "Study") -> Doubts:
+    """Return what speaks against the claims of a study, worked out once for what it knows."""
+    known = grounds(study)
+    if known.doubts is None:
+        known.doubts = _doubts(study)
+    found: Doubts = known.doubts
+    return found
+
+
+def states(study: "Study", delta: float) -> AnyArray:
+    """Return how every context stands: sure, equal (within ``delta``) or open, and open where in doubt."""
+    names = study.certificate().states(delta)
+    claimed = (names == SURE) | (names == EQUAL)
+    if claimed.any():
+        names = np.where(claimed & of_study(study).some, OPEN, names)
+    return names
+
+
+def _doubts(study: "Study") -> Doubts:
+    belief, tally = study._belief(), study._tally
+    check, shown = study.model_check(), rarities(tally)
+    foremost = _foremost(belief)
+    own = _by_replications(study, foremost[0])
+    misfit = check.doubted & ~check.scarce & (own < LEVEL)
+    needed, worth = _needed(shown.skewness), _worth(belief, tally, foremost)
+    few = check.scarce | (worth < needed)
+    rare, silent = _could_turn(belief, tally, foremost, shown), np.zeros(len(own), bool)
+    if _noise_is_told(study):
+        few, rare = check.scarce, silent
+    elif not tally.m2.any():
+        silent = _most_missed(tally, foremost) > _MISSED
+    found = misfit, few, rare, silent
+    return Doubts(check, own, *found, tuple(_reasons(study, check, found, foremost, shown, worth)))
+
+
+def _noise_is_told(study: "Study") -> bool:
+    """Return whether the user has said what the noise is: to the model, or that there is none."""
+    known = study.problem.noise_sd
+    return getattr(study.model, "noise_sd", None) is not None or (known is not None and not known.any())
+
+
+def _foremost(belief: Belief) -> IntArray:
+    """Return the selected alternative and its closest rival, [2, context]; of one alternative twice that."""
+    selected = best(belief)
+    if belief.mean.shape[0] == 1:
+        return np.stack([selected, selected])
+    others = belief.mean.copy()
+    others[selected, np.arange(len(selected))] = -np.inf
+    return np.stack([selected, np.argmax(others, axis=0)])
+
+
+def _by_replications(study: "Study", selected: IntArray) -> Array:
+    """Return P(selected is best) by sample means and variances, at least: Welch's t, summed over rivals.
+
+    0 where an alternative that could be selected has fewer than two replications.
+    """
+    tally, out = study._tally, study._ruled_out
+    here, excluded = np.arange(len(selected)), tally.count < 2
+    if excluded.all():
+        return np.zeros(len(selected))
+    var = sample_variance(tally, excluded) / np.maximum(tally.count, 1)
+    freedom = np.maximum(tally.count - 1, 1)
+    own = var[selected, here]
+    total = var + own
+    welch = total**2 / (var**2 / freedom + own**2 / freedom[selected, here])
+    error = stdtr(welch, -(tally.mean[selected, here] - tally.mean) / np.sqrt(total))
+    error[selected, here] = 0.0
+    rivals = np.ones(tally.shape, bool) if out is None else ~out
+    told = np.all(~excluded | ~rivals, axis=0)
+    return np.where(told, np.maximum(1.0 - np.where(rivals, error, 0.0).sum(axis=0), 0.0), 0.0)
+
+
+def _needed(skewness: float) -> float:
+    """Return the replications from which skewness adds at most half of the error of a sure choice.
+
+    By the first term of Edgeworth's expansion it adds γ (z² − 1) φ(z)/(6 √n) to P(error) = 1 − Φ(z).
+    """
+    z = -float(ndtri(_ERROR))
+    density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+    return float((skewness * (z * z - 1.0) * density / (6.0 * _SHARE * _ERROR)) ** 2)
+
+
+def _worth(belief: Belief, tally: Tally, foremost: IntArray) -> Array:
+    """Return how many replications stand behind the less known of the two foremost, [context].
+
+    Their own, or σ²/V if neighbours tell more.
+    """
+    each = np.maximum(tally.count, belief.noise / np.maximum(belief.var, np.finfo(float).tiny))
+    return np.asarray(np.minimum(of_selected(each, foremost[0]), of_selected(each, foremost[1])))
+
+
+def _could_turn(belief: Belief, tally: Tally, foremost: IntArray, shown: Rarities) -> BoolArray:
+    """Return where events of the size seen elsewhere, as often as n replications may have missed, count.
+
+    It would move a mean by its size times its probability.
+    """
+    if not shown.events:
+        return np.zeros(tally.shape[1], bool)
+    lead = of_selected(belief.mean, foremost[0]) - of_selected(belief.mean, foremost[1])
+    return np.asarray(lead < shown.size * _most_missed(tally, foremost))
+
+
+def _most_missed(tally: Tally, foremost: IntArray) -> Array:
+    """Return the most likely event that the two foremost may have missed, [context]: its probability.
+
+    With a chance of 0.05 none of n replications shows an event of probability 1 − 0.05^(1/n).
+    """
+    count = tally.count.astype(float)
+    n = np.minimum(of_selected(count, foremost[0]), of_selected(count, foremost[1]))
+    return np.asarray(1.0 - _MISSED ** (1.0 / np.maximum(n, 1.0)))
+
+
+def _reasons(
+    study: "Study",
+    check: model_check.ModelCheck,
+    found: tuple[BoolArray, ...],
+    foremost: IntArray,
+    shown: Rarities,
+    worth: Array,
+) -> Iterator[str]:
+    """Yield the first reason of every context, "" where there is none."""
+    labels, count = study.problem.alternatives.labels, study._tally.count
+    for c, (misfit, few, rare, silent) in enumerate(zip(*found, strict=True)):
+        least = min(foremost[:, c].tolist(), key=lambda k: int(count[k, c]))
+        n = int(count[least, c])
+        if silent:
+            yield (
+                f"no replications of any pair differ, and {n} of {labels[least]!r} do not show that none "
+                "will; if the simulator has no noise, say so: noise_sd=0"
+            )
+        elif rare:
+            yield (
+                f"a rare event could change the answer: {shown.events} of all replications differ by about "
+                f"{number(shown.size)} from the others of their pair, and {n} replications of "
+                f"{labels[least]!r} may have missed one"
+            )
+        elif few and check.scarce[c]:
+            yield "there are too few successes or failures"
+        elif few:
+            needed = int(np.ceil(_needed(shown.skewness)))
+            yield (
+                f"rewards are skewed (skewness about {shown.skewness:.1f}), and {labels[least]!r} rests on "
+                f"{number(float(worth[c]))} replications where {needed} are needed"
+            )
+        elif misfit:
+            yield f"the model is in doubt: {check.objections[0] if check.objections else check.verdict}"
+        else:
+            yield ""
+
+
+def sentence(study: "Study") -> str:
+    """Return what the model check objects to and where choices are not called sure, "" if nothing."""
+    found = of_study(study)
+    if not found.some.any():
+        return ""
+    claimed = found.some & (study.certificate().pcs >= LEVEL)
+    where = f"{int(claimed.sum())} of {len(claimed)} choices are not called sure: " if claimed.any() else ""
+    return where + found.first(study) + "."
