@@ -160,7 +160,7 @@ def test_the_allocation_of_labels_is_arranged_like_their_policy_map() -> None:
 def test_many_labels_are_thinned_and_counts_left_out() -> None:
     study = Study(Problem(list(range(100)), [f"context {i}" for i in range(60)]), initial=1)
     for trial in study.ask(6000):
-        study.tell(trial, trial.pair[0] + 0.5)
+        study.tell(trial, 2.0 + trial.pair[0])
     ax = plot_allocation(study)
     assert len(ax.texts) == 0
     assert len(ax.get_xticks()) < 100
