@@ -1,6 +1,7 @@
 """What the tests of policies that decide from the tally alone have in common."""
 
 import numpy as np
+from scipy.optimize import brentq
 
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import CellBelief
@@ -18,6 +19,16 @@ def a_tally(rng: np.random.Generator, shape: tuple[int, ...]) -> Tally:
 
 def variance(tally: Tally) -> Array:
     return np.asarray(tally.m2 / (tally.count - 1))
+
+
+def filled(tally: Tally) -> Array:
+    """Sample variances with a share of the pooled one where values tie, or a trace of the range of means."""
+    tied, pooled = tally.m2 == 0.0, tally.m2.sum() / (tally.count - 1).sum()
+    if tied.all():
+        return np.full(tally.shape, (1e-12 * np.ptp(tally.mean)) ** 2)
+    q = brentq(lambda q: float(np.sum((1 - q) ** (tally.count - 1.0))) - tied.sum(), 0.0, 1.0, xtol=1e-14)
+    share = np.minimum(1.0, 0.5 / (tally.count + 1) / max(q, 1e-300))
+    return np.where(tied, share * pooled, variance(tally))
 
 
 def pairs(decision: Decision) -> list[tuple[int, int]]:

@@ -22,6 +22,7 @@ IN_PYTHON_ALONE = {
     *("argbest.Study.load(...)", "RayExecutor(ray)", "ray.init(address=...)", "exclusive()", "study.posthoc"),
     *("Study.from_observations", "ExpectedPCS(0.95)", "study.ask", "study.fail", "tell(trial, [a, b, c])"),
     "tell(trial, mean=a, variance=b, n=c)",
+    "Problem(..., reward_range=(0, 1)",  # beside what to write in a study file
     "Problem(..., truth=[alternative][context], noise_sd=number or table)",
 }
 

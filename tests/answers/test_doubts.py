@@ -119,7 +119,8 @@ def test_replications_alone_are_compared_by_welchs_test() -> None:
         error = 0.0
         for k in (1, 2):
             sides = [(tally.mean[j, c], np.sqrt(tally.m2[j, c] / 4), 5) for j in (0, k)]
-            error += ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False, alternative="greater").pvalue
+            test = ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False, alternative="greater")
+            error += float(test.pvalue)
         assert found[c] == pytest.approx(1 - error)
 
 

@@ -165,3 +165,12 @@ def test_noise_that_is_not_common_or_hardly_known_counts_once() -> None:
     assert common_noise.unevenness(case.tally, case.noise, np.zeros(6)) == 1.0
     little = spread_case(0.9, 2, seed=1, n_contexts=2)
     assert common_noise.unevenness(little.tally, little.noise, little.correlation) == 1.0
+
+
+def test_noise_that_is_all_common_counts_once_whatever_rounding_leaves_of_it() -> None:
+    case = spread_case(0.0, 20, seed=2)
+    first = case.y.reshape(7, 20, 6)[:1]
+    for level in (0.0, 1e3 / 3):
+        means = level * np.arange(7)[:, None, None] + np.zeros((7, 20, 6))
+        same = case._replace(y=(first + means).ravel())
+        assert common_noise.unevenness(same.tally, same.noise, same.correlation) == 1.0

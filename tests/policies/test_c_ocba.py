@@ -2,7 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from by_tally import a_tally, pairs, propose_by, variance
+from by_tally import a_tally, filled, pairs, propose_by, variance
 
 from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision
@@ -109,9 +109,7 @@ def test_pairs_without_spread_leave_decisions_defined(noisy: int) -> None:
     for _ in range(30):
         tally = a_tally(rng, (3, 4))
         tally.m2.flat[rng.permutation(12)[noisy:]] = 0.0
-        pooled = tally.m2.sum() / (tally.count - 1).sum()
-        floor = 1e-2 * pooled if noisy else (1e-12 * np.ptp(tally.mean)) ** 2
-        expected = c_ocba(tally.mean, np.maximum(variance(tally), floor), tally.count)
+        expected = c_ocba(tally.mean, filled(tally), tally.count)
         assert pairs(propose(tally)) == [expected]
 
 

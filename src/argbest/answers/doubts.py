@@ -140,7 +140,8 @@ def _by_replications(study: "Study", selected: IntArray) -> Array:
     freedom = np.maximum(tally.count - 1, 1)
     own = var[selected, here]
     total = var + own
-    welch = total**2 / (var**2 / freedom + own**2 / freedom[selected, here])
+    share = var / total  # not squares of variances, which may be too large or too small
+    welch = 1.0 / (share**2 / freedom + (1.0 - share) ** 2 / freedom[selected, here])
     error = stdtr(welch, -(tally.mean[selected, here] - tally.mean) / np.sqrt(total))
     error[selected, here] = 0.0
     rivals = np.ones(tally.shape, bool) if out is None else ~out

@@ -23,6 +23,7 @@ FOUND = 0.01  # chance of independent noise to be as alike: what is less likely 
 CHANCE = 1e-3  # and to be as unlike: what is less likely is taken for noise that goes against each other
 _ENOUGH = 100  # numbers that tell the correlation
 _AT_ONCE = 1 << 20  # entries of tables
+_ROUNDING = 1e-12  # of the squares: less is no noise of alternatives of their own
 _FEWEST = 4  # degrees of freedom that tell how noise is spread
 _FARTHEST = 0.9  # of the most negative correlation that so many alternatives can have
 
@@ -267,17 +268,18 @@ def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
 
 def _uneven(tally: Tally, noise: Array) -> float:
     n_alternatives, freedom = tally.shape[0], 0
-    cov = np.zeros((n_alternatives, n_alternatives))
+    cov, whole = np.zeros((n_alternatives, n_alternatives)), 0.0
     for here in _contexts(tally, noise):
         if here.alternative.shape[1] == n_alternatives:
             shared = here.present.all(axis=1, keepdims=True)
             n, z = shared.sum(axis=-1, keepdims=True), here.z * shared
             z = shared * (z - z.sum(axis=-1, keepdims=True) / np.maximum(n, 1))
+            whole += float(np.sum(z**2))
             z -= z.mean(axis=1, keepdims=True)
             cov += np.tensordot(z, z, ((0, 2), (0, 2)))
             freedom += int(np.maximum(n - 1, 0).sum())
     trace = np.trace(cov)
-    if freedom < _FEWEST or not trace > 0:
+    if freedom < _FEWEST or not trace > _ROUNDING * whole:
         return 1.0
     ratio = np.sum((cov / trace) ** 2)
     unbiased = (ratio - 1.0 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))

@@ -176,6 +176,10 @@ def _running(values: Array, order: IntArray) -> tuple[IntArray, Array, Array, Ar
     middle = np.take_along_axis(order, np.maximum(count[..., -1:] - 1, 0) // 2, axis=-1)
     centre = np.nan_to_num(np.take_along_axis(values, middle, axis=-1))
     offset = np.where(seen, values - centre, 0.0)
+    # In a unit, a power of 2, in which cubes are neither too large nor too small.
+    widest = np.abs(offset).max(axis=-1, keepdims=True, initial=0.0)
+    unit = np.where(widest > 0, np.exp2(np.frexp(widest)[1]), 1.0)
+    offset = offset / unit
     squared = offset * offset
     mean, square, cube = (np.cumsum(each, axis=-1) / n for each in (offset, squared, squared * offset))
     var = square - mean * mean
@@ -184,7 +188,7 @@ def _running(values: Array, order: IntArray) -> tuple[IntArray, Array, Array, Ar
     third = cube - mean * (3.0 * square - 2.0 * mean * mean)
     known = np.where(varies, var, 1.0)
     skewness = np.where(varies, third, 0.0) / (known * np.sqrt(known))
-    return count, mean + centre, np.where(varies, var, 0.0), skewness
+    return count, unit * mean + centre, unit * unit * np.where(varies, var, 0.0), skewness
 
 
 def _most_equal(values: Array, order: IntArray, resolution: float) -> IntArray:
