@@ -114,7 +114,7 @@ def test_choices_among_skewed_rewards_wait_for_enough_replications(monkeypatch: 
 def test_replications_alone_are_compared_by_welchs_test() -> None:
     study = told(clear, 5)
     tally, selected = study._tally, np.zeros(3, np.int64)
-    found = doubts._by_replications(study, selected)
+    found = doubts.by_replications(study, selected)
     for c in range(3):
         error = 0.0
         for k in (1, 2):
@@ -124,11 +124,17 @@ def test_replications_alone_are_compared_by_welchs_test() -> None:
         assert found[c] == pytest.approx(1 - error)
 
 
+def test_within_delta_of_the_best_the_replications_alone_are_surer() -> None:
+    study, selected = told(clear, 3), np.ones(3, np.int64)  # the second, 3 behind
+    assert (doubts.by_replications(study, selected) < 0.2).all()
+    assert (doubts.by_replications(study, selected, 8.0) > 0.8).all()
+
+
 def test_a_pair_without_two_replications_leaves_the_replications_silent() -> None:
     study = Study(Problem(["a", "b"], [1.0]), initial=1)
     for trial in study.ask(2):
         study.tell(trial, 1.0 + trial.pair[0])
-    assert doubts._by_replications(study, np.array([1])).tolist() == [0.0]
+    assert doubts.by_replications(study, np.array([1])).tolist() == [0.0]
 
 
 def test_a_misfit_is_forgiven_where_the_replications_say_the_same() -> None:

@@ -51,13 +51,14 @@ class Doubts:
         """Whether anything speaks against it."""
         return self.misfit | self.few | self.rare | self.silent
 
-    def granted(self, probability: Array) -> Array:
+    def granted(self, probability: Array, own: Array | None = None) -> Array:
         """Return the probabilities that a stop rule may count on, [context].
 
-        Where only the model is in doubt that is what the replications say alone, where the replications are
-        too few it is nothing.
+        Where only the model is in doubt that is what the replications say alone, ``own`` if it is not that of
+        being best; where the replications are too few it is nothing.
         """
-        trusted = np.where(self.misfit, np.minimum(probability, self.own), probability)
+        alone = self.own if own is None else own
+        trusted = np.where(self.misfit, np.minimum(probability, alone), probability)
         return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
     def waiting(self, study: "Study", rule: object, claimed: float, granted: float) -> str:
@@ -85,6 +86,13 @@ def of_study(study: "Study") -> Doubts:
     return found
 
 
+def granted(study: "Study", delta: float) -> Array:
+    """Return the probabilities of being within ``delta`` of the best that a stop rule may count on."""
+    found, certificate = of_study(study), study.certificate(delta)
+    own = by_replications(study, best(study._belief()), delta) if delta else None
+    return found.granted(certificate.pcs, own)
+
+
 def states(study: "Study", delta: float) -> AnyArray:
     """Return how every context stands: sure, equal (within ``delta``) or open, and open where in doubt."""
     names = study.certificate().states(delta)
@@ -98,7 +106,7 @@ def _doubts(study: "Study") -> Doubts:
     belief, tally = study._belief(), study._tally
     check, shown = study.model_check(), rarities(tally)
     foremost = _foremost(belief)
-    own = _by_replications(study, foremost[0])
+    own = by_replications(study, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
     needed, worth = _needed(shown.skewness), _worth(belief, tally, foremost)
     few = check.scarce | (worth < needed)
@@ -127,9 +135,10 @@ def _foremost(belief: Belief) -> IntArray:
     return np.stack([selected, np.argmax(others, axis=0)])
 
 
-def _by_replications(study: "Study", selected: IntArray) -> Array:
+def by_replications(study: "Study", selected: IntArray, delta: float = 0.0) -> Array:
     """Return P(selected is best) by sample means and variances, at least: Welch's t, summed over rivals.
 
+    Within ``delta`` of the best counts as best.
     0 where an alternative that could be selected has fewer than two replications.
     """
     tally, out = study._tally, study._ruled_out
@@ -142,7 +151,7 @@ def _by_replications(study: "Study", selected: IntArray) -> Array:
     total = var + own
     share = var / total  # not squares of variances, which may be too large or too small
     welch = 1.0 / (share**2 / freedom + (1.0 - share) ** 2 / freedom[selected, here])
-    error = stdtr(welch, -(tally.mean[selected, here] - tally.mean) / np.sqrt(total))
+    error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
     error[selected, here] = 0.0
     rivals = np.ones(tally.shape, bool) if out is None else ~out
     told = np.all(~excluded | ~rivals, axis=0)

@@ -109,7 +109,7 @@ class _TargetPCS:
         claimed = self.combined(certificate.pcs, certificate.counted)
         if claimed < self.target:
             return False
-        granted = self.combined(study.doubts().granted(certificate.pcs), certificate.counted)
+        granted = self.combined(study._granted(self.delta), certificate.counted)
         if granted < self.target:
             study._say_once(study.doubts().waiting(study, self, claimed, granted))
         return granted >= self.target
@@ -149,12 +149,10 @@ class OpportunityCost:
         certificate = study.certificate()
         if certificate.eoc > self.target:
             return False
-        doubts, pcs = study.doubts(), certificate.pcs
-        granted = doubts.granted(pcs)
+        granted, pcs, weights = study._granted(0.0), certificate.pcs, certificate.counted
         if doubted := bool(np.any(granted < pcs)):
-            weights = certificate.counted
-            granted_mean = float(np.where(weights > 0, granted, 0.0) @ weights)
-            study._say_once(doubts.waiting(study, self, float(certificate.pcs_e), granted_mean))
+            mean = float(np.where(weights > 0, granted, 0.0) @ weights)
+            study._say_once(study.doubts().waiting(study, self, float(certificate.pcs_e), mean))
         return not doubted
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from argbest.checks import finite, flag, indifference_zone, path_of
+from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL, usual_delta
@@ -223,6 +224,10 @@ class Study(AskTell):
     def doubts(self) -> "doubts.Doubts":
         """Return what speaks against calling choices sure: misfit, too few replications, rare events."""
         return doubts.of_study(self)
+
+    def _granted(self, delta: float) -> Array:
+        """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
+        return doubts.granted(self, delta)
 
     def _say_once(self, words: str) -> None:
         """Warn of something that a run goes on in spite of; a study says it once."""
