@@ -157,7 +157,7 @@ def test_equal_replications_everywhere_are_silent_unless_there_is_no_noise() -> 
     study = told(still, 2)
     assert study.doubts().silent.all()
     assert set(study.selection()["state"]) == {OPEN}
-    assert "no replications of any pair differ, and 2 of " in study.selection()["note"][0]
+    assert "no replications of any pair differ, and the 2 of alternative " in study.selection()["note"][0]
     with pytest.warns(DataNotice, match="only <0.001 can be counted on|only 0.000 can be counted on"):
         assert not ExpectedPCS(0.95)(study)
     assert told(still, 58).doubts().silent.all()
