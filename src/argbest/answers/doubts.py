@@ -213,8 +213,8 @@ def _reasons(
         n = int(count[least, c])
         if silent:
             yield (
-                f"no replications of any pair differ, and the {n} of alternative {labels[least]!r} do not show "
-                "that none will; if the simulator has no noise, say so: noise_sd=0"
+                f"no replications of any pair differ, and the {n} of alternative {labels[least]!r} do not "
+                "show that none will; if the simulator has no noise, say so: noise_sd=0"
             )
         elif rare:
             yield (
@@ -227,8 +227,8 @@ def _reasons(
         elif few:
             needed = int(np.ceil(_needed(shown.skewness)))
             yield (
-                f"rewards are skewed (skewness about {shown.skewness:.1f}), and alternative {labels[least]!r} "
-                f"rests on {number(float(worth[c]))} replications where {needed} are needed"
+                f"rewards are skewed (skewness about {shown.skewness:.1f}), and alternative "
+                f"{labels[least]!r} rests on {number(float(worth[c]))} replications where {needed} are needed"
             )
         elif misfit:
             yield f"the model is in doubt: {check.objections[0] if check.objections else check.verdict}"
