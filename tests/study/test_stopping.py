@@ -138,6 +138,7 @@ def test_an_object_that_can_be_called_is_a_rule() -> None:
     assert float(np.sqrt(study._belief().var).max()) <= 0.35
 
 
+@pytest.mark.filterwarnings("ignore:OpportunityCost.* no pair has two replications:argbest.errors.DataNotice")
 @pytest.mark.parametrize("rule", [ExpectedPCS(0.9), WorstPCS(0.9), OpportunityCost(0.05)], ids=str)
 def test_a_rule_can_be_used_without_an_initial_design(rule: Any) -> None:
     study = apart(problem(), initial=0, seed=2).run(BUDGET, stop=rule)

@@ -24,7 +24,7 @@ from argbest.core.noise import Rarities, rarities, sample_variance
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.study.learning import grounds
-from argbest.texts import chance, number
+from argbest.texts import number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -61,11 +61,11 @@ class Doubts:
         trusted = np.where(self.misfit, np.minimum(probability, alone), probability)
         return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
-    def waiting(self, study: "Study", rule: object, claimed: float, granted: float) -> str:
+    def waiting(self, study: "Study", rule: object) -> str:
         """Return why a run goes on although its rule is met by the model's own word."""
         return (
-            f"{rule} is met by the model's word ({chance(claimed)}), but only {chance(granted)} can be "
-            f"counted on, so the run goes on: {self.first(study)}."
+            f"{rule} is met by the model's word, but not by what can be counted on, so the run goes on: "
+            f"{self.first(study)}."
         )
 
     def first(self, study: "Study") -> str:
@@ -211,7 +211,9 @@ def _reasons(
     for c, (misfit, few, rare, silent) in enumerate(zip(*found, strict=True)):
         least = min(foremost[:, c].tolist(), key=lambda k: int(count[k, c]))
         n = int(count[least, c])
-        if silent:
+        if silent and not study._tally.count.max() > 1:
+            yield "no pair has two replications yet, so nothing is known of the noise"
+        elif silent:
             yield (
                 f"no replications of any pair differ, and the {n} of alternative {labels[least]!r} do not "
                 "show that none will; if the simulator has no noise, say so: noise_sd=0"

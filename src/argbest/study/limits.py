@@ -111,7 +111,7 @@ class _TargetPCS:
             return False
         granted = self.combined(study._granted(self.delta), certificate.counted)
         if granted < self.target:
-            study._say_once(study.doubts().waiting(study, self, claimed, granted))
+            study._say_once(study.doubts().waiting(study, self))
         return granted >= self.target
 
     def combined(self, pcs: Array, weights: Array) -> float:
@@ -149,10 +149,8 @@ class OpportunityCost:
         certificate = study.certificate()
         if certificate.eoc > self.target:
             return False
-        granted, pcs, weights = study._granted(0.0), certificate.pcs, certificate.counted
-        if doubted := bool(np.any(granted < pcs)):
-            mean = float(np.where(weights > 0, granted, 0.0) @ weights)
-            study._say_once(study.doubts().waiting(study, self, float(certificate.pcs_e), mean))
+        if doubted := bool(np.any(study._granted(0.0) < certificate.pcs)):
+            study._say_once(study.doubts().waiting(study, self))
         return not doubted
 
 

@@ -231,7 +231,7 @@ class Study(AskTell):
 
     def _say_once(self, words: str) -> None:
         """Warn of something that a run goes on in spite of; a study says it once."""
-        kind = words.partition("(")[0]
+        kind = words.partition(":")[0]
         if kind not in self._said:
             self._said.add(kind)
             warnings.warn(words, DataNotice, stacklevel=2)
