@@ -111,6 +111,15 @@ def test_choices_among_skewed_rewards_wait_for_enough_replications(monkeypatch: 
     assert not told(jumping, 40).doubts().few.any()
 
 
+def test_two_replications_of_every_pair_cannot_show_skewness() -> None:
+    study = told(clear, 2)
+    assert (study.certificate().pcs > 0.95).any()
+    assert study.doubts().few.all()
+    assert set(study.selection()["state"]) == {OPEN}
+    assert study.doubts().reasons[0].startswith("no pair has three replications")
+    assert not told(clear, 3).doubts().few.any()
+
+
 def test_replications_alone_are_compared_by_welchs_test() -> None:
     study = told(clear, 5)
     tally, selected = study._tally, np.zeros(3, np.int64)

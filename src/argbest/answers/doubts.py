@@ -3,7 +3,8 @@
 A probability follows from a model. It is not taken at its word
 
 - where the model check objects, unless the replications of the pairs say the same by themselves;
-- where rewards are skewed and too few replications stand behind the two foremost alternatives;
+- where rewards are skewed and too few replications stand behind the two foremost alternatives, or where no
+  pair has three, so that skewness could not show;
 - where rare events, seen elsewhere, could change the answer and may not have come yet;
 - where no two replications of any pair differ: nothing is known of the noise, unless it was told.
 
@@ -20,6 +21,7 @@ from scipy.special import ndtri, stdtr
 from argbest.answers import model_check
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best, of_selected
+from argbest.core.binomial import is_rate
 from argbest.core.noise import Rarities, rarities, sample_variance
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.core.tally import Tally
@@ -109,7 +111,7 @@ def _doubts(study: "Study") -> Doubts:
     own = by_replications(study, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
     needed, worth = _needed(shown.skewness), _worth(belief, tally, foremost)
-    few = check.scarce | (worth < needed)
+    few = check.scarce | (worth < needed) | _shape_is_hidden(tally)
     rare, silent = _could_turn(belief, tally, foremost, shown), np.zeros(len(own), bool)
     if _noise_is_told(study):
         few, rare = check.scarce, silent
@@ -117,6 +119,11 @@ def _doubts(study: "Study") -> Doubts:
         silent = _most_missed(tally, foremost) > _MISSED
     found = misfit, few, rare, silent
     return Doubts(check, own, *found, tuple(_reasons(study, check, found, foremost, shown, worth)))
+
+
+def _shape_is_hidden(tally: Tally) -> bool:
+    """Return whether no pair has three replications: two lie evenly about their mean, however skewed."""
+    return bool(tally.count.max() < 3 and tally.m2.any() and not is_rate(tally))
 
 
 def _noise_is_told(study: "Study") -> bool:
@@ -226,6 +233,8 @@ def _reasons(
             )
         elif few and check.scarce[c]:
             yield "there are too few successes or failures"
+        elif few and _shape_is_hidden(study._tally):
+            yield "no pair has three replications, so nothing shows whether rewards are skewed"
         elif few:
             needed = int(np.ceil(_needed(shown.skewness)))
             yield (
