@@ -1,5 +1,6 @@
 """What the ugly problems are made of: rates, waiting lines, tables of means, noise of many shapes."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -152,7 +153,7 @@ def exponential_noise(generator: np.random.Generator) -> float:
 
 def lognormal_noise(generator: np.random.Generator) -> float:
     """Return a value skewed to the right: lognormal with σ = 1, standardised."""
-    return float((generator.lognormal() - np.exp(0.5)) / np.sqrt((np.e - 1.0) * np.e))
+    return float((generator.lognormal() - np.exp(0.5)) / np.sqrt((math.e - 1.0) * math.e))
 
 
 def student_noise(generator: np.random.Generator) -> float:
