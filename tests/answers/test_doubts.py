@@ -117,6 +117,7 @@ def test_two_replications_of_every_pair_cannot_show_skewness() -> None:
     assert study.doubts().few.all()
     assert set(study.selection()["state"]) == {OPEN}
     assert study.doubts().reasons[0].startswith("no pair has three replications")
+    assert not ExpectedPCS(0.5)(study)  # without a word: the third replication comes soon
     assert not told(clear, 3).doubts().few.any()
 
 

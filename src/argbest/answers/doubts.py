@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _ERROR = 1.0 - LEVEL  # of a choice that is called sure
 _SHARE = 0.5  # of that error, which skewness may add at most
 _MISSED = 0.05  # chance of not having seen an event that comes more often
+_HIDDEN = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,12 @@ class Doubts:
         return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
     def waiting(self, study: "Study", rule: object) -> str:
-        """Return why a run goes on although its rule is met by the model's own word."""
+        """Return why a run goes on although its rule is met by the model's own word.
+
+        Nothing where it only waits for the third replication of some pair, which comes soon.
+        """
+        if set(self.reasons) <= {"", _HIDDEN}:
+            return ""
         return (
             f"{rule} is met by the model's word, but not by what can be counted on, so the run goes on: "
             f"{self.first(study)}."
@@ -234,7 +240,7 @@ def _reasons(
         elif few and check.scarce[c]:
             yield "there are too few successes or failures"
         elif few and _shape_is_hidden(study._tally):
-            yield "no pair has three replications, so nothing shows whether rewards are skewed"
+            yield _HIDDEN
         elif few:
             needed = int(np.ceil(_needed(shown.skewness)))
             yield (

@@ -230,9 +230,9 @@ class Study(AskTell):
         return doubts.granted(self, delta)
 
     def _say_once(self, words: str) -> None:
-        """Warn of something that a run goes on in spite of; a study says it once."""
+        """Warn of something that a run goes on in spite of; a study says it once, and "" never."""
         kind = words.partition(":")[0]
-        if kind not in self._said:
+        if words and kind not in self._said:
             self._said.add(kind)
             warnings.warn(words, DataNotice, stacklevel=2)
 
