@@ -17,6 +17,7 @@ from argbest.answers.model_check import ModelCheck
 from argbest.core import landmarks, seen_cells
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
+from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.focused_belief import FocusedBelief
 from argbest.core.tally import Tally
@@ -335,14 +336,20 @@ def test_alternatives_that_share_a_trend_are_noticed_where_the_model_has_none() 
     assert np.min([p_value(np.zeros(C)) for _ in range(10)]) > 0.01
 
 
-def test_the_likeness_of_alternatives_has_its_level_by_simulation() -> None:
-    """Z-scores of the model's own correlation: 2,000 draws put 5 % to within 1.6 % at three sigmas."""
+def drawn_scores() -> tuple[Tally, Belief, left_out.Relations, Array]:
+    """Return a study that the model made, what relates its z-scores, and 2,000 draws of these."""
     tally = made_by_the_model(np.random.default_rng(7))
     belief = GP().posterior(tally, PROBLEM.setting, PARAMS)
     every = np.ones((K, C), bool)
     related = left_out.relations(belief, tally, every, every)
     root = np.linalg.cholesky(related.correlation + 1e-12 * np.eye(K * C))
     draws = (root @ np.random.default_rng(8).standard_normal((K * C, 2000))).T
+    return tally, belief, related, draws
+
+
+def test_the_likeness_of_alternatives_has_its_level_by_simulation() -> None:
+    """Z-scores of the model's own correlation: 2,000 draws put 5 % to within 1.6 % at three sigmas."""
+    _, _, related, draws = drawn_scores()
     found = np.array([discrepancies.alike(PROBLEM.setting, z, related) for z in draws])
     assert np.mean(found < 0.05) == pytest.approx(0.05, abs=0.016)
 
@@ -512,12 +519,7 @@ def test_a_jump_of_all_alternatives_is_told_of_all_and_turns_with_the_goal() -> 
 
 def test_tests_of_jumps_are_standard_normal_where_the_model_holds() -> None:
     """2,000 draws with the model's own correlation: Bonferroni's 5 % may not be exceeded by three sigmas."""
-    tally = made_by_the_model(np.random.default_rng(7))
-    belief = GP().posterior(tally, PROBLEM.setting, PARAMS)
-    every = np.ones((K, C), bool)
-    related = left_out.relations(belief, tally, every, every)
-    root = np.linalg.cholesky(related.correlation + 1e-12 * np.eye(K * C))
-    draws = (root @ np.random.default_rng(8).standard_normal((K * C, 2000))).T
+    tally, belief, related, draws = drawn_scores()
     sd = np.sqrt(belief.var + NOISE / tally.count).ravel()
     found = [len(discrepancies.steps(PROBLEM, z, sd, related, 0.05)) > 0 for z in draws]
     assert 0.02 < np.mean(found) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
