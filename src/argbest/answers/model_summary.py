@@ -27,6 +27,7 @@ _MEANING = {
     "offset": "a level of each alternative",
     "joint": "alike for alternatives near each other",
     "own": "of each alternative alone",
+    "noise-like": "moves the rewards of a context as the noise that they share does",
 }
 _EFFECTS = {
     "common": "is common to all alternatives",

@@ -157,6 +157,11 @@ def _evidence(inputs: Inputs, seen: Seen, prior: Hyperprior, theta: Array) -> tu
     return found.value, found.gradient, found.constant
 
 
+def weighs_common_noise(count: IntArray) -> bool:
+    """Return whether `evaluator` knows of noise that is common in a study with these counts."""
+    return bool((count > 0).sum() <= SMALL)
+
+
 def evaluator(
     inputs: Inputs, tally: Tally, noise: Array, prior: Hyperprior, near: Array, correlation: Array | None
 ) -> tuple[Evaluate, Density | None]:
@@ -165,7 +170,7 @@ def evaluator(
     In a large study by structure, with landmarks for θ about ``near``, and as if no noise were common; there
     the second function returns the value alone, much quicker.
     """
-    if (tally.count > 0).sum() <= SMALL:
+    if weighs_common_noise(tally.count):
         seen = _seen(tally, noise, correlation)
         return lambda theta: _evidence(inputs, seen, prior, theta)[:2], None
     kernel, rules = inputs.kernel, prior.rules
@@ -284,11 +289,11 @@ def _search_body(  # type: ignore[no-untyped-def]
 
 
 def _search_common_body(  # type: ignore[no-untyped-def]
-    points, categorical, separation, count, mean, noise, totals, factor, rules, kernel, names, steps, starts,
-    hessian, theta, constant, value, status, doubt, gradient, learned,
+    points, categorical, separation, count, mean, noise, totals, factor, shared, rules, kernel, names, steps,
+    starts, hessian, theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
     """Fill the same where alternatives share noise."""
-    data = prepare_common(points, categorical, separation, count, mean, noise, totals, factor)
+    data = prepare_common(points, categorical, separation, count, mean, noise, totals, factor, shared)
     spare = data[4][0] - data[3].shape[1]
     for i in range(theta.size):
         for j in range(theta.size):
@@ -312,7 +317,7 @@ def _search() -> Callable[..., Any]:
 
 @functools.cache
 def _search_common() -> Callable[..., Any]:
-    blocks = f"{_ROW}, {_TABLE}"
+    blocks = f"{_ROW}, {_TABLE}, {_ROW}"
     signature = f"void({_TABLE}, {_ROW}, {_CUBE}{3 * f', {_TABLE}'}, {blocks}, {_HOW}, {_FILLED})"
-    layout = f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(t),(m,w),{_HOW_LAYOUT}"
+    layout = f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(t),(m,w),(m),{_HOW_LAYOUT}"
     return compile_ufunc(_search_common_body, signature, layout)

@@ -3,8 +3,9 @@
 Cov(f_k(c), f_j(c′)) = s_g κ_g(c, c′) + κ_A(k, j) (s_a + s_h κ_C(c, c′)) + s_d 1{k = j} κ_C(c, c′): trend,
 offset, joint part and own deviation. Of names κ_A(k, j) = 1{k = j}. For the m observed cells,
 D = diag(N/σ²), B = I + D½ K D½ and A = D½ B⁻¹ D½, the nugget part of K. θ = (log lengths of the trend, of the
-alternatives, of the contexts; log s_g, s_a, s_h, s_d; log noise). The constant is flat and integrated.
-Where noise is common to alternatives, D has blocks (`argbest.core.common_noise`).
+alternatives, of the contexts; log s_g, s_a, s_h, s_d; log λ; log noise). The constant is flat and integrated.
+Where noise is common to alternatives, D has blocks (`argbest.core.common_noise`), and K another part:
+1{c = c′} λ ρ_c s_k s_j, which moves the rewards of a context as the noise they share does.
 Compiled by Numba, which importing this module imports.
 """
 
@@ -23,7 +24,8 @@ from argbest.core.evidence import (
 )
 from argbest.core.priors import NUGGET
 
-PARTS = 4  # trend, offset, joint, own: their scales stand before the noise
+PARTS = 4  # trend, offset, joint, own
+SCALES = PARTS + 2  # at the end of θ: those of the parts, of what is like the noise, and of the noise
 
 
 @compiled
@@ -73,14 +75,14 @@ def prepare(points, categorical, separation, count, mean, m2, noise):  # type: i
 
 
 @compiled
-def prepare_common(points, categorical, separation, count, mean, noise, totals, factor):  # type: ignore[no-untyped-def]
+def prepare_common(points, categorical, separation, count, mean, noise, totals, factor, shared):  # type: ignore[no-untyped-def]
     """Return the same where noise is common, with R by rows (`_carry`) and the totals worked out before.
 
-    ``mean`` is that of generalised least squares.
+    ``mean`` is that of generalised least squares, ``shared`` the share ρ of the noise of every cell.
     """
     data = prepare(points, categorical, separation, count, mean, np.zeros(mean.shape), noise)
     data[4][1], data[4][2] = totals[0], totals[1]
-    return (*data, factor)
+    return (*data, factor, shared)
 
 
 @compiled
@@ -230,27 +232,57 @@ def _add_identity(b):  # type: ignore[no-untyped-def]
     return largest
 
 
+@compiled
+def _add_noise_like(first, shared, like, b):  # type: ignore[no-untyped-def]
+    """Add λ ρ_c to the upper triangle of S⁻¹ K S⁻¹, between all cells of a context."""
+    for c in range(first.size - 1):
+        for i in range(first[c], first[c + 1]):
+            for j in range(i, first[c + 1]):
+                b[i, j] += like * shared[i]
+
+
+@compiled
+def _noise_like_slope(first, shared, like, root, alpha, beta, inverse):  # type: ignore[no-untyped-def]
+    """Return ½ tr[(ααᵀ + ββᵀ − A) K′] for log λ, K′ being λ ρ_c s_k s_j within contexts and s = 1/root."""
+    slope = 0.0
+    for c in range(first.size - 1):
+        along_alpha, along_beta, taken = 0.0, 0.0, 0.0
+        for i in range(first[c], first[c + 1]):
+            along_alpha += alpha[i] / root[i]
+            along_beta += beta[i] / root[i]
+            for j in range(first[c], first[c + 1]):
+                taken += inverse[i, j]
+        if first[c] < first[c + 1]:
+            total = along_alpha * along_alpha + along_beta * along_beta - taken
+            slope += 0.5 * like * shared[first[c]] * total
+    return slope
+
+
 @inlined
-def _cell_by_cell(data, variance, scales, tables):  # type: ignore[no-untyped-def]
-    """Return D½, the largest entry of B, log|B| and `_weigh`; the last matrix of the scratch space is B⁻¹."""
+def _cell_by_cell(data, variance, scales, like, tables):  # type: ignore[no-untyped-def]
+    """Return D½, the largest entry of B, log|B|, `_weigh` and the slope in log λ, which is 0 here.
+
+    The last matrix of the scratch space is B⁻¹.
+    """
     _, _, place, cells, _, work = data
     root = np.sqrt(cells[0] / (variance * cells[2]))
     _fill(place, root, scales, tables, work[0])
     largest = _add_identity(work[0])
     log_determinant = invert(work[0], work[1], work[2], 1.0)
-    return root, largest, log_determinant, _weigh(root, work[2], cells[1])
+    return root, largest, log_determinant, _weigh(root, work[2], cells[1]), 0.0 * like
 
 
 @compiled
-def _context_by_context(data, variance, scales, tables):  # type: ignore[no-untyped-def]
+def _context_by_context(data, variance, scales, like, tables):  # type: ignore[no-untyped-def]
     """Return the same where noise is common: Λ = S⁻¹ R R S⁻¹ takes the place of D.
 
     B = I + R S⁻¹ K S⁻¹ R. What is returned as D½ is S⁻¹, and the last matrix of the scratch space R B⁻¹ R.
     """
-    _, _, place, cells, _, work, factor = data
+    _, _, place, cells, _, work, factor, shared = data
     b, first, inverse = work[0], place[1], work[2]
     root = 1.0 / np.sqrt(variance * cells[2])
     _fill(place, root, scales, tables, b)
+    _add_noise_like(first, shared, like, b)
     _mirror(b)
     _sandwich(first, factor, b, work[1])
     largest = _add_identity(b)
@@ -262,7 +294,8 @@ def _context_by_context(data, variance, scales, tables):  # type: ignore[no-unty
     for i in range(root.size):
         quadratic += alpha[i] * (cells[1, i] - constant)
     _sandwich(first, factor, inverse, work[1])
-    return root, largest, log_determinant, (alpha, beta, constant, below, quadratic, squared, trace)
+    slope = _noise_like_slope(first, shared, like, root, alpha, beta, inverse)
+    return root, largest, log_determinant, (alpha, beta, constant, below, quadratic, squared, trace), slope
 
 
 def evidence_by(reduce: Callable[..., Any]) -> Callable[..., Any]:
@@ -287,17 +320,23 @@ def evidence_by(reduce: Callable[..., Any]) -> Callable[..., Any]:
         relation, relation_slope = _relation(theta[first:], code, alternatives)
         nearness, nearness_slope = correlations(theta[second:], code[0], contexts)
         tables = (trend, relation, nearness)
-        scales, variance = np.exp(theta[p - 1 - PARTS : p - 1]), np.exp(theta[p - 1])
-        root, largest, log_determinant, weighed = reduce(data, variance, scales, tables)
+        last = p - SCALES
+        scales, like, variance = (
+            np.exp(theta[last : last + PARTS]),
+            np.exp(theta[p - 2]),
+            np.exp(theta[p - 1]),
+        )
+        root, largest, log_determinant, weighed, slope = reduce(data, variance, scales, like, tables)
         alpha, beta, constant, below, quadratic, squared, trace = weighed
         on_trend, on_relation, on_nearness = _pulls(
-            place, root, alpha, beta, work[2], scales, tables, gradient[p - 1 - PARTS : p - 1]
+            place, root, alpha, beta, work[2], scales, tables, gradient[last : last + PARTS]
         )
         add_lengths(theta, contexts, on_trend, trend_slope, gradient)
         add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
         add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
         within, n = totals[1] / variance, totals[0]
-        gradient[p - 1] -= 0.5 * (n - m + trace - within - squared)
+        gradient[p - 2] += slope
+        gradient[p - 1] += slope - 0.5 * (n - m + trace - within - squared)  # λ multiplies the noise
         total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
         value = prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))
         return value, constant, doubt_of(m, largest, trace + squared)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from argbest.core import priors
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.decision import leading
 from argbest.core.setting import Coordinates
 
@@ -16,7 +16,12 @@ _TABLE = 512  # alternatives of whose relations a table is kept, 2 MB
 
 @dataclass(frozen=True)
 class AdditivePrior:
-    """k((k, c), (j, c′)) = g(c, c′) + κ_A(k, j) (offset + joint κ_C(c, c′)) + 1{k = j} own κ_C(c, c′)."""
+    """k((k, c), (j, c′)) = g(c, c′) + κ_A(k, j) (offset + joint κ_C(c, c′)) + 1{k = j} own κ_C(c, c′).
+
+    Where alternatives share noise, 1{c = c′} v_k(c) v_j(c) is added with the loadings v = ``noise_like``:
+    what moves all rewards of a context together, in proportion to their noise, as one lucky replication does.
+    A prior without it would take every such movement for luck.
+    """
 
     kernel: str
     alternatives: Coordinates | None  # None: names, κ_A(k, j) = 1{k = j}
@@ -26,15 +31,31 @@ class AdditivePrior:
     offset: Array  # [...]
     joint: Array  # [...]
     own: Array  # [...]
+    noise_like: Array | None = None  # [..., alternative, context]: v; None where no noise is shared
+    same: BoolArray | None = None  # [context, context′]: which are the same; None: those of equal place
 
     @property
     def variance(self) -> Array:
-        """The prior variance of every reward, the constant apart, [...]."""
+        """The prior variance of every reward, without the constant and what is like the noise, [...]."""
         total: Array = self.trend[..., 0, 0] + self.offset + self.joint + self.own
         return total
 
-    def alone(self, n_points: int) -> "AdditivePrior":
-        """Return the prior of single contexts, n_points of them on a new first axis."""
+    @property
+    def loadings(self) -> Array | None:
+        """The loadings v at the second contexts, [..., alternative, context′]; None where no noise is shared.
+
+        At a context that is not among the first, the root mean square over them.
+        """
+        if self.noise_like is None or self.same is None:
+            return self.noise_like
+        average = np.sqrt(np.mean(self.noise_like**2, axis=-1, keepdims=True))
+        return np.where(self.same.any(axis=0), self.noise_like[..., np.argmax(self.same, axis=0)], average)
+
+    def alone(self, n_points: int, noise_like: Array | None = None) -> "AdditivePrior":
+        """Return the prior of single contexts, n_points of them on a new first axis.
+
+        ``noise_like`` [n_points, ..., alternative, 1] are the loadings there.
+        """
         lead = (n_points, *self.own.shape)
         return AdditivePrior(
             self.kernel,
@@ -45,17 +66,23 @@ class AdditivePrior:
             offset=np.broadcast_to(self.offset, lead),
             joint=np.broadcast_to(self.joint, lead),
             own=np.broadcast_to(self.own, lead),
+            noise_like=noise_like,
         )
 
     def study(self, index: tuple[int, ...]) -> "AdditivePrior":
         """Return the prior of one of several studies."""
-        names = ("alternative_lengthscale", "trend", "nearness", "offset", "joint", "own")
+        names = ["alternative_lengthscale", "trend", "nearness", "offset", "joint", "own"]
+        names += [] if self.noise_like is None else ["noise_like"]
         return replace(self, **{name: getattr(self, name)[index] for name in names})
 
     def among(self, alternatives: IntArray) -> "AdditivePrior":
         """Return the prior of some alternatives."""
-        where = self.alternatives
-        return replace(self, alternatives=None if where is None else where.some(alternatives))
+        where, loadings = self.alternatives, self.noise_like
+        return replace(
+            self,
+            alternatives=None if where is None else where.some(alternatives),
+            noise_like=None if loadings is None else loadings[..., alternatives, :],
+        )
 
     def relation(self, alternative: IntArray, n_alternatives: int, to: IntArray | None = None) -> Array:
         """Return κ_A of the listed alternatives [..., m] with all, or with some, [..., m, alternative]."""
@@ -115,7 +142,20 @@ class AdditivePrior:
         own, where = self.own[..., None, None] * near, leading(context.shape)
         for j in range(weight.shape[-1]):
             out[(*where, alternative[..., j])] += weight[..., j, None] * own
+        if self.noise_like is not None:
+            self._add_noise_like(out, alternative, context, weight)
         return np.asarray(out)
+
+    def _add_noise_like(self, out: Array, alternative: IntArray, context: IntArray, weight: Array) -> None:
+        """Add 1{c = c′} Σ_j weight_j v_j(c) v_k(c) to ``out`` [..., m, alternative, context′]."""
+        there = np.take_along_axis(np.asarray(self.noise_like), context[..., None, :], axis=-1)
+        there = np.swapaxes(there, -1, -2)  # [..., m, alternative]
+        there = np.sum(weight * np.take_along_axis(there, alternative, axis=-1), axis=-1)[..., None] * there
+        if self.same is None:
+            where: tuple[Any, ...] = (*leading(context.shape), slice(None), context)
+            out[where] += there
+        else:
+            out += there[..., None] * self.same[context][..., None, :]
 
     def rows_to(self, alternative: IntArray, context: IntArray, to: IntArray) -> Array:
         """Return the covariances of cells [m] of one study with those of some alternatives, [m, to, c]."""
@@ -132,6 +172,9 @@ class AdditivePrior:
         out = self.relation(alternatives, n_alternatives, alternatives) * (self.offset + self.joint)
         out += self.trend[context, context]
         out.flat[:: len(out) + 1] += self.own
+        if self.noise_like is not None:
+            loadings = self.noise_like[alternatives, context]
+            out += loadings[:, None] * loadings
         return np.asarray(out)
 
     def between(self, one: tuple[IntArray, IntArray], other: tuple[IntArray, IntArray]) -> Array:
@@ -145,12 +188,15 @@ class AdditivePrior:
             out *= taken(self.nearness)
             out += taken(self.offset * self._relations, 0)
             out += taken(self.trend)
-            return out
-        out = taken(self.offset + self.joint * self.nearness)
-        out *= self.relation(one[0], 0, other[0])
-        out += taken(self.trend)
-        i, j = np.nonzero(one[0][:, None] == other[0])
-        out[i, j] += self.own * self.nearness[one[1][i], other[1][j]]
+        else:
+            out = taken(self.offset + self.joint * self.nearness)
+            out *= self.relation(one[0], 0, other[0])
+            out += taken(self.trend)
+            i, j = np.nonzero(one[0][:, None] == other[0])
+            out[i, j] += self.own * self.nearness[one[1][i], other[1][j]]
+        if self.noise_like is not None:
+            i, j = np.nonzero(one[1][:, None] == other[1])
+            out[i, j] += self.noise_like[one][i] * self.noise_like[other][j]
         return out
 
     def difference_var(self, reference: IntArray, n_alternatives: int) -> Array:
@@ -159,4 +205,8 @@ class AdditivePrior:
         apart = 1.0 - related
         same = reference[..., None, :] == np.arange(n_alternatives)[:, None]
         shared, own = (self.offset + self.joint)[..., None, None], self.own[..., None, None]
-        return np.asarray(2.0 * (shared * apart + own * ~same))
+        total = 2.0 * (shared * apart + own * ~same)
+        if self.noise_like is not None:
+            of_best = np.take_along_axis(self.noise_like, reference[..., None, :], axis=-2)
+            total = total + (of_best - self.noise_like) ** 2
+        return np.asarray(total)

@@ -94,6 +94,7 @@ class Rows(NamedTuple):
     mean: Array  # [..., alternative, context]: generalised least squares
     totals: Array  # [..., 2]: Σ within, Σ log noise
     factor: Array  # [..., m, i]: the row of R at the cells of the same context, then 0
+    shared: Array  # [..., m]: ρ of the cell's context, 0 where alternatives go against each other
 
 
 def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
@@ -102,7 +103,7 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
     m = int(observed.sum(axis=(-2, -1)).max(initial=0))
     width = int(observed.sum(axis=-2).max(initial=0))
     shape = (*lead, m, width)
-    found = Rows(tally.mean.copy(), np.zeros((*lead, 2)), np.zeros(shape))
+    found = Rows(tally.mean.copy(), np.zeros((*lead, 2)), np.zeros(shape), np.zeros(shape[:-1]))
     for study in np.ndindex(lead):
         rank = (np.cumsum(observed[study].T) - 1).reshape(observed[study].T.shape).T
         for block in blocks(tally[study], noise[study], correlation[study]):
@@ -110,6 +111,7 @@ def rows(tally: Tally, noise: Array, correlation: Array) -> Rows:
             found.mean[study][block.alternative, block.context] = block.mean
             found.totals[study] += block.within.sum(), block.log_noise.sum()
             found.factor[study][cells, :n] = block.root
+            found.shared[study][cells] = np.maximum(correlation[study][block.context], 0.0)
     return found
 
 

@@ -149,7 +149,8 @@ def dense_at(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> Additive
     tables = mean, var, level, rows[..., :n_rows, :, :]
     mean, var, level, rows = (np.moveaxis(each, -1, 0)[..., None] for each in tables)
     noise = np.broadcast_to(data.noise.mean(axis=-1, keepdims=True), mean.shape)
-    foundation = ByFormula(prior.alone(len(mean)), level)
+    loadings = None if cross.loadings is None else np.moveaxis(cross.loadings, -1, 0)[..., None]
+    foundation = ByFormula(prior.alone(len(mean), loadings), level)
     return AdditiveBelief(mean, var, noise, foundation, Stack(np.ascontiguousarray(rows)), n_rows)
 
 
@@ -163,11 +164,12 @@ def _reduced(
     n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
     rows = np.empty((*lead, n_rows + ROOM + n_rows // 8, *shape[-2:]))
     mean, var, level = np.empty(shape), np.empty(shape), np.empty(shape)
+    whole = prior.variance[..., None, None] + (0.0 if there.loadings is None else there.loadings**2)
     for study in np.ndindex(lead):
         own, other = prior.study(study), None if cross is None else cross.study(study)
         half, mean[study], level[study] = _reduced_study(own, other, data.study(study), rows[study])
         rows[study][len(half) : n_rows] = 0.0  # of studies that have fewer
-        var[study] = own.variance - np.einsum("rkc,rkc->kc", half, half) + level[study] ** 2
+        var[study] = whole[study] - np.einsum("rkc,rkc->kc", half, half) + level[study] ** 2
     return mean, np.maximum(var, 0.0), level, rows, n_rows
 
 

@@ -42,12 +42,16 @@ class Findings:
 def variation(prior: AdditivePrior, n_alternatives: int) -> dict[str, float]:
     """Return the variation of each part of the additive prior of one study."""
     near, related = float(prior.nearness.mean()), _mean_relation(prior, n_alternatives)
-    return {
+    found = {
         "trend": float(prior.trend[0, 0] - prior.trend.mean()),
         "offset": float(prior.offset) * (1.0 - related),
         "joint": float(prior.joint) * (1.0 - related * near),
         "own": float(prior.own) * (1.0 - near / n_alternatives),
     }
+    if (loadings := prior.noise_like) is not None:
+        together = np.sum(loadings.sum(axis=0) ** 2) / loadings.size**2
+        found["noise-like"] = float(np.mean(loadings**2) - together)
+    return found
 
 
 def _mean_relation(prior: AdditivePrior, n_alternatives: int) -> float:

@@ -79,12 +79,16 @@ class ByFormula:
     def sums_within(self, weight: Array) -> Array:
         """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
         every = np.broadcast_to(np.arange(weight.shape[-2]), (*weight.shape[:-3], weight.shape[-2]))
-        prior, level = self.prior, self.level[..., None, :, :]
+        prior = self.prior
         related = prior.relation(every, weight.shape[-2])[..., None, :, :] @ weight
         shared, own = (each[..., None, None, None] for each in (prior.offset + prior.joint, prior.own))
         trend = np.einsum("...cc->...c", prior.trend)[..., None, None, :] * weight.sum(axis=-2, keepdims=True)
-        level = level * np.sum(level * weight, axis=-2, keepdims=True)
-        return np.asarray(shared * related + own * weight + trend + level)
+        total = shared * related + own * weight + trend
+        for loadings in (self.level, prior.noise_like):
+            if loadings is not None:
+                each = loadings[..., None, :, :]
+                total += each * np.sum(each * weight, axis=-2, keepdims=True)
+        return np.asarray(total)
 
     def within(self, alternatives: IntArray, context: int) -> Array:
         """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""

@@ -184,24 +184,30 @@ def with_known_noise(prior: Hyperprior) -> Hyperprior:
 _LENGTH = rule(GAMMA, 4.0, 4.0, (0.05, 20.0))  # l³ e^(−4l)
 _SCALE = rule(GAMMA, 1.0, 1.0, (1e-4, 50.0))  # e^(−s)
 _NOISE = rule(GAMMA, 2.1, 0.1, (1e-8, 1e3))  # v^1.1 e^(−0.1v)
+_NOISE_LIKE = rule(FLAT, 0.0, 0.0, (1e-4, 1e3))  # log-uniform: in shares of the noise that is common
 _ABSENT = 1e-300  # the scale of a part that is left out
+UNSHARED = 0.1  # where the scale of what is like the noise waits until alternatives share some
 
-# Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; noise. In turn: a bit of
-# everything, mostly trend, mostly joint, mostly own.
+# Lengths of trend, alternatives, contexts; scales of trend, offset, joint, own; of what is like the noise;
+# noise. In turn: a bit of everything, mostly trend, mostly joint, mostly own.
 _STARTS = (
-    (0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.1, 0.3),
-    (1.0, 1.0, 0.5, 1.0, 0.05, 0.1, 0.01, 0.01),
-    (0.7, 0.7, 0.7, 0.05, 0.05, 1.0, 0.01, 0.01),
-    (0.5, 0.3, 0.3, 0.05, 0.3, 0.01, 1.0, 0.01),
+    (0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.1, 0.1, 0.3),
+    (1.0, 1.0, 0.5, 1.0, 0.05, 0.1, 0.01, 1.0, 0.01),
+    (0.7, 0.7, 0.7, 0.05, 0.05, 1.0, 0.01, 0.1, 0.01),
+    (0.5, 0.3, 0.3, 0.05, 0.3, 0.01, 1.0, 1.0, 0.01),
 )
 
 
-def additive(lengths: Sequence[bool], parts: Sequence[bool], sizes: tuple[int, int, int]) -> Hyperprior:
+def additive(
+    lengths: Sequence[bool], parts: Sequence[bool], sizes: tuple[int, int, int], *, shares_noise: bool = False
+) -> Hyperprior:
     """Return the prior of the additive GP: what is not among the ``lengths`` and ``parts`` is held fixed.
 
-    ``sizes`` is how many lengths belong to the trend, the alternatives and the contexts.
+    ``sizes`` is how many lengths belong to the trend, the alternatives and the contexts. What is like the
+    noise has a scale to learn where alternatives share noise.
     """
     rules = [_LENGTH if free else fixed(1.0) for free in lengths]
-    rules += [_SCALE if free else fixed(_ABSENT) for free in parts] + [_NOISE]
+    rules += [_SCALE if free else fixed(_ABSENT) for free in parts]
+    rules += [_NOISE_LIKE if shares_noise else fixed(UNSHARED), _NOISE]
     points = [[*np.repeat(start[:3], sizes), *start[3:]] for start in _STARTS]
     return Hyperprior(np.array(rules), np.log(points))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.additive_evidence import PARTS
+from argbest.core.additive_evidence import SCALES
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.evidence import add_log_prior, doubt_of
@@ -53,7 +53,7 @@ def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, n
 def with_landmarks(kernel: str, data: Data, theta: Array, most: int | None) -> Data:
     """Return the data with landmarks for a search that starts at θ."""
     narrow = theta.copy()
-    narrow[: len(theta) - 1 - PARTS] += np.log(_NARROW)
+    narrow[: len(theta) - SCALES] += np.log(_NARROW)
     return data._replace(marks=landmarks_of(_prior(kernel, data, narrow), data.tally.shape[0], most, _LEAST))
 
 
@@ -69,11 +69,11 @@ def log_posterior(
     solution = _solution(theta, code, data)
     if solution is None:
         return -np.inf, 0.0, 0.0
-    prior, scales, variance = _prior(code, data, theta), np.exp(theta[-1 - PARTS : -1]), np.exp(theta[-1])
+    prior, scales, variance = _prior(code, data, theta), np.exp(theta[-SCALES:-2]), np.exp(theta[-1])
     m, n = int((data.tally.count > 0).sum()), int(data.tally.count.sum())
     pulls = _pulls(solution)
     _add_slopes(theta, data, prior, solution.features, pulls, gradient)
-    gradient[-1 - PARTS : -1] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
+    gradient[-SCALES:-2] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
     within = float((data.tally.m2 / data.noise).sum()) / variance
     gradient[-1] -= 0.5 * (n - m + pulls.trace - within - pulls.squared)
     value += _log_evidence(theta, data, solution, pulls.quadratic)
@@ -97,7 +97,7 @@ def log_value(theta: Array, code: str, data: Data, rules: Array) -> float:
 
 def _solution(theta: Array, kernel: str, data: Data) -> Solution | None:
     """Return the solution at θ; None where rounding has taken all that the data say of the constant."""
-    tally, scales = data.tally, np.exp(theta[-1 - PARTS : -1])
+    tally, scales = data.tally, np.exp(theta[-SCALES:-2])
     root = np.sqrt(tally.count / (np.exp(theta[-1]) * data.noise))
     nugget = int((tally.count > 0).sum()) * NUGGET * float(scales.sum())
     found = features(_prior(kernel, data, theta), data.marks, tally.shape[0])
@@ -118,9 +118,9 @@ def _log_evidence(theta: Array, data: Data, solution: Solution, quadratic: float
 
 def _prior(kernel: str, data: Data, theta: Array) -> AdditivePrior:
     """Return the prior at θ."""
-    d, last = len(data.separation), len(theta) - 1 - PARTS
+    d, last = len(data.separation), len(theta) - SCALES
     value = np.exp(theta)
-    trend, offset, joint, own = (np.asarray(scale) for scale in value[last:-1])
+    trend, offset, joint, own = (np.asarray(scale) for scale in value[last:-2])
     return AdditivePrior(
         kernel=kernel,
         alternatives=data.alternatives,
@@ -221,8 +221,8 @@ def _add_slopes(
     theta: Array, data: Data, prior: AdditivePrior, found: Features, pulls: _Pulls, gradient: Array
 ) -> None:
     """Add the derivatives in the lengthscales and in the four scales."""
-    d, last, g = len(data.separation), len(theta) - 1 - PARTS, found.n_trend
-    trend, offset, joint, own = np.exp(theta[last:-1])
+    d, last, g = len(data.separation), len(theta) - SCALES, found.n_trend
+    trend, offset, joint, own = np.exp(theta[last:-2])
     within, near = 0.5 * pulls.within, 0.5 * float(np.sum(pulls.within * prior.nearness))
     by_part = 0.5 * np.sum(pulls.on_contexts * found.by_context, axis=0)
     gradient[last] += np.sum(within * prior.trend) + by_part[:g].sum()

@@ -71,6 +71,15 @@ class AdditiveGPParams:
     status: IntArray  # [...]: how the search ended
     changed: BoolArray  # [...]: whether the last fit was of this study
     uneven: Array | None = None  # [...]: how many times noise that is not common counts; None: once
+    noise_like: Array | None = None  # [...]: of what is like the noise, over the noise that is common
+
+    def __post_init__(self) -> None:
+        if self.noise_like is None:  # version 0.2 had no such part: its studies learn one with their next fit
+            theta = np.insert(self.theta, -1, np.log(priors.UNSHARED), axis=-1)
+            unknown = np.full((*theta.shape, theta.shape[-1]), np.nan)
+            added = {"noise_like": np.zeros(self.own.shape), "theta": theta, "hessian": unknown}
+            for name, value in added.items():
+                object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +174,9 @@ class AdditiveGP:
         data = standardise(tally, scale)[chosen]
         own = Scaling(scale.shift[..., 0][chosen], scale.spread[..., 0][chosen])
         learned = self._noise_of(tally, setting, params, chosen)
-        prior, noise = self._noise_table(self._hyperprior(tally.shape, setting), learned, own.spread)
+        noise = _relative(learned, own.spread)
         shared = affordable_correlation(data, noise, learned)
+        prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=shared)
         points, searched = starts(prior, data, noise, chosen, params)
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         search = additive.search_from(points, FIRST_STEPS, None if params is None else params.hessian[chosen])
@@ -200,14 +210,19 @@ class AdditiveGP:
         scale = Scaling(params.shift[..., None], params.spread[..., None])
         belief = self._belief_behind_noise(tally, setting, params)
         learned = self._learned_noise(tally, belief)
-        prior, table = self._noise_table(self._hyperprior(tally.shape, setting), learned, params.spread)
+        table = _relative(learned, params.spread)
+        weighed = params.correlation if additive.weighs_common_noise(tally.count) else None
+        prior = self._hyperprior(tally.shape, setting, known_noise=learned.known, correlation=weighed)
+        rules = prior.rules.copy()
+        if rules[-2, -2] == rules[-2, -1]:
+            rules[-2, -2:] = params.theta[-2]  # nothing is learned of it here: it stays where it is
         inputs = additive.Inputs(self.kernel, setting.alternatives, setting.separation)
         data = standardise(tally, scale)
         evaluate, density = additive.evaluator(inputs, data, table, prior, params.theta, params.correlation)
         limits = zip(_NUMBERS, _FEWEST_POINTS, strict=True)
         most = min(max(fewest, numbers // tally.count.size) for numbers, fewest in limits)
         n = min(n_points(int((tally.count > 0).sum())), most)
-        points = sample(evaluate, params.theta, prior.rules, n, generator, density=density)
+        points = sample(evaluate, params.theta, rules, n, generator, density=density)
         tables = np.broadcast_to(table, (n, *table.shape))
         if self._learns_noise:
             missed, expected = belief or (None, None)
@@ -222,7 +237,8 @@ class AdditiveGP:
     ) -> AdditiveBelief:
         """Return the exact posterior at new contexts, correlated across alternatives."""
         prior = self._prior(setting, params, setting.separation)
-        cross = self._prior(setting, params, np.swapaxes(separation, -1, -2))
+        across = np.swapaxes(separation, -1, -2)
+        cross = replace(self._prior(setting, params, across), same=np.all(across == 0.0, axis=0))
         return additive_conditioning.predict(prior, cross, _data(tally, params))
 
     @property
@@ -265,16 +281,6 @@ class AdditiveGP:
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
         return missed(prior, tally, belief), belief
 
-    @staticmethod
-    def _noise_table(prior: Hyperprior, learned: PairNoise, spread: Array) -> tuple[Hyperprior, Array]:
-        """Return the hyper-prior and what multiplies its noise parameter, of studies of one kind of noise.
-
-        ``spread`` [...] is that of the outcomes. Noise whose level is known leaves nothing to learn.
-        """
-        if not np.any(learned.known):
-            return prior, learned.variance
-        return with_known_noise(prior), learned.variance / spread[..., None, None] ** 2
-
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
         shape = params.noise.shape
@@ -285,10 +291,14 @@ class AdditiveGP:
         lengths.append(Lengthscales(("joint", "own"), "context", params.lengthscale))
         active = self.active(shape, setting)
         parts = {part: found[part] if part in active else 0.0 for part in PARTS}
+        parts |= {part: found[part] for part in found if part not in PARTS}
         return Findings("", params.noise, self.kernel, parts, lengthscales=tuple(lengths))
 
     def _prior(self, setting: Setting, params: AdditiveGPParams, separation: Array) -> AdditivePrior:
-        lone = np.ones(params.own.shape)
+        lone, like = np.ones(params.own.shape), None
+        if params.noise_like is not None and np.any(params.correlation > 0.0):
+            common = params.noise_like[..., None] * np.maximum(params.correlation, 0.0)
+            like = np.sqrt(common[..., None, :] * params.noise)
         return AdditivePrior(
             kernel=self.kernel,
             alternatives=setting.alternatives,
@@ -298,6 +308,7 @@ class AdditiveGP:
             offset=params.offset,
             joint=params.joint,
             own=params.own,
+            noise_like=like,
         )
 
     def troubles(self, setting: Setting, params: AdditiveGPParams) -> tuple[str, ...]:
@@ -313,18 +324,40 @@ class AdditiveGP:
         d, a = len(setting.separation), params.alternative_lengthscale.shape[-1]
         there = {name: bool(scale > _VANISHED * params.spread**2) for name, scale in near.items()}
         lengths = [*["trend"] * d, *["alternative"] * a, *["own"] * d]
-        kinds = ["distance" if there[part] else "" for part in lengths] + ["part"] * len(PARTS) + ["noise"]
+        kinds = ["distance" if there[part] else "" for part in lengths] + ["part"] * len(PARTS)
+        kinds += ["", "noise"]  # of what is like the noise any share is well
         return tuple(search_troubles(params.theta[None], params.status[None], rules, kinds))
 
-    def _hyperprior(self, shape: tuple[int, ...], setting: Setting) -> Hyperprior:
-        """Return the prior of all parameters; those of parts left out are held fixed."""
+    def _hyperprior(
+        self,
+        shape: tuple[int, ...],
+        setting: Setting,
+        *,
+        known_noise: BoolArray | bool = False,
+        correlation: Array | None = None,
+    ) -> Hyperprior:
+        """Return the prior of all parameters; those of parts left out are held fixed.
+
+        Noise whose level is known leaves nothing to learn, nor does what is like the noise where alternatives
+        share none.
+        """
         d = len(setting.separation)
         a = 1 if setting.alternatives is None else setting.alternatives.dimension
         parts = self.active(shape, setting)
         near = "joint" in parts or "own" in parts
         related = setting.alternatives is not None and ("offset" in parts or "joint" in parts)
         lengths = [*["trend" in parts] * d, *[related] * a, *[near] * d]
-        return additive(lengths, [part in parts for part in PARTS], (d, a, d))
+        shares = correlation is not None and bool(np.any(correlation > 0.0))
+        found = additive(lengths, [part in parts for part in PARTS], (d, a, d), shares_noise=shares)
+        return with_known_noise(found) if np.any(known_noise) else found
+
+
+def _relative(learned: PairNoise, spread: Array) -> Array:
+    """Return what multiplies the noise parameter, of studies of one kind of noise.
+
+    ``spread`` [...] is that of the outcomes; noise whose level is not known is over its average.
+    """
+    return learned.variance / spread[..., None, None] ** 2 if np.any(learned.known) else learned.variance
 
 
 def _data(tally: Tally, params: AdditiveGPParams) -> Data:
@@ -364,11 +397,12 @@ def _in_units(
 def _in_units_of_rewards(theta: Array, noise: Array, spread: Array, d: int) -> dict[str, Any]:
     """Return lengthscales, scales and noise, by their names, of θ on standardised outcomes."""
     value = np.exp(theta)
-    last = value.shape[-1] - len(PARTS) - 1
+    last = value.shape[-1] - len(PARTS) - 2
     return {
         "trend_lengthscale": value[..., :d],
         "alternative_lengthscale": value[..., d : last - d],
         "lengthscale": value[..., last - d : last],
         **{part: spread**2 * value[..., last + i] for i, part in enumerate(PARTS)},
+        "noise_like": value[..., -2],
         "noise": (spread**2 * value[..., -1])[..., None, None] * noise,
     }
