@@ -28,7 +28,7 @@ class Study:
         rng = np.random.default_rng(seed)
         self.one = additive_cases.case(rng, names=names, most=(5, 4))
         self.runs = common_cases.runs(rng, self.one.shape, most=4, unnumbered=unnumbered)
-        self.theta = additive_cases.random_theta(rng, self.one.prior())
+        self.theta = additive_cases.random_theta(rng, self.one.prior(self.runs.correlation))
 
     @property
     def params(self) -> AdditiveGPParams:
@@ -44,9 +44,17 @@ class Study:
         """Mean and covariance of all cells given every observation with its joint noise."""
         scales = additive_cases.Scales.of(self.theta, self.one.x.shape[1])
         prior, cells = self.one.covariance("matern52", scales), self.runs.cells
-        noisy = prior[np.ix_(cells, cells)] + scales.noise * self.runs.noise_covariance()
-        there = prior if points is None else self.one.covariance("matern52", scales, points)
-        own = prior if points is None else self.one._replace(x=points).covariance("matern52", scales)
+        like = scales.like * scales.noise * self.runs.noise_like()
+        noisy = (prior + like)[np.ix_(cells, cells)] + scales.noise * self.runs.noise_covariance()
+        if points is None:
+            return additive_cases.kriged(noisy, self.runs.y, (prior + like)[:, cells], prior + like)
+        # A point that was never simulated has the loadings of an average context, and no luck in common.
+        there = self.one.covariance("matern52", scales, points)
+        own = self.one._replace(x=points).covariance("matern52", scales)
+        squares = scales.like * scales.noise * self.runs.noise * np.maximum(self.runs.correlation, 0.0)
+        loadings = np.repeat(np.sqrt(squares.mean(axis=1)), len(points))
+        same = np.tile(np.eye(len(points), dtype=bool), (self.one.shape[0], self.one.shape[0]))
+        own = own + np.where(same, np.outer(loadings, loadings), 0.0)
         return additive_cases.kriged(noisy, self.runs.y, there[:, cells], own)
 
     def with_one_more(self, k: int, c: int, r: int, y: float) -> "Study":

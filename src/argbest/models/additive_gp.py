@@ -228,9 +228,12 @@ class AdditiveGP:
             missed, expected = belief or (None, None)
             tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
             tables = tables / params.spread**2 if learned.known else tables
-        several = repeated(params, n)
+        several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
+        if np.any(params.correlation > 0.0):
+            correlation = common_noise.plausible(data, table, params.correlation, n, generator, learned.fewer)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
-        return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
+        several = replace(several, theta=points.theta, correlation=correlation, **found)
+        return Plausible(several, n, points.effective)
 
     def predict(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array
