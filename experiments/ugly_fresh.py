@@ -49,8 +49,8 @@ def partly_shared(seed: int, alternative: int, share: float) -> float:
 def packets() -> Problem:
     """Arrived or not: a message with a code that corrects so many wrong bits, by noise and fading.
 
-    With a good code more than nine in ten arrive. A longer message bears more wrong bits, but the line fades
-    before its end more often: it stays good for Weibull many bits, with shape 3.
+    With the best code 85 to 99 in a hundred arrive. A longer message bears more wrong bits, but the line
+    fades before its end more often: it stays good for Weibull many bits, with shape 3.
     """
     corrected = [0, 1, 2, 3, 5, 7, 9, 12]
     contexts = [
@@ -79,7 +79,8 @@ def packets() -> Problem:
 def on_time() -> Problem:
     """Within 35 minutes or not, by a road with a name and the hour of departure.
 
-    The logarithm of a journey's minutes is normal. Half of its variance is the day's, common to all roads.
+    The logarithm of a journey's minutes is normal. Three quarters of its variance are the day's, which is
+    common to all roads.
     """
     roads = {  # minutes without traffic, what the morning adds, spread
         "motorway": (24.0, 0.55, 0.20),
@@ -98,7 +99,7 @@ def on_time() -> Problem:
 
     def simulate(road: str, hour: float, seed: int) -> float:
         mean, spread = parts(road, hour)
-        return float(mean + spread * partly_shared(seed, list(roads).index(road), 0.5) < np.log(35.0))
+        return float(mean + spread * partly_shared(seed, list(roads).index(road), 0.75) < np.log(35.0))
 
     def chance(road: str, hour: float) -> float:
         mean, spread = parts(road, hour)
@@ -215,7 +216,7 @@ def bridges() -> Problem:
     return Problem(alternatives, wear, simulate, goal="min", truth=truth, noise_sd=noise, name="bridges")
 
 
-# --- Waiting --------------------------------------------------------------------------------------------
+# --- Waiting ----------------------------------------------------------------------------------------------
 
 
 PATIENTS, LONGEST = 8, 60  # of consultations; the latter in minutes
