@@ -226,6 +226,80 @@ def test_a_study_whose_stop_rule_is_met_is_finished_before_its_budget(tmp_path: 
     assert "contexts, finished\n" in shown
 
 
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A stored study whose stop rule is met long before its budget is spent."""
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x') + s % 7 / 10\n"
+    stop = 'stop = { rule = "expected-pcs", target = 0.6 }'
+    file = study_file(tmp_path, python=source, budget=400, run=stop)
+    result = call("run", file, "--quiet")
+    n = Study.load(file.with_suffix(".db")).n_observations
+    assert n < 100
+    said = f"the stop rule expected-pcs:target=0.6 is met, with {n} of at most 400 replications."
+    assert said in " ".join(result.stdout.split())
+    return file.with_suffix(".db")
+
+
+@pytest.mark.parametrize("command", ["resume", "worker"])
+def test_a_stop_rule_that_is_met_already_is_named_with_the_way_to_go_on(command: str, stopped: Path) -> None:
+    n = Study.load(stopped).n_observations
+    result = call(command, stopped, "--budget", 300, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert Study.load(stopped).n_observations == n
+    assert (
+        "nothing was simulated: the stop rule expected-pcs:target=0.6 is met, with "
+        f"{n} of at most 300 replications." in " ".join(result.stdout.split())
+    )
+    assert f"to go on without it: argbest resume {stopped} --budget 300 --stop none\n" in result.stdout
+
+
+def test_another_stop_rule_or_none_takes_the_place_of_the_stored_one(stopped: Path) -> None:
+    n = Study.load(stopped).n_observations
+    stricter = call("resume", stopped, "--stop", "guaranteed:alpha=0.01", "--budget", n + 3, "--quiet")
+    assert stricter.exit_code == 0, stricter.output
+    assert Study.load(stopped).n_observations == n + 3
+    none = call("resume", stopped, "--stop", "none", "--budget", n + 6, "--quiet")
+    assert none.exit_code == 0, none.output
+    assert Study.load(stopped).n_observations == n + 6
+
+
+def test_a_budget_that_is_spent_already_is_named_with_the_way_to_go_on(place: Path) -> None:
+    call("worker", place, "--quiet")
+    result = call("resume", place, "--quiet")
+    assert "nothing was simulated: the budget of 8 replications is spent.\n" in result.stdout
+    assert f"to go on: argbest resume {place} --budget 16\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--stop", "expected"), "unknown [run] stop rule 'expected'"),
+        (("--stop", "expected-pcs"), "needs a target"),
+        (("--stop", "expected-pcs:target=high"), "the target probability must be a number"),
+        (("--stop", "expected-pcs:0.9"), "expected NAME:OPTION=VALUE"),
+        (("--stop", "none", "--guarantee", "0.1"), "--guarantee is a stop rule, so it cannot stand beside"),
+        (("--assume", "normal"), "--assume normal is about a guarantee; give --guarantee ALPHA too."),
+        (("--guarantee", "0.1", "--assume", "much"), "unknown assume 'much'"),
+        (("--guarantee", "0.1", "--assume", "range"), "assume='range' needs the range of the rewards"),
+    ],
+)
+def test_a_stop_rule_that_means_nothing_is_refused(file: Path, given: tuple[str, ...], message: str) -> None:
+    result = call("run", file, *given, "--quiet")
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.stderr.split())
+    assert not file.with_suffix(".db").exists()
+
+
+def test_a_guarantee_takes_an_assumption_on_the_command_line(tmp_path: Path) -> None:
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x') + s % 7 / 10\n"
+    file = study_file(tmp_path, python=source, budget=60)
+    result = call("run", file, "--guarantee", "0.1,0.5", "--assume", "deterministic", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "for normal rewards, equal differences taken as exact" in " ".join(result.stdout.split())
+    stop = Study.load(file.with_suffix(".db")).plan["stop"]
+    assert stop == {"rule": "guaranteed", "alpha": 0.1, "delta": 0.5, "assume": "deterministic"}
+
+
 def test_report_writes_a_page_and_opens_it_where_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)

@@ -187,6 +187,16 @@ def _stop(given: object) -> Stop:
         return _STOPS[rule](**options)
 
 
+def rule_in_words(rule: Stop) -> str:
+    """Return a stop rule as `--stop` takes it: expected-pcs:target=0.95; options at their default left out."""
+    name = next((name for name, kind in _STOPS.items() if isinstance(rule, kind)), None)
+    if name is None:
+        return "that was given"
+    said = [(each.name, getattr(rule, each.name), each.default) for each in fields(_STOPS[name])]
+    options = ",".join(f"{key}={value}" for key, value, usual in said if value != usual)
+    return f"{name}:{options}" if options else name
+
+
 def _initial(given: object) -> object:
     """Return what `Study` takes as its initial design."""
     if is_auto(given):
