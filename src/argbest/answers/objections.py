@@ -23,7 +23,7 @@ _NAMED = 3  # entries of a list; of more their number is told
 def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterator[str]:
     """Yield what is affected; nothing where the model fits."""
     axes = (problem.alternatives, check.alternatives), (problem.contexts, check.contexts)
-    yield from _of_rewards(check, problem)
+    yield from of_rewards(check, problem)
     yield from _of_noise(check, axes, model)
     yield from _of_likeness(check)
     yield from _of_steps(check)
@@ -36,7 +36,8 @@ def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterat
         )
 
 
-def _of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
+def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
+    """Yield what is wrong with single rewards: ties, heavy tails, too few of one kind."""
     if share := check.rewards.tied:
         yield (
             f"Rewards repeat values: {share:.0%} of two replications of a pair are equal. Replications that "
