@@ -204,8 +204,12 @@ def test_status_shows_progress_certainty_workers_and_failures(
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended
     monkeypatch.setattr(forecasting, "_QUICK", 0)
-    told = " ".join(call("status", place).stdout.split())
-    assert "forecast: left out, because it would take long." in told
+    told = call("status", place).stdout
+    command = f"argbest status {place} --forecast"
+    assert f"forecast: left out, because it would take long. To make it:\n  {command}\n" in told
+    assert "forecast: PCS_E 0.95" in call(*command.split()[1:]).stdout
+    monkeypatch.setattr(forecasting, "_NUMBERS", 0)
+    assert "forecast: left out, because the table is too large for one.\n" in call("status", place).stdout
 
 
 def test_status_says_whether_the_study_is_finished(place: Path) -> None:

@@ -613,15 +613,15 @@ def test_a_model_with_a_noise_level_per_pair_is_never_told_to_use_one() -> None:
 
     study = misfits.study_of(uneven, 1)
     assert np.isnan(study.model_check().noise_p_value)
-    given: list[tuple[Any, str]] = [
-        (AdditiveGP(noise="pooled"), "Use a noise level per pair: noise='pair'."),
-        (GP(), "Use a noise level per pair: noise='pair'."),
-        (AdditiveGP(noise_sd=0.3), "Correct noise_sd, or leave it out."),
-        (Linear(), "Use a noise level per pair: additive-gp."),
+    given: list[tuple[Any, str, str]] = [
+        (AdditiveGP(noise="pooled"), "one noise level", "Leave out noise='pooled': every pair then has its own."),
+        (GP(), "one noise level per alternative", "Use one per pair: noise='pair'."),
+        (AdditiveGP(noise_sd=0.3), "noise levels that are given", "Correct noise_sd, or leave it out."),
+        (Linear(), "one noise level per alternative", "Use one per pair: additive-gp."),
     ]
-    for model, advice in given:
+    for model, assumed, advice in given:
         params = model.fit(study._tally, study.problem.setting)
         check = model_check.check(study.problem, model, study.problem.setting, study._tally, params)
-        assert any(
-            said.startswith("The model assumes ") and said.endswith(advice) for said in check.objections
-        )
+        [said] = [each for each in check.objections if each.startswith("The model assumes ")]
+        assert said.startswith(f"The model assumes {assumed} for pairs whose noise differs")
+        assert said.endswith(advice)
