@@ -156,7 +156,8 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     """Read every event of the study in STORAGE and check that it is sound.
 
     A snapshot makes long studies open fast. It only repeats what is in the events, so you can remove a wrong
-    one with --renew. The exit code is 1 if something is wrong.
+    one with --renew. An event that another program has changed since is shown, too. The exit code is 1 if
+    something is wrong.
     """
     from argbest.storage.opening import defined, open_storage, shown
     from argbest.study import checking
@@ -168,11 +169,14 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     if renew and not found.wrong:
         checking.forget(place)
     show_json({**asdict(found), "sound": found.sound}) if as_json else say(f"{shown(storage)}: {found}")
+    if found.changed and not found.wrong:
+        refused = "Restore a backup. To accept the events as they are now: add --renew."
+        say("The events count as they are now." if renew else refused)
     if found.wrong:
         say("Restore a backup. `sqlite3 FILE .recover` saves what can still be read of a file.")
     elif found.stale:
         say("It was removed." if renew else "No value is lost. To remove it: add --renew.")
-    if found.wrong or (found.stale and not renew):
+    if found.wrong or ((found.stale or found.changed) and not renew):
         raise SystemExit(1)
 
 
