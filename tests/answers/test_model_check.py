@@ -242,8 +242,8 @@ def test_before_the_model_can_be_fitted_single_rewards_are_tested() -> None:
     study.tell(trial, [0.0, 0.001, -0.001, 0.002, -0.002, 0.0015, -0.0015, 0.0005, 100.0])
     check = study.model_check()
     assert str(check).startswith(
-        "the model does not fit: it cannot be fitted yet, so only the shape of the rewards was tested. Single "
-        "rewards are farther from the others of their pair than normal ones would be"
+        "the model does not fit: it cannot be fitted yet, so only the shape of the rewards was tested. "
+        "Single rewards are farther from the others of their pair than normal ones would be"
     )
     assert check.doubted.all()
 
@@ -614,7 +614,11 @@ def test_a_model_with_a_noise_level_per_pair_is_never_told_to_use_one() -> None:
     study = misfits.study_of(uneven, 1)
     assert np.isnan(study.model_check().noise_p_value)
     given: list[tuple[Any, str, str]] = [
-        (AdditiveGP(noise="pooled"), "one noise level", "Leave out noise='pooled': every pair then has its own."),
+        (
+            AdditiveGP(noise="pooled"),
+            "one noise level",
+            "Leave out noise='pooled': every pair then has its own.",
+        ),
         (GP(), "one noise level per alternative", "Use one per pair: noise='pair'."),
         (AdditiveGP(noise_sd=0.3), "noise levels that are given", "Correct noise_sd, or leave it out."),
         (Linear(), "one noise level per alternative", "Use one per pair: additive-gp."),

@@ -261,7 +261,9 @@ def test_an_array_without_dimensions_stands_for_its_entry(kind: type[AdditiveGP 
 
 def test_one_part_may_be_an_array_without_dimensions() -> None:
     assert AdditiveGP(parts=np.array("own")).parts == ("own",)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"got parts=0\.5; expected one or more of trend, offset, joint, own"):
+    with pytest.raises(
+        InputError, match=r"got parts=0\.5; expected one or more of trend, offset, joint, own"
+    ):
         AdditiveGP(parts=np.array(0.5))  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"unknown prior array\(\['paper'\]"):
         GP(prior=np.array(["paper"]))  # type: ignore[arg-type]

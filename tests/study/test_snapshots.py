@@ -349,7 +349,9 @@ def test_a_change_of_an_event_is_told_whenever_the_study_is_opened_until_it_is_a
 ) -> None:
     change(kept, statement)
     if "mean + 1e-9" in statement:  # SQLite writes fifteen digits
-        change(kept, "UPDATE argbest_observations SET mean = json_extract(\"values\", '$[0]') WHERE trial = 3")
+        change(
+            kept, "UPDATE argbest_observations SET mean = json_extract(\"values\", '$[0]') WHERE trial = 3"
+        )
     for _ in range(2):  # the snapshot stays as a witness
         with pytest.warns(DataNotice, match=r"event \d+ was stored as .*, and is .* now\. Another program"):
             changed = known(load(kept))
@@ -369,8 +371,8 @@ def test_a_change_of_an_event_is_told_whenever_the_study_is_opened_until_it_is_a
 def test_two_values_that_changed_places_are_told(kept: Path) -> None:
     change(
         kept,
-        "UPDATE argbest_observations AS a SET (mean, \"values\") = "
-        "(SELECT mean, \"values\" FROM argbest_observations AS b WHERE b.trial = 7 - a.trial) "
+        'UPDATE argbest_observations AS a SET (mean, "values") = '
+        '(SELECT mean, "values" FROM argbest_observations AS b WHERE b.trial = 7 - a.trial) '
         "WHERE trial IN (3, 4)",
     )
     with pytest.warns(DataNotice, match="was stored as"):
@@ -381,8 +383,9 @@ def test_a_mean_that_is_not_that_of_its_values_is_refused(kept: Path) -> None:
     change(kept, "UPDATE argbest_observations SET mean = 17.0 WHERE trial = 3")
     code, words = said("check", str(kept))
     assert code == 1
-    assert "damaged: the stored events contain one that argbest never wrote: Told(trial=3, n=1, mean=17.0" in (
-        " ".join(words.split())
+    assert (
+        "damaged: the stored events contain one that argbest never wrote: Told(trial=3, n=1, mean=17.0"
+        in (" ".join(words.split()))
     )
     with (
         pytest.warns(DataNotice, match="was stored as"),

@@ -217,7 +217,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
 
 
 def _say_why_it_ended(study: "Study", options: Options, again: str, simulated: int) -> bool:
-    """Return whether the stop rule ended the run, after printing that, or that the budget was spent before."""
+    """Print that the stop rule ended the run, and return that; or that the budget was spent before."""
     from argbest.study.limits import Limits
     from argbest.studyfile.options import rule_in_words
 

@@ -43,12 +43,13 @@ _STUDY = sa.select(studies.c.id, studies.c.revision, studies.c.schema_version).w
 _STUDY_LOCKED = _STUDY.with_for_update(key_share=True)
 
 
-def _sum(table: sa.Table, columns: tuple[str, ...]) -> sa.ColumnElement[float]:
+def _sum(table: sa.Table, columns: tuple[str, ...]) -> sa.ColumnElement[Any]:
     """Return the sum of a product of columns; of none the number of rows."""
     if not columns:
         return sa.func.count(type_=sa.Numeric(asdecimal=False))
     factors = (sa.type_coerce(table.c[name], sa.Double) for name in columns)
-    product = functools.reduce(operator.mul, factors, sa.literal_column("1.0"))  # SQLite's integers overflow
+    one: sa.ColumnElement[Any] = sa.literal_column("1.0")  # SQLite's integers would overflow
+    product = functools.reduce(operator.mul, factors, one)
     return sa.func.sum(product, type_=sa.Numeric(asdecimal=False))
 
 

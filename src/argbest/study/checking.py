@@ -114,7 +114,7 @@ def empty_ledger(problem: Problem, stored: Plain) -> Ledger:
 def _held_against(
     events: Sequence[Event], kept: Sequence[Page], study: str
 ) -> tuple[Mapping[str, AnyArray], Plain, str, str]:
-    """Return the state that pages lead to, what is wrong with them, and which event is not as they have it."""
+    """Return the state that pages lead to, what is wrong with them, and which event they have otherwise."""
     if not kept:
         return {}, {}, "", ""
     try:

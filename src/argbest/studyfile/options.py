@@ -188,7 +188,7 @@ def _stop(given: object) -> Stop:
 
 
 def rule_in_words(rule: Stop) -> str:
-    """Return a stop rule as `--stop` takes it: expected-pcs:target=0.95; options at their default left out."""
+    """Return a stop rule as `--stop` takes it, expected-pcs:target=0.95; usual options are left out."""
     name = next((name for name, kind in _STOPS.items() if isinstance(rule, kind)), None)
     if name is None:
         return "that was given"
