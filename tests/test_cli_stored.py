@@ -182,6 +182,41 @@ def test_a_guarantee_that_means_nothing_is_refused(file: Path, given: str, messa
     assert not file.with_suffix(".db").exists()
 
 
+def test_a_study_file_and_a_stored_study_are_told_apart(place: Path) -> None:
+    file = place.with_suffix(".toml")
+    for command in ("status", "resume", "check"):
+        result = call(command, file)
+        assert result.exit_code == 1
+        assert f"'{file}' is a study file. Name the file in which its study is kept" in result.stderr
+    result = call("run", place)
+    assert result.exit_code == 2
+    assert (
+        f"study.db is a stored study, not a study file. To continue it: argbest resume {place}"
+        in result.stderr
+    )
+
+
+def test_a_simulator_without_noise_can_be_declared_in_a_study_file(tmp_path: Path) -> None:
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x')\n"
+    file = study_file(tmp_path, python=source, budget=20)
+    assert "say so: noise_sd=0" in " ".join(call("run", file, "--quiet").stdout.split())
+    file.with_suffix(".db").unlink()
+    file.write_text("noise_sd = 0\n" + file.read_text())
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "contexts: 2 sure" in result.stdout
+    assert "noise_sd" not in result.stdout
+    assert Study.load(file.with_suffix(".db")).problem.noise_sd is not None
+
+
+def test_after_failures_alone_the_command_to_continue_is_named(tmp_path: Path) -> None:
+    file = study_file(tmp_path, python="def simulate(a, c, s): raise ValueError('no licence')\n", budget=40)
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 1
+    again = f"argbest resume {file.with_suffix('.db')} --readmit"
+    assert f"Fix the simulator and run again. Once it is fixed, continue with: {again}" in result.stderr
+
+
 def test_status_shows_progress_certainty_workers_and_failures(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

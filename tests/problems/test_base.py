@@ -226,7 +226,7 @@ def test_a_bad_definition_is_refused(options: dict[str, Any], message: str) -> N
 
 
 def test_bad_alternatives_and_contexts_are_refused() -> None:
-    with pytest.raises(InputError, match="got 1 alternatives; at least 2 needed"):
+    with pytest.raises(InputError, match="got 1 alternative; at least 2 needed"):
         Problem(["a"], [1, 2])
     with pytest.raises(InputError, match="duplicate context labels: 1 at positions 0 and 1"):
         Problem(["a", "b"], [1, 1])

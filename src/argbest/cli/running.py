@@ -205,7 +205,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         raise KeyboardInterrupt(f"interrupted; {kept} replications are kept. To continue: {again}") from error
     except SimulationError as error:
         show_troubles(study)
-        raise SimulationError(f"{error} To readmit them: {again} --readmit") from error
+        raise SimulationError(f"{error} Once it is fixed, continue with: {again} --readmit") from error
     show_answer(study)
     if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
         found = study.guarantee(rule.alpha, rule.delta, assume=rule.assume)

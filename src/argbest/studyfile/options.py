@@ -23,7 +23,7 @@ from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, Stop,
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
-        *("name", "description", "goal", "reward", "reward_range", "rate", "problem"),
+        *("name", "description", "goal", "reward", "reward_range", "rate", "noise_sd", "problem"),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
