@@ -289,7 +289,7 @@ def test_a_stop_rule_that_is_met_already_is_named_with_the_way_to_go_on(command:
         "nothing was simulated: the stop rule expected-pcs:target=0.6 is met, with "
         f"{n} of at most 300 replications." in " ".join(result.stdout.split())
     )
-    assert f"to go on without it: argbest resume {stopped} --budget 300 --stop none\n" in result.stdout
+    assert f"to go on: argbest resume {stopped} --budget 300 --stop none\n" in result.stdout
 
 
 def test_another_stop_rule_or_none_takes_the_place_of_the_stored_one(stopped: Path) -> None:
@@ -307,6 +307,20 @@ def test_a_budget_that_is_spent_already_is_named_with_the_way_to_go_on(place: Pa
     result = call("resume", place, "--quiet")
     assert "nothing was simulated: the budget of 8 replications is spent.\n" in result.stdout
     assert f"to go on: argbest resume {place} --budget 16\n" in result.stdout
+
+
+def test_where_the_simulation_time_is_spent_the_way_to_go_on_is_more_time(tmp_path: Path) -> None:
+    source = "import time\ndef simulate(a, c, s): time.sleep(0.01); return s % 7 + 0.5\n"
+    file = study_file(tmp_path, python=source, budget=None, run="seconds = 0.05")
+    first = call("run", file, "--quiet")
+    place = file.with_suffix(".db")
+    n = Study.load(place).n_observations
+    assert f"argbest resume {place} --seconds 0." in first.stdout
+    again = call("resume", place, "--quiet")
+    assert "nothing was simulated: the simulation time is spent.\n" in again.stdout
+    [line] = [line for line in again.stdout.splitlines() if line.startswith("to go on: argbest resume")]
+    assert call(*line.removeprefix("to go on: argbest ").split(), "--quiet").exit_code == 0
+    assert Study.load(place).n_observations > n
 
 
 @pytest.mark.parametrize(

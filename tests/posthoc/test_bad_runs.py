@@ -85,7 +85,7 @@ def broken(**columns: Any) -> pd.DataFrame:
         (
             runs(),
             {"reward_range": (1e6, 2e6)},
-            r"data row 1 has an impossible cost: .* is outside the reward_range 1e\+06 to 2e\+06. Correct the row",
+            r"data row 1 has an impossible cost: .* is outside the reward_range 1e\+06 to 2e\+06",
         ),
         (broken(cost=[1, 2, "3,5", 4, 5, 6]), {}, "data row 3 has cost '3,5'.*decimal comma.*--decimal ,"),
         (broken(cost=[1, True, 3, 4, 5, 6]), {}, r"data row 2 has cost True \(bool\)"),

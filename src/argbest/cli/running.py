@@ -174,7 +174,9 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
     _go(study, options, quiet=quiet)
     n = study.n_observations
     say(f"finished: {n} replications, {n - before} of them since this worker began")
-    _say_why_it_ended(study, options, resume_command(storage, name, python), n - before)
+    if n:
+        onward = _onward(study, options, resume_command(storage, name, python))
+        _say_why_it_ended(study, options, onward, n - before)
 
 
 def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
@@ -212,41 +214,54 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)
     if study.n_observations:
-        stopped = _say_why_it_ended(study, options, again, study.n_observations - before)
-        _say_what_next(study, again, open_ended=stopped)
+        onward = _onward(study, options, again)
+        told = _say_why_it_ended(study, options, onward, study.n_observations - before)
+        _say_what_next(study, again, "" if told else onward)
 
 
-def _say_why_it_ended(study: "Study", options: Options, again: str, simulated: int) -> bool:
-    """Print that the stop rule ended the run, and return that; or that the budget was spent before."""
+def _onward(study: "Study", options: Options, again: str) -> str:
+    """Return the command that goes on: with twice of what is spent, or without the stop rule that is met."""
+    used, spent = study.n_observations, study._journal.ledger.spent
+    budget, seconds = options.get("budget"), options.get("seconds")
+    more = []
+    if seconds is not None and spent >= seconds:
+        more.append(f"--seconds {2 * spent:.2g}")
+    if (budget is None and seconds is None) or (budget is not None and used >= budget):
+        more.append(f"--budget {2 * used}")
+    if not more and options.get("stop") is not None:
+        more = [*([] if budget is None else [f"--budget {budget}"]), "--stop none"]
+    return " ".join([again, *(more or [f"--budget {2 * used}"])])
+
+
+def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: int) -> bool:
+    """Print that the stop rule is met, or why nothing was simulated; return whether it said how to go on."""
     from argbest.study.limits import Limits
     from argbest.studyfile.options import rule_in_words
 
     rule, limit, used = options.get("stop"), options.get("budget"), study.n_observations
-    nothing = "" if simulated else "nothing was simulated: "
+    why = ""
     if Limits(limit, options.get("seconds")).room(study._journal, mine=False) < 1:
-        if nothing and used:
-            what = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
-            say(f"{nothing}the {what} is spent.")
-            echo(f"to go on: {again} --budget {2 * used}")
+        spent = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
+        why = "" if simulated else f"the {spent} is spent."
+    elif rule is not None and used and not study.n_queued and rule(study):
+        share = f"{used} of at most {limit} replications" if limit else f"{used} replications"
+        why = f"the stop rule {rule_in_words(rule)} is met, with {share}."
+    if not why or simulated:
+        say(*([why] if why else []))
         return False
-    if rule is None or study.n_queued or not used or not rule(study):
-        return False
-    share = f"{used} of at most {limit} replications" if limit else f"{used} replications"
-    say(f"{nothing}the stop rule {rule_in_words(rule)} is met, with {share}.")
-    if nothing:
-        echo(f"to go on without it: {again} --budget {limit or 2 * used} --stop none")
+    say(f"nothing was simulated: {why}")
+    echo(f"to go on: {onward}")
     return True
 
 
-def _say_what_next(study: "Study", again: str, *, open_ended: bool) -> None:
-    """Print the commands that show the answer as a page, and go on where something is open."""
+def _say_what_next(study: "Study", again: str, onward: str) -> None:
+    """Print the commands that show the answer as a page and, unless told, go on where something is open."""
     from argbest.core.states import OPEN
 
     page = again.replace("argbest resume", "argbest report", 1).partition(" --python")[0]
     echo(f"next: {page} --open shows it as a page")
-    if (study.selection()["state"] == OPEN).any():
-        more = f"{again} --budget {2 * study.n_observations}{' --stop none' * open_ended}"
-        echo(f"      {more} continues: some contexts are still open")
+    if onward and (study.selection()["state"] == OPEN).any():
+        echo(f"      {onward} continues: some contexts are still open")
 
 
 def _go(study: "Study", options: Options, *, quiet: bool) -> None:

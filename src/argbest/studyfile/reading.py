@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -68,9 +69,8 @@ def _parsed(file: Path) -> dict[str, Any]:
     try:
         content = file.read_bytes()
         if content.startswith(_DATABASE):
-            raise InputError(
-                f"{file.name} is a stored study, not a study file. To continue it: argbest resume {shown(file)}"
-            )
+            again = f"argbest resume {shlex.quote(shown(file))}"
+            raise InputError(f"{file.name} is a stored study, not a study file. To continue it: {again}")
         return tomllib.loads(content.decode("utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
