@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from argbest import Study
+from argbest.core.noise import pair_noise
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 
@@ -224,7 +226,7 @@ def test_a_bad_definition_is_refused(options: dict[str, Any], message: str) -> N
 
 
 def test_bad_alternatives_and_contexts_are_refused() -> None:
-    with pytest.raises(InputError, match="got 1 alternatives; at least 2 needed"):
+    with pytest.raises(InputError, match="got 1 alternative; at least 2 needed"):
         Problem(["a"], [1, 2])
     with pytest.raises(InputError, match="duplicate context labels: 1 at positions 0 and 1"):
         Problem(["a", "b"], [1, 1])
@@ -291,6 +293,34 @@ def test_the_tally_of_a_frame_takes_summaries() -> None:
         problem().tally(frame.drop(columns="variance"))
     with pytest.raises(InputError, match="the column 'n' counts replications"):
         problem().tally(frame.assign(n=[1, 0]))
+
+
+def test_the_tally_of_a_frame_keeps_single_values() -> None:
+    frame = pd.DataFrame(
+        {
+            "alternative": ["B", "B", "A"],
+            "context.x": [3.0, 3.0, 9.0],
+            "value": [1.0, 4.0, 2.0],
+            "n": [1, 2, 1],
+            "variance": [np.nan, 0.5, np.nan],
+        }
+    )
+    single = problem(goal="min").tally(frame).single
+    assert single is not None
+    assert [part.tolist() for part in single.parts] == [[1, 0], [1, 2], [0, 0], [1.0, 2.0]]
+
+
+def test_the_noise_learned_from_the_tally_of_a_frame_is_that_of_the_study() -> None:
+    rng = np.random.default_rng(1)
+    skewed = Problem(["A", "B"], [1, 2, 3])
+    study = Study(skewed, initial=10, common_random_numbers=False)
+    for trial in study.ask(60):
+        study.tell(trial, rng.lognormal(0, 1.5))
+    again = skewed.tally(study.observations())
+    assert again.single is not None
+    by_frame, by_study = (pair_noise(each).variance for each in (again, study.tally))
+    np.testing.assert_allclose(by_frame, by_study, rtol=1e-12)
+    assert not np.allclose(by_frame, pair_noise(again.apart).variance, rtol=0.01)
 
 
 def test_the_tally_of_no_observations_is_empty() -> None:

@@ -81,7 +81,8 @@ class Doubts:
         where = np.flatnonzero(self.some)
         if not len(where):
             return ""
-        more = f" ({len(where) - 1} more contexts are in doubt)" if len(where) > 1 else ""
+        others = "1 more context is" if len(where) == 2 else f"{len(where) - 1} more contexts are"
+        more = f" ({others} in doubt)" if len(where) > 1 else ""
         return f"in context {study.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
 
 

@@ -50,6 +50,12 @@ def need_file(storage: str) -> None:
     """Refuse the path of a file that is not there."""
     from argbest.storage.opening import meant
 
+    if Path(storage).suffix == ".toml" and "://" not in storage:
+        usual = shlex.quote(str(Path(storage).with_suffix(".db")))
+        raise StorageError(
+            f"{storage!r} is a study file. Name the file in which its study is kept, usually {usual}. "
+            f"`argbest run {shlex.quote(storage)}` makes it."
+        )
     if "://" not in storage and not meant(storage) and not Path(storage).exists():
         raise StorageError(
             f"there is no file {storage!r}. `argbest run` makes a study and says where it is kept."

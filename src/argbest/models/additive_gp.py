@@ -33,6 +33,7 @@ from argbest.models.searched import (
     starts,
     study_changed,
     told_noise,
+    unwrap_options,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class AdditiveGP:
     noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
+        unwrap_options(self)
         object.__setattr__(self, "parts", checked_parts(self.parts, PARTS))
         check_kernel(self.kernel)
         noise = "pooled" if self.noise == "pair" and self.noise_sd is not None else self.noise

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from argbest.checks import affordable, flag, indifference_zone, interval, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.replications import Replications
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
@@ -190,7 +191,7 @@ class Problem:
         """Return the tally of a frame with the columns of both `Axis.frame` and `value`, in the user's sign.
 
         Rows that summarise several replications say so in the columns `n` and `variance`, as those of
-        `Study.observations` do.
+        `Study.observations` do. All other values are kept one by one too: their shape tells of the noise.
         """
         where = self.alternatives.locate(frame), self.contexts.locate(frame)
         if "value" not in frame.columns:
@@ -205,7 +206,9 @@ class Problem:
             if "variance" not in frame.columns:
                 raise InputError("rows with n > 1 need the column 'variance' (of the sample). Add it.")
             variance[several] = _column(frame[several], "variance")
-        return from_observations(where, value, self.shape, n=n, m2=variance * (n - 1))
+        told = from_observations(where, value, self.shape, n=n, m2=variance * (n - 1))
+        k, c = (each[~several] for each in where)
+        return replace(told, single=Replications(k, c, np.zeros_like(k), value[~several]))
 
     def summary(self) -> dict[str, Any]:
         """Return the problem as JSON-ready values, None where unknown; positions count from 0."""
