@@ -272,3 +272,28 @@ def test_of_many_alternatives_those_with_the_largest_entries_are_shown(open_live
         before, after, tables = page.evaluate(HEAT, [3, first[:3], second[:3]])
         assert before == after == ["c", "a0", "a1", "a2"]
         assert page.heard == []
+
+
+SHOWN = """(values) => {
+  const labels = values.map((_, k) => `a${k}`), order = [...labels.keys()];
+  const contexts = { title: "c", short: ["0"], order: [0], tabled: [0] };
+  const data = { alternatives: { labels, short: labels, order, total: labels.length }, contexts };
+  const place = document.createElement("div");
+  argbest.heat(place, data, { caption: "t", read: () => values, kind: "share", file: "t.csv" });
+  return [[...place.querySelectorAll("thead th")].map((cell) => cell.textContent), place.innerText];
+}"""
+
+
+def test_alternatives_that_are_never_best_have_no_column_among_many(open_live: Open, file: Path) -> None:
+    create(file, budget=40).run(24)
+    with serving(file) as view:
+        page = open_live(view.url)
+        page.wait_for_selector("#how")
+        chances = [[0.0]] * 33 + [[1e-30], [0.3], [0.0], [0.6], [0.1], [0.0]]
+        headings, words = page.evaluate(SHOWN, chances)
+        assert headings == ["c", "a34", "a36", "a37"]
+        assert "Shown are 3 of 39 alternatives: all others are 0." in words
+        headings, words = page.evaluate(SHOWN, [[0.0]] * 40)
+        assert headings == ["c"]
+        assert "None of 40 alternatives has an entry above 0." in words
+        assert page.heard == []
