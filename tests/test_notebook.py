@@ -29,7 +29,7 @@ def test_a_study_shows_its_map_and_its_answer(cells: list[Any]) -> None:
     (data,) = shown(cells, "study")
     assert "<svg" in data["text/html"]
     assert re.search("<li>demand 45: <b>order 40", data["text/html"])
-    assert data["text/plain"].startswith("<Study of 'problem': 11 alternatives x 6 contexts, 120 ")
+    assert data["text/plain"].startswith("<Study of 'profit': 11 alternatives x 6 contexts, 120 ")
 
 
 @pytest.mark.parametrize("source", ["study.plot()", "study.plot.profiles()"])
