@@ -4,6 +4,7 @@ Nothing global of matplotlib is touched, and it is imported only when something 
 """
 
 import io
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_SCREEN = 110  # dots per inch of a picture in a notebook
 BAND = 1.96  # standard errors: 95 %
 TITLE, LABEL, TICK = 9.5, 9.0, 8.0  # points
 _WIDTH = 0.56  # of a letter, in units of its size
@@ -71,14 +73,46 @@ def canvas(width: float, height: float) -> "Figure":
     class Picture(Figure):
         """A figure that notebooks show by themselves, whatever backend there is."""
 
+        _waits = False  # it is shown when the running cell ends
+
         def draw(self, renderer: Any) -> None:
             with looks.told_already():
                 super().draw(renderer)
 
-        def _repr_png_(self) -> bytes:
-            return content(self, "png", dpi=110)
+        def _ipython_display_(self) -> None:
+            if _kernel() is None:
+                raise NotImplementedError  # a terminal shows its name
+            if not self._waits:
+                self._show()
+
+        def _show(self) -> None:
+            from IPython.display import Image, display
+
+            # Twice as many pixels as it is large: sharp on screens of high density.
+            display(Image(content(self, "png", dpi=2 * _SCREEN), format="png", retina=True))
+
+        def show_after_this_cell(self) -> None:
+            """Have a notebook show it once, even if its line ends in a semicolon or others follow."""
+            shell = _kernel()
+            if shell is None:
+                return
+
+            def show() -> None:
+                shell.events.unregister("post_execute", show)
+                self._waits = False
+                self._show()
+
+            self._waits = True
+            shell.events.register("post_execute", show)
 
     return Picture(figsize=(width, height), layout="constrained")
+
+
+def _kernel() -> Any:
+    """Return the shell of the notebook that this runs in, None where it is none."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell if hasattr(shell, "kernel") else None
 
 
 def finish(made: Sheet) -> "Axes":
