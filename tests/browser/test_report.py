@@ -389,7 +389,9 @@ def test_a_wide_screen_shows_all_columns_and_no_box_for_them(page: Any, study: S
     page.set_viewport_size({"width": 600, "height": 900})
     until(page, "document.querySelectorAll('#decisions thead th').length === 4")
     page.emulate_media(media="print")
-    until(page, f"document.querySelectorAll('#decisions thead th').length === {len(study.selection().columns)}")
+    until(
+        page, f"document.querySelectorAll('#decisions thead th').length === {len(study.selection().columns)}"
+    )
 
 
 def test_captions_and_names_of_rows_stay_in_view_while_a_table_scrolls(

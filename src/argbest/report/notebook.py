@@ -32,7 +32,8 @@ def of_study(study: Study) -> str:
 class Plots:
     """Pictures of a study, each a figure of matplotlib; called by itself it is the policy map.
 
-    A notebook shows each below the cell that made it, whether the line ends in a semicolon or not. ``theme`` is "light" or "dark". Keep one with ``figure.savefig("map.png")``.
+    A notebook shows each below the cell that made it, whether the line ends in a semicolon or not.
+    ``theme`` is "light" or "dark". Keep one with ``figure.savefig("map.png")``.
     """
 
     def __init__(self, study: Study) -> None:

@@ -16,7 +16,7 @@ from argbest.problems.axis import Item, Label
 from argbest.problems.base import Problem
 from argbest.problems.labels import word
 from argbest.report import curves, looks, style, tables
-from argbest.report.style import LABEL, Sheet
+from argbest.report.style import Sheet
 from argbest.study.study import Study
 
 if TYPE_CHECKING:
@@ -108,10 +108,9 @@ def plot_profiles(
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     (_lines if found.joined else _bars)(sheet, found)
     wanted = "larger" if study.problem.goal == "max" else "smaller"
-    sheet.ax.set_ylabel(style.plain(f"mean {study.problem.reward}\n({wanted} is better)"), fontsize=LABEL)
     contexts = study.problem.contexts
     along = found.coordinate if contexts.columns else word(contexts)
-    sheet.ax.set_xlabel(style.plain(along), fontsize=LABEL)
+    style.name_axes(sheet.ax, x=along, y=f"mean {study.problem.reward}\n({wanted} is better)")
     style.bare(sheet.ax)
     held = ", ".join(f"{n} = {curves.shorten([v])[0]}" for n, v in found.held.items())
     title = style.titled(study.problem.name, f"leading alternatives, {level:.0%} intervals")

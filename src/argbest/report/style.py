@@ -14,8 +14,7 @@ from argbest import files
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report import looks
-from argbest.report.curves import middle_cut
-from argbest.report.looks import DARK, LIGHT, THEMES, Theme, luminance
+from argbest.report.looks import DARK, LIGHT, THEMES, Theme, luminance, middle_cut
 from argbest.study.study import Study
 from argbest.texts import harmless
 
@@ -139,13 +138,27 @@ def headline(ax: "Axes", text: str) -> None:
     ax.set_title(wrapped(ax, text), fontsize=TITLE)
 
 
-def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
-    """Return text in as few lines as fit the width of the figure, measured in its font, and about as long."""
+def name_axes(ax: "Axes", *, x: str = "", y: str = "") -> None:
+    """Write what the axes mean, in as many lines as that needs."""
+    wide, high, _ = points(ax)
+    if x:
+        ax.set_xlabel(wrapped(ax, x, LABEL, wide), fontsize=LABEL)
+    if y:
+        lines = (wrapped(ax, line, LABEL, high) for line in y.split("\n"))
+        ax.set_ylabel("\n".join(lines), fontsize=LABEL)
+
+
+def wrapped(ax: "Axes", text: str, size: float = TITLE, room: float | None = None) -> str:
+    """Return text in as few lines as fit, measured in its font, and about as long.
+
+    The room is in points, by default that above the axes.
+    """
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     text = harmless(text)
-    room, font = _ACROSS * points(ax)[2], FontProperties(size=size, family=looks.families([text]))
+    room = _ACROSS * points(ax)[2] if room is None else room
+    font = FontProperties(size=size, family=looks.families([text]))
     letters = max(int(room / (0.4 * size)), 12)
     lines = textwrap.wrap(text, letters)
     with looks.told_already():
@@ -215,10 +228,7 @@ def key(ax: "Axes", handles: list[Any], labels: list[str], *, title: str = "") -
 
 def cut(labels: Sequence[str], room: float) -> tuple[str, ...]:
     """Return labels that fit into so many points; as they are where two would then be alike."""
-    short = tuple(
-        middle_cut(label, max(int(room * len(label) / length(label) + 1e-9), 5)) if label else label
-        for label in labels
-    )
+    short = tuple(middle_cut(label, max(int(room / (_WIDTH * TICK) + 1e-9), 5)) for label in labels)
     return short if len(set(short)) == len(set(labels)) else tuple(labels)
 
 
