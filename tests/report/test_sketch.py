@@ -123,7 +123,10 @@ def test_wide_letters_are_shown_whole_where_they_fit_and_cut_by_their_width_wher
 
 def test_long_titles_are_written_in_several_lines() -> None:
     texts = [each.text or "" for each in read(wordy()).iter(f"{SVG}text") if each.get("font-weight")]
-    chosen, where = wording_title("alternative", "number of servers at counter"), "the arrival rate of customers"
+    chosen, where = (
+        wording_title("alternative", "number of servers at counter"),
+        "the arrival rate of customers",
+    )
     assert " ".join(texts).startswith(f"{chosen} {wording_title('context', where)}")
     assert len(texts) >= 6
 
