@@ -29,7 +29,8 @@ def _shown(output: dict[str, Any]) -> str:
         picture = data["image/png"].replace("\n", "")
         wide = output.get("metadata", {}).get("image/png", {}).get("width", "")  # pictures have more pixels
         size = f' width="{wide}"' if wide else ""
-        return f'<img class="output"{size} alt="what the cell above draws" src="data:image/png;base64,{picture}">'
+        source = f"data:image/png;base64,{picture}"
+        return f'<img class="output"{size} alt="what the cell above draws" src="{source}">'
     if "text/html" in data:  # without empty lines, after which markdown would begin again
         together = re.sub(r"\n\s*", " ", data["text/html"])
         return f'<div class="output">{together}</div>'
