@@ -91,7 +91,7 @@
         "waiting",
         now.trials.pending ? "Live: the first simulations run." : "Live: nothing simulated yet.",
       ];
-    if (picture === null) return ["waiting", `Live: ${told}. Computing the answers …`];
+    if (picture === null) return ["waiting", `Live: ${told}.${pace(now)} Computing the answers …`];
     if (now.finished) return ["finished", `Finished: ${told}.${numbers}`];
     const hands = now.workers.filter((worker) => worker.alive).length;
     const idle = hands || now.trials.pending ? "" : " No worker is simulating at the moment.";
