@@ -1,6 +1,7 @@
 """Problem: what is refused, how selections are scored against the truth, and the tally of a frame."""
 
 import dataclasses
+import functools
 import json
 from typing import Any
 
@@ -41,6 +42,43 @@ def test_the_smallest_problem_needs_only_alternatives_and_contexts() -> None:
     assert small.bounds == {"context": (0.0, 0.0)}
     assert small.sign == 1
     assert (small.simulate, small.truth, small.truth_se, small.noise_sd) == (None, None, None, None)
+
+
+def cost_per_hour(servers: int, rate: float, seed: int) -> float:
+    return servers + rate + seed
+
+
+def simulate(order: int, demand: float, seed: int) -> float:
+    return order - demand + seed
+
+
+def _cost(order: int, demand: float, seed: int) -> float:
+    return order - demand + seed
+
+
+@pytest.mark.parametrize(
+    ("simulator", "title"),
+    [
+        (cost_per_hour, "cost per hour"),
+        (functools.partial(cost_per_hour), "cost per hour"),
+        (simulate, "best order per demand"),
+        (_cost, "best order per demand"),
+        (lambda order, demand, seed: 1.0, "best order per demand"),
+        (lambda a, b, c: 1.0, "best alternative per context"),
+        (None, "best alternative per context"),
+    ],
+)
+def test_a_problem_without_a_name_is_called_after_its_simulator_or_what_is_chosen(
+    simulator: Any, title: str
+) -> None:
+    assert Problem([1, 2], [3, 4], simulator).name == title
+    assert Problem([1, 2], [3, 4], simulator, name="mine").name == "mine"
+
+
+def test_columns_say_what_is_chosen_where_no_function_does() -> None:
+    assert Problem([{"servers": 1}, {"servers": 2}], [{"rate": 1.0}]).name == "best servers per rate"
+    several = [{"rate": 1.0, "shift": "day"}]
+    assert Problem([{"servers": 1}, {"servers": 2}], several).name == "best servers per context"
 
 
 def test_weights_are_normalised_and_may_be_zero() -> None:
@@ -148,13 +186,13 @@ def test_the_scores_agree_with_each_other(truth: np.ndarray, goal: str, order: l
 @pytest.mark.parametrize("score", ["best", "ties", "pcs_ceiling", "gaps", "gap_over_noise"])
 def test_scores_without_truth_say_how_to_give_it(score: str) -> None:
     with pytest.raises(
-        InputError, match=r"truth of problem 'problem' is not known.*Give Problem\(..., truth="
+        InputError, match=r"truth of problem 'best alternative per x' is not known.*Give Problem\(..., truth="
     ):
         getattr(problem(truth=None), score)
 
 
 def test_selections_cannot_be_scored_without_truth_and_gaps_not_compared_without_noise() -> None:
-    with pytest.raises(InputError, match="truth of problem 'problem' is not known"):
+    with pytest.raises(InputError, match="truth of problem 'best alternative per x' is not known"):
         problem(truth=None).correct(np.array([0, 0, 0]))
     with pytest.raises(InputError, match="the noise is not known"):
         _ = problem(noise_sd=None).gap_over_noise
@@ -365,7 +403,7 @@ def test_a_frame_without_a_needed_column_is_refused(missing: str, message: str) 
 def test_the_summary_is_json_in_the_users_units_with_its_keys_in_order() -> None:
     summary = problem(noise_sd=0.0, goal="min").summary()
     assert json.loads(json.dumps(summary, allow_nan=False)) == {
-        "name": "problem",
+        "name": "best alternative per x",
         "goal": "min",
         "alternatives": ["A", "B", "C"],
         "contexts": [{"x": 1}, {"x": 3}, {"x": 9}],

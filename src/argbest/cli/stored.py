@@ -141,7 +141,7 @@ def show_troubles(study: "Study") -> None:
 
 def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:
     """Print the causes of failures that `overview` tells, the most frequent first."""
-    from argbest.report.curves import middle_cut
+    from argbest.report.looks import middle_cut
 
     if not failed:
         return

@@ -40,6 +40,7 @@ class Problem:
     numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
     noise's standard deviation `noise_sd` (a number or a table) let the problem score selections; 0 says that
     the simulator has no noise, so that equal replications are what is expected.
+    `name` is the title of reports and pictures, by default the name of the simulator (`labels.title`).
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
     outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every
@@ -74,7 +75,7 @@ class Problem:
         truth: object = None,
         truth_se: object = None,
         noise_sd: object = None,
-        name: str = "problem",
+        name: str | None = None,
         description: str = "",
         reward: str = "reward",
         reward_range: object = None,
@@ -85,8 +86,8 @@ class Problem:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         rows, columns = (
-            replace(axis, word=axis.word or name)
-            for axis, name in zip(labels.declared(given, categorical), argument_words(simulate), strict=True)
+            replace(axis, word=axis.word or word)
+            for axis, word in zip(labels.declared(given, categorical), argument_words(simulate), strict=True)
         )
         shape = (len(rows), len(columns))
         affordable(
@@ -103,7 +104,7 @@ class Problem:
             truth=None if truth is None else _frozen(table("truth", truth, shape)),
             truth_se=None if truth is None else _spread("truth_se", error, shape),
             noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
-            name=_text("name", name),
+            name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
             reward_range=reward_limits(reward_range, rate=flag("rate", rate)),

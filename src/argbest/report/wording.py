@@ -12,6 +12,7 @@ from argbest.answers import doubts, forecasting, guarantee
 from argbest.core.certificate import Certificate
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, contenders
 from argbest.problems.axis import Axis, Label
+from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.study.study import Study
 from argbest.texts import chance
@@ -41,13 +42,6 @@ def names(axis: Axis) -> list[str]:
         return [", ".join(parts) for parts in zip(*columns, strict=True)]
     bare = _whole(axis.labels)
     return bare if isinstance(axis.labels[0], str) else [f"{word(axis)} {each}" for each in bare]
-
-
-def word(axis: Axis) -> str:
-    """Return what one entry is called: its only column, the simulator's word for it, or its kind."""
-    if len(axis.columns) == 1 and not axis.named:
-        return next(iter(axis.columns))
-    return axis.word or axis.kind
 
 
 def short(axis: Axis) -> list[str]:

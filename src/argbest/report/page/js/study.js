@@ -32,7 +32,17 @@
     host.append(place);
     const rows = (next) => next.contexts.order.map((c) => next.decisions.rows[c]);
     let names = "",
-      shown = null;
+      shown = null,
+      called = new Map(); // what the context of each row is called
+
+    /** What a narrow screen has room for: where, what, and how surely. */
+    function brief(columns) {
+      const own = columns.map((column, i) => ({ ...column, of: (row) => row[i] })),
+        [selected, chance, state] = ["selected", "p_best", "state"].map((name) => own.find((each) => each.name === name));
+      const contexts = own.slice(0, own.indexOf(selected));
+      const together = { name: "context", kind: "text", of: (row) => called.get(row) };
+      return [contexts.length === 1 ? contexts[0] : together, selected, chance, state];
+    }
 
     function build(next) {
       const where = (name) => next.decisions.columns.indexOf(name),
@@ -49,15 +59,17 @@
       const meaning =
         `sure: P(best) is at least ${level}; equal: not sure, but within ${number(delta)} of the best ` +
         "with that probability; open: neither";
+      const columns = columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
+        ...column,
+        title: titles[column.name] || column.title,
+        unit: units[column.name],
+        help: column.name === "state" ? meaning : HELP[column.name],
+      }));
       place.replaceChildren();
       shown = argbest.table(place, {
         caption: "Selected alternative per context",
-        columns: columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
-          ...column,
-          title: titles[column.name] || column.name.replace(/^context\./, ""),
-          unit: units[column.name],
-          help: column.name === "state" ? meaning : HELP[column.name],
-        })),
+        columns,
+        brief: brief(columns),
         rows: rows(next),
         file: "decisions.csv",
         filter: true,
@@ -70,6 +82,7 @@
     function update(next) {
       const before = names;
       names = next.decisions.columns.join();
+      called = new Map(next.decisions.rows.map((row, c) => [row, next.contexts.names[c]]));
       if (names === before) shown.replace(rows(next));
       else build(next);
     }
