@@ -60,9 +60,9 @@ def main(home: str, folder: str, marks: str, budget: int, tasks: int, kills: int
             os.waitpid(lead, 0)
             lead = forked(lambda: coordinate(home, place, budget))
     ended = os.waitstatus_to_exitcode(os.waitpid(lead, 0)[1])
-    said = Folder(place).coordinator() or {}
+    said = Folder(place).coordinator()
     codes = [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in crowd]
-    print(json.dumps({"coordinator": ended, "state": said.get("state"), "tasks": sorted(set(codes))}))
+    print(json.dumps({"coordinator": ended, "state": said and said.state, "tasks": sorted(set(codes))}))
 
 
 if __name__ == "__main__":
