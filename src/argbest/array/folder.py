@@ -294,7 +294,7 @@ class Folder:
             raise StorageError(
                 f"the folder {str(self.path)!r} is refused, because {reason}. Jobs are commands that tasks "
                 "run as you, so nobody else may write there: use a folder of your own (chmod 700). If a "
-                "group shares it on purpose, add --shared to `argbest submit`, `argbest task` and `argbest resume`."
+                "group shares it on purpose, add --shared to `argbest submit` (or to `task` and `resume`)."
             )
 
     @contextmanager
@@ -305,8 +305,11 @@ class Folder:
         except (OSError, ArgbestError) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
             why = getattr(cause, "strerror", None) or str(error)
-            gone = not os.path.isdir(self.path)
-            brief = f"the folder {str(self.path)!r} " + ("is gone" if gone else f"cannot be used: {why}")
+            places = (self.path, *(self.path / part for part in _PARTS))
+            gone = next((place for place in places if not os.path.isdir(place)), None)
+            brief = f"the folder {str(gone or self.path)!r} " + (
+                "is gone" if gone else f"cannot be used: {why}"
+            )
             trouble = StorageError(f"{brief}. Make it again with `argbest submit`, or make room in it.")
             trouble.transient, trouble.brief = True, brief
             raise trouble from error

@@ -249,12 +249,19 @@ class _TaskSign:
 
     def __init__(self, folder: Folder, presence: Presence) -> None:
         self._folder, self._presence = folder, presence
-        self._lock, self._job = threading.Lock(), ""
+        self._lock, self._job, self._left = threading.Lock(), "", False
 
     def give(self, worker: Worker) -> None:
         """Write the sign; one after the other, so that the last one says what is true."""
         with postponed(), self._lock:
-            self._folder.greet(worker, self._job)
+            if not self._left:
+                self._folder.greet(worker, self._job)
+
+    def leave(self) -> None:
+        """Take the sign away, for good: that is how a task hands back what it has in hand."""
+        with postponed(), self._lock:
+            self._left = True
+            self._folder.leave(self._presence.name)
 
     @contextmanager
     def simulating(self, job: str) -> Iterator[None]:
@@ -270,10 +277,7 @@ class _TaskSign:
 
 @contextmanager
 def _present(folder: Folder, presence: Presence, reaching: Patience) -> Iterator[_TaskSign]:
-    """Give signs of life, and take leave however this ends, short of being killed.
-
-    To take leave is to hand back what is in hand.
-    """
+    """Give signs of life, and take leave however this ends, short of being killed."""
     sign = _TaskSign(folder, presence)
     usual = signal.getsignal(signal.SIGTERM)
     main = threading.current_thread() is threading.main_thread()
@@ -281,9 +285,10 @@ def _present(folder: Folder, presence: Presence, reaching: Patience) -> Iterator
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what batch systems send before they kill
     try:
         with presence.shown(sign.give, reaching):
-            yield sign
+            try:
+                yield sign
+            finally:
+                sign.leave()
     finally:
-        with postponed():
-            folder.leave(presence.name)
         if main:
             signal.signal(signal.SIGTERM, usual)
