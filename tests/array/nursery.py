@@ -42,18 +42,32 @@ def coordinate(home: str, folder: Path, budget: int) -> None:
         study.close()
 
 
-def main(home: str, folder: str, marks: str, budget: int, tasks: int, kills: int, coordinators: int) -> None:
+def simulating(marks: Path, crowd: list[int]) -> list[int]:
+    """Return the places of the tasks whose program has begun and has not ended."""
+    begun, ended = (set(os.listdir(marks / name)) for name in ("begun", "ended"))
+    busy = {int(name.partition("-")[0]) for name in begun - ended}
+    return [i for i, process in enumerate(crowd) if process in busy]
+
+
+def main(
+    home: str, folder: str, marks: str, budget: int, first: int, tasks: int, kills: int, coordinators: int
+) -> None:
     coordinator.POLL = array_tasks.POLL = 0.05
-    chance, place = random.Random(1), Path(folder)  # noqa: S311
+    chance, place, marked = random.Random(1), Path(folder), Path(marks)  # noqa: S311
     lead = forked(lambda: coordinate(home, place, budget))
     crowd = [forked(lambda: serve(place, patience=60.0)) for _ in range(tasks)]
     doomed = {(i + 1) * kills // (coordinators + 1) for i in range(coordinators)}
+    killed = []
     for i in range(kills):
-        while len(os.listdir(marks)) < (i + 1) * budget // (kills + 2):  # in the midst of the work
+        while len(os.listdir(marked / "values")) < first + i * (budget - first) // (kills + 2):
             time.sleep(0.01)
-        victim = chance.randrange(tasks)
+        time.sleep(0.2 * chance.random())
+        while not (busy := simulating(marked, crowd)):
+            time.sleep(0.01)
+        victim = chance.choice(busy)
         os.kill(crowd[victim], signal.SIGKILL)
         os.waitpid(crowd[victim], 0)
+        killed.append(crowd[victim])
         crowd[victim] = forked(lambda: serve(place, patience=60.0))
         if i in doomed:
             os.kill(lead, signal.SIGKILL)
@@ -62,7 +76,18 @@ def main(home: str, folder: str, marks: str, budget: int, tasks: int, kills: int
     ended = os.waitstatus_to_exitcode(os.waitpid(lead, 0)[1])
     said = Folder(place).coordinator()
     codes = [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in crowd]
-    print(json.dumps({"coordinator": ended, "state": said and said.state, "tasks": sorted(set(codes))}))
+    hits = simulating(marked, killed)  # what they had begun, they never ended
+    print(
+        json.dumps(
+            {
+                "coordinator": ended,
+                "state": said and said.state,
+                "tasks": sorted(set(codes)),
+                "kills": len(killed),
+                "simulations killed": len(hits),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":
