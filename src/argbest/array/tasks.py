@@ -176,7 +176,7 @@ def _deliver(folder: Folder, reaching: Patience, task: str, name: str, delivery:
         values = sum(each.value is not None for each in delivery.outcomes.values())
         if delivered or not values:
             raise
-        results = str(folder.path / "results")
+        results = str((folder.path / "results").absolute())
         kept = kept_beside(
             folder.path.absolute().parent, f"undelivered-{name}.{task}.json", delivery.text(), values,
             lambda path: shlex.join(["mv", str(path), results]),
