@@ -9,13 +9,15 @@ import random
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from argbest.array import coordinator
 from argbest.array import tasks as array_tasks
-from argbest.array.coordinator import taken, tasks_in
+from argbest.array.coordinator import FATAL, taken, tasks_in
 from argbest.array.folder import Folder
 from argbest.array.tasks import serve
 from argbest.study.study import Study
@@ -42,11 +44,25 @@ def coordinate(home: str, folder: Path, budget: int) -> None:
         study.close()
 
 
-def simulating(marks: Path, crowd: list[int]) -> list[int]:
-    """Return the places of the tasks whose program has begun and has not ended."""
+def simulating(marks: Path, processes: list[int]) -> dict[int, str]:
+    """Return what each of these tasks simulates, if its program has begun and has not ended."""
     begun, ended = (set(os.listdir(marks / name)) for name in ("begun", "ended"))
-    busy = {int(name.partition("-")[0]) for name in begun - ended}
-    return [i for i, process in enumerate(crowd) if process in busy]
+    busy = (name.partition("-") for name in begun - ended)
+    return {int(process): what for process, _, what in busy if int(process) in processes}
+
+
+def many(folder: Path, enough: int) -> bool:
+    """Return whether there are enough files in a folder."""
+    return len(os.listdir(folder)) >= enough
+
+
+def awaited(condition: Callable[[], Any], lead: int) -> Any:
+    """Return what the condition returns once it is true; an error if the coordinator ends before."""
+    while not (found := condition()):
+        if os.waitid(os.P_PID, lead, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            raise RuntimeError("the coordinator has ended")
+        time.sleep(0.01)
+    return found
 
 
 def main(
@@ -57,18 +73,23 @@ def main(
     lead = forked(lambda: coordinate(home, place, budget))
     crowd = [forked(lambda: serve(place, patience=60.0)) for _ in range(tasks)]
     doomed = {(i + 1) * kills // (coordinators + 1) for i in range(coordinators)}
-    killed = []
+    killed, hit = [], Counter[str]()
+
+    def spared() -> list[tuple[int, str]]:
+        """Return who simulates; a replication that ends too many tasks would fail."""
+        found = simulating(marked, crowd)
+        return sorted((process, what) for process, what in found.items() if hit[what] < FATAL - 2)
+
     for i in range(kills):
-        while len(os.listdir(marked / "values")) < first + i * (budget - first) // (kills + 2):
-            time.sleep(0.01)
+        enough = first + i * (budget - first) // (kills + 2)
+        awaited(partial(many, marked / "values", enough), lead)
         time.sleep(0.2 * chance.random())
-        while not (busy := simulating(marked, crowd)):
-            time.sleep(0.01)
-        victim = chance.choice(busy)
-        os.kill(crowd[victim], signal.SIGKILL)
-        os.waitpid(crowd[victim], 0)
-        killed.append(crowd[victim])
-        crowd[victim] = forked(lambda: serve(place, patience=60.0))
+        victim, what = chance.choice(awaited(spared, lead))
+        hit[what] += 1
+        os.kill(victim, signal.SIGKILL)
+        os.waitpid(victim, 0)
+        killed.append(victim)
+        crowd[crowd.index(victim)] = forked(lambda: serve(place, patience=60.0))
         if i in doomed:
             os.kill(lead, signal.SIGKILL)
             os.waitpid(lead, 0)

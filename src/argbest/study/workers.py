@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -291,17 +291,22 @@ def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
 
 
 def kept_beside(folder: Path | None, name: str, text: str, n: int, command: Callable[[Path], str]) -> str:
-    """Return a sentence that says where a text with n values is kept, and the command that delivers them.
-
-    It is in the folder, else in the working folder or in the one for passing things.
-    """
+    """Return a sentence that says where a text with n values is kept, and the command that delivers them."""
     said = f"{n} simulated value{'s' if n > 1 else ''} could not be delivered"
-    for place in filter(None, (folder, Path.cwd(), Path(tempfile.gettempdir()))):
+    for place in _folders(folder):
         path = place / name
         with suppress(OSError):
             _write(path, text)
             return f"{said}, so they are kept in {str(path)!r}. To deliver them later: {command(path)}"
     return f"{said}, nor written to a file. They are: {text.strip()}"
+
+
+def _folders(beside: Path | None) -> Iterable[Path]:
+    """Yield where to write: beside what is out of reach, in the working folder, in the temporary one."""
+    if beside is not None:
+        yield beside
+    yield Path.cwd()
+    yield Path(tempfile.gettempdir())
 
 
 def line(told: Told) -> dict[str, Any]:
