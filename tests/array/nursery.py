@@ -57,10 +57,10 @@ def many(folder: Path, enough: int) -> bool:
 
 
 def awaited(condition: Callable[[], Any], lead: int) -> Any:
-    """Return what the condition returns once it is true; an error if the coordinator ends before."""
+    """Return what the condition returns once it is true, None if the coordinator ends before."""
     while not (found := condition()):
         if os.waitid(os.P_PID, lead, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            raise RuntimeError("the coordinator has ended")
+            return None
         time.sleep(0.01)
     return found
 
@@ -81,10 +81,12 @@ def main(
         return sorted((process, what) for process, what in found.items() if hit[what] < FATAL - 2)
 
     for i in range(kills):
-        enough = first + i * (budget - first) // (kills + 2)
+        enough = first + i * (budget - first - 2 * tasks) // kills  # at the end many are idle
         awaited(partial(many, marked / "values", enough), lead)
         time.sleep(0.2 * chance.random())
-        victim, what = chance.choice(awaited(spared, lead))
+        if not (found := awaited(spared, lead)):
+            break
+        victim, what = chance.choice(found)
         hit[what] += 1
         os.kill(victim, signal.SIGKILL)
         os.waitpid(victim, 0)
