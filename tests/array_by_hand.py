@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from watching import PATIENCE
+
 from argbest.array.folder import Recipe
 from argbest.array.tasks import serve
 from argbest.errors import Notice
@@ -59,7 +61,9 @@ class TaskByHand:
     def job(self) -> Path:
         """Return the file of the next job that is given."""
         inbox = self.folder / "jobs" / self.name
-        found = within(15, lambda: {path for path in inbox.glob("*.json") if path.name not in self._known})
+        found = within(
+            PATIENCE, lambda: {path for path in inbox.glob("*.json") if path.name not in self._known}
+        )
         (path,) = found
         self._known.add(path.name)
         return Path(path)
@@ -94,5 +98,5 @@ def a_task(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from array_by_hand import JOB, PROGRAM, RECIPE, VALUE, TaskByHand, a_task, notices, within
+from watching import PATIENCE
 
 from argbest.array.coordinator import FATAL, FolderExecutor
 from argbest.array.folder import Delivery, Folder
@@ -37,8 +38,8 @@ def simulated(
     """Return what an array with a real task makes of a job, and the notices until a file is gone."""
     with notices() as said, FolderExecutor(folder, "study", RECIPE) as executor, a_task(folder):
         before()
-        [outcome] = executor.submit(evaluate, PROGRAM, [JOB]).result(timeout=15)
-        within(5, lambda: gone is None or not gone.exists())
+        [outcome] = executor.submit(evaluate, PROGRAM, [JOB]).result(timeout=PATIENCE)
+        within(PATIENCE, lambda: gone is None or not gone.exists())
         executor.shutdown()
     return outcome, said
 
@@ -70,9 +71,9 @@ def test_an_odd_sign_of_a_coordinator_is_set_aside(tmp_path: Path, content: byte
 @odd
 def test_an_odd_job_does_not_end_a_task(tmp_path: Path, content: bytes) -> None:
     def put() -> None:
-        inbox = within(10, lambda: list((tmp_path / "jobs").iterdir()))[0]
+        inbox = within(PATIENCE, lambda: list((tmp_path / "jobs").iterdir()))[0]
         (inbox / "odd.json").write_bytes(content)
-        within(10, lambda: not (inbox / "odd.json").exists())
+        within(PATIENCE, lambda: not (inbox / "odd.json").exists())
 
     outcome, said = simulated(tmp_path, put)
     assert outcome.value == VALUE
@@ -128,7 +129,7 @@ def test_a_sign_of_life_cannot_have_another_file_removed(tmp_path: Path) -> None
         task = TaskByHand(tmp_path)
         sign = json.loads((tmp_path / "tasks" / f"{task.name}.json").read_text())
         (tmp_path / "tasks" / "bad.json").write_text(json.dumps(sign | {"name": "../victim"}))
-        within(10, lambda: not (tmp_path / "tasks" / "bad.json").exists())
+        within(PATIENCE, lambda: not (tmp_path / "tasks" / "bad.json").exists())
         executor.shutdown(cancel_futures=True)
     assert victim.read_text() == "precious"
     assert "it is the sign of '../victim'" in said[0]
@@ -139,7 +140,7 @@ def test_the_name_of_a_result_cannot_have_another_file_removed(tmp_path: Path) -
     odd = {"error": "", "outcomes": {"key": [1.0, None, 0.5]}}
     with FolderExecutor(tmp_path, "study", RECIPE) as executor:
         (tmp_path / "results" / "victim....json").write_text(json.dumps(odd))
-        within(10, lambda: executor._read)
+        within(PATIENCE, lambda: executor._read)
     assert (tmp_path / "victim.json").read_text() == "precious"
 
 
@@ -180,7 +181,7 @@ def test_an_outcome_that_could_not_be_told_is_not_taken_and_its_job_is_given_aga
         [key] = task.keys(job)
         task.deliver(job, f'{{"error": "", "outcomes": {{"{key}": {outcome}}}}}')
         task.deliver_value(task.job())
-        assert future.result(timeout=10) == [Outcome(VALUE, None, 0.5)]
+        assert future.result(timeout=PATIENCE) == [Outcome(VALUE, None, 0.5)]
     assert len(said) == 1
     assert len(list((tmp_path / "unreadable").iterdir())) == 1
 
@@ -191,7 +192,7 @@ def test_a_replication_whose_results_can_never_be_read_fails(tmp_path: Path) -> 
         future = executor.submit(evaluate, PROGRAM, [JOB])
         for text in ["{}", "[]", '{"error": "", "outcomes": {}}', "{}", "[]"]:
             task.deliver(task.job(), text)
-        [outcome] = future.result(timeout=10)
+        [outcome] = future.result(timeout=PATIENCE)
     assert outcome.reason == f"{FATAL} tasks delivered no result of it that can be read"
     assert len(said) == 4
 
@@ -205,7 +206,7 @@ def test_a_job_that_its_task_cannot_read_is_given_again(tmp_path: Path) -> None:
         assert job is None
         Folder(tmp_path).deliver(task.name, name, Delivery({}))
         task.deliver_value(task.job())
-        assert future.result(timeout=10)[0].value == VALUE
+        assert future.result(timeout=PATIENCE)[0].value == VALUE
     assert len(said) == 1
 
 
@@ -221,7 +222,7 @@ def test_truth_values_and_numbers_stay_what_they_are(tmp_path: Path, value: floa
         task = TaskByHand(tmp_path)
         future = executor.submit(evaluate, PROGRAM, [JOB])
         task.deliver_value(task.job(), value)
-        [outcome] = future.result(timeout=10)
+        [outcome] = future.result(timeout=PATIENCE)
     assert type(outcome.value) is (bool if isinstance(value, bool) else float)
     assert outcome.value == value
 

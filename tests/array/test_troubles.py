@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from array_by_hand import JOB, PROGRAM, RECIPE, VALUE, TaskByHand, a_task, notices
-from watching import eventually, is_running
+from watching import PATIENCE, eventually, is_running
 
 from argbest import Problem, SimulationError, StorageError, Study, files
 from argbest.array.coordinator import FATAL, FolderExecutor, taken, tasks_in
@@ -122,11 +122,11 @@ def test_preempted_tasks_hand_their_job_back_and_the_replication_does_not_fail(
                 os.kill(program, signal.SIGTERM)
                 time.sleep(0.3)
             task.terminate()
-            assert task.wait(timeout=60) == 143
+            assert task.wait(timeout=PATIENCE) == 143
             assert eventually(lambda program=program: not is_running(program))  # type: ignore[misc]
         assert not future.done()
         (marks / "go").touch()
-        [outcome] = future.result(timeout=60)
+        [outcome] = future.result(timeout=PATIENCE)
         executor.shutdown()
     assert outcome.value == 2.5
     assert sum("told to end" in each for each in said) == 1
@@ -142,7 +142,7 @@ def test_tasks_killed_before_they_simulate_do_not_count(tmp_path: Path) -> None:
             assert eventually(lambda task=task: not (tmp_path / "tasks" / f"{task.name}.json").exists())  # type: ignore[misc]
         last = TaskByHand(tmp_path)
         last.deliver_value(last.job())
-        assert future.result(timeout=10)[0].value == VALUE
+        assert future.result(timeout=PATIENCE)[0].value == VALUE
 
 
 def test_a_task_says_what_it_simulates(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_task_says_what_it_simulates(tmp_path: Path) -> None:
         [(_, name)] = executor._assigned
         assert [sign.simulating for sign in folder.signs()] == [name]
         (marks / "go").touch()
-        future.result(timeout=10)
+        future.result(timeout=PATIENCE)
         executor.shutdown()
 
 
@@ -183,7 +183,7 @@ def test_a_result_is_delivered_once_the_disk_has_room_again(
         future = executor.submit(evaluate, PROGRAM, [JOB])
         assert eventually(lambda: disk.refused >= 2)
         disk.full = False
-        assert future.result(timeout=10)[0].value == VALUE
+        assert future.result(timeout=PATIENCE)[0].value == VALUE
         executor.shutdown()
     assert any("No space left on device; waiting for up to" in each for each in said)
     assert any("can be reached again" in each for each in said)
@@ -205,7 +205,7 @@ def test_a_result_that_cannot_be_delivered_is_kept_beside_the_folder_and_counts_
     assert len(list(tmp_path.glob("undelivered-*.json"))) == 1
     subprocess.run(command, shell=True, check=True)  # noqa: S602
     with FolderExecutor(folder, "study", RECIPE) as executor:  # without any task
-        assert executor.submit(evaluate, PROGRAM, [JOB]).result(timeout=10)[0].value == VALUE
+        assert executor.submit(evaluate, PROGRAM, [JOB]).result(timeout=PATIENCE)[0].value == VALUE
     assert said
 
 
@@ -224,7 +224,7 @@ def test_a_task_told_to_end_while_it_cannot_deliver_keeps_the_value(tmp_path: Pa
         first = task.stderr.readline()
         assert b"is gone; waiting for up to" in first
         task.terminate()
-        assert task.wait(timeout=60) == 143
+        assert task.wait(timeout=PATIENCE) == 143
     assert "[2.5, null, " in next(tmp_path.glob("undelivered-*.json")).read_text()
 
 
@@ -242,7 +242,7 @@ def test_the_coordinator_says_within_ten_seconds_that_no_task_is_alive(tmp_path:
             f"To start a task: argbest task {tmp_path}"
         ]
         with a_task(tmp_path):
-            assert future.result(timeout=15)[0].value == VALUE
+            assert future.result(timeout=PATIENCE)[0].value == VALUE
             executor.shutdown()
     assert len(said) == 1
 
@@ -290,7 +290,7 @@ def test_a_folder_that_comes_back_is_used_again(tmp_path: Path, monkeypatch: pyt
         assert eventually(lambda: bool(said))
         (tmp_path / "away").rename(folder)
         with a_task(folder):
-            assert future.result(timeout=15)[0].value == VALUE
+            assert future.result(timeout=PATIENCE)[0].value == VALUE
             executor.shutdown()
     assert "can be reached again" in said[1]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from array_by_hand import JOB, PROGRAM, RECIPE, VALUE, TaskByHand, a_task, notices
 from click.testing import CliRunner
-from watching import eventually
+from watching import PATIENCE, eventually
 
 from argbest import Problem, SimulationError, StorageError, Study
 from argbest.array.coordinator import FolderExecutor
@@ -89,7 +89,7 @@ def test_a_folder_of_another_user_is_refused(folder: Path, begin: Callable[..., 
 def test_all_that_an_array_makes_is_its_owners_alone(tmp_path: Path) -> None:
     folder = tmp_path / "new.array"
     with FolderExecutor(folder, "study", RECIPE) as executor, a_task(folder):
-        executor.submit(evaluate, PROGRAM, [JOB]).result(timeout=15)
+        executor.submit(evaluate, PROGRAM, [JOB]).result(timeout=PATIENCE)
         found = [folder, *folder.rglob("*")]
         modes = {path: stat.S_IMODE(path.stat().st_mode) for path in found if path.exists()}
         executor.shutdown()
@@ -123,7 +123,7 @@ def test_a_file_of_results_that_others_can_write_is_not_used(folder: Path) -> No
         finally:
             os.umask(usual)
         task.deliver_value(task.job())
-        assert future.result(timeout=10)[0].value == VALUE
+        assert future.result(timeout=PATIENCE)[0].value == VALUE
     assert len(said) == 1
     assert "other users may write to" in said[0]
     assert "--shared" in said[0]
