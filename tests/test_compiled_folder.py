@@ -16,7 +16,8 @@ from numba import config, njit
 from numba.core.caching import IndexDataCacheFile
 
 from argbest import compilation
-from argbest.compilation import compile_ufunc, distrust
+from argbest.compilation import compile_ufunc
+from argbest.trust import distrust
 
 COMPILED = "compiling numerical code"
 ANEW = "so every process compiles again. Set NUMBA_CACHE_DIR to a folder that only you can write to"

@@ -77,6 +77,13 @@ def _simulator(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_shared = click.option(
+    "--shared",
+    is_flag=True,
+    help="Use a folder of tasks that other users can write to. They can then run commands as you.",
+)
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--storage", help="File or URL of a database.  [default: the study file's, else FILE.db]")
@@ -127,6 +134,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     type=click.Path(path_type=Path),
     help="Let the tasks that share FOLDER simulate (see `argbest submit`). Works on a copy of the file.",
 )
+@_shared
 @click.option("--readmit", is_flag=True, help="Try again the pairs that were set aside because they failed.")
 @_limits
 def resume(
@@ -135,6 +143,7 @@ def resume(
     python: str | None,
     file: Path | None,
     folder: Path | None,
+    shared: bool,
     readmit: bool,
     quiet: bool,
     **given: Any,
@@ -156,7 +165,7 @@ def resume(
 
     with taken(storage) as copy:
         study = load(str(copy.path), name, python, file)
-        with tasks_in(folder, study, copy, _planned(study, given)) as options:
+        with tasks_in(folder, study, copy, _planned(study, given), shared=shared) as options:
             go_on(study, options)
         study.close()
 
@@ -353,7 +362,8 @@ def _need_a_budget(options: Options) -> None:
     "--tasks", type=click.IntRange(1, 10_000), required=True, help="Number of tasks that simulate at once."
 )
 @click.option("--storage", help="File of the study.  [default: the study file's, else FILE.db]")
-def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
+@_shared
+def submit(file: Path, system: str, tasks: int, storage: str | None, shared: bool) -> None:
     """Write a script that runs the study in FILE as a job array on a cluster.
 
     The tasks share only the folder FILE.array. A study that already exists is continued.
@@ -374,7 +384,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
         plan = described.plain()
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
         study.close()
-    script = Script(system, tasks, file, where, described.name)
+    script = Script(system, tasks, file, where, described.name, shared)
     script.write()
     say(f"{study.problem.name}: {study.n_observations} replications so far, kept in {where}")
     echo(f"written: {script.path}")
@@ -389,13 +399,14 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
     default=600.0,
     help="Seconds to wait for a coordinator that gives no sign of life.",
 )
-def task(folder: Path, patience: float) -> None:
+@_shared
+def task(folder: Path, patience: float, shared: bool) -> None:
     """Simulate the trials that the coordinator of a job array writes into FOLDER, until it has finished."""
     from argbest.array.folder import Folder
     from argbest.array.tasks import serve
 
-    done = serve(folder, patience=patience)
-    if not done and Folder(folder).coordinator() is None:
+    done = serve(folder, patience=patience, shared=shared)
+    if not done and Folder(folder, shared).coordinator() is None:
         raise StorageError(
             f"no coordinator came to {str(folder)!r} within {patience:g} s. Is it the folder that "
             "`argbest submit` made?"
