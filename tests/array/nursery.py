@@ -90,7 +90,7 @@ def main(
         hit[what] += 1
         os.kill(victim, signal.SIGKILL)
         os.waitpid(victim, 0)
-        killed.append(victim)
+        killed.append(victim in simulating(marked, [victim]))  # its program had not ended before it did
         crowd[crowd.index(victim)] = forked(lambda: serve(place, patience=60.0))
         if i in doomed:
             os.kill(lead, signal.SIGKILL)
@@ -99,7 +99,6 @@ def main(
     ended = os.waitstatus_to_exitcode(os.waitpid(lead, 0)[1])
     said = Folder(place).coordinator()
     codes = [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in crowd]
-    hits = simulating(marked, killed)  # what they had begun, they never ended
     print(
         json.dumps(
             {
@@ -107,7 +106,7 @@ def main(
                 "state": said and said.state,
                 "tasks": sorted(set(codes)),
                 "kills": len(killed),
-                "simulations killed": len(hits),
+                "simulations killed": sum(killed),
             }
         )
     )
