@@ -166,7 +166,8 @@ def by_replications(study: "Study", selected: IntArray, delta: float = 0.0) -> A
     total = var + own
     share = var / total  # not squares of variances, which may be too large or too small
     welch = 1.0 / (share**2 / freedom + (1.0 - share) ** 2 / freedom[selected, here])
-    error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
+    with np.errstate(over="ignore"):  # a delta beyond all rewards leaves no error
+        error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
     error[selected, here] = 0.0
     rivals = np.ones(tally.shape, bool) if out is None else ~out
     told = np.all(~excluded | ~rivals, axis=0)
