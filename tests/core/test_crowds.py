@@ -24,7 +24,7 @@ from argbest.streams import Draws, Purpose
 
 
 def drawn_regrets(belief: AdditiveBelief, n: int = 20_000) -> tuple[Array, Array]:
-    """The largest reward minus each alternative's, [draw, alternative], and P(best), by draws of everybody."""
+    """The largest reward minus each one's, [draw, alternative], and P(best), by draws of all."""
     rng, every = np.random.default_rng(1), np.arange(len(belief.mean))
     cov = belief.among(every, np.zeros_like(every))
     root = np.linalg.cholesky(cov + 1e-9 * cov.diagonal().mean() * np.eye(len(cov)))
@@ -66,7 +66,9 @@ def test_no_probability_depends_on_what_was_asked_before() -> None:
         asked.expected_loss(other)
         asked.good_probability(other, 0.1)
         np.testing.assert_array_equal(asked.best_probability(), fresh)
-        np.testing.assert_array_equal(asked.good_probability(chosen), replace(belief).good_probability(chosen))
+        np.testing.assert_array_equal(
+            asked.good_probability(chosen), replace(belief).good_probability(chosen)
+        )
 
 
 def test_nothing_changes_where_the_others_are_out_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
