@@ -121,11 +121,15 @@ def test_studies_side_by_side_learn_as_each_would_alone() -> None:
     decision, number = Decision(np.array([0, 1]), np.array([1, 0])), np.array([6, 2])
     later = together.update_common(decision, number, np.array([0.3, -0.8]))
     ahead = anticipate(later, decision, np.array([2, 0]))
+    weights, every = np.full(later.mean.shape[-1], 1 / later.mean.shape[-1]), np.ones(later.mean.shape, bool)
+    integrated, here = log_ikg(later, weights, every), log_kg_here(later)
     selected = best(ahead)
     for i, each in enumerate(several):
         own = Decision(decision.alternative[i], decision.context[i])
         alone = each.belief().update_common(own, number[i], np.array([0.3, -0.8])[i])
         np.testing.assert_allclose(later.mean[i], alone.mean, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(integrated[i], log_ikg(alone, weights, every[i]), rtol=1e-6)
+        np.testing.assert_allclose(here[i], log_kg_here(alone), rtol=1e-6)
         waited = anticipate(alone, own, 2 if i == 0 else 0)
         np.testing.assert_allclose(ahead.var[i], waited.var, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(
