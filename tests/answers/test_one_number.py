@@ -45,13 +45,16 @@ def test_the_selected_is_as_likely_the_best_in_every_table(model: str, common: b
     np.testing.assert_array_equal(certificate.best_probability[chosen, own], frame["p_best"])
     np.testing.assert_allclose(certificate.best_probability.sum(axis=0), 1.0, rtol=1e-12)
     chance = one.posterior().set_index(["alternative", "context"])["p_best"]
-    for row in frame.itertuples():
-        assert chance[row.selected, row.context] == row.p_best
+    for where in zip(frame["selected"], frame["context"], frame["p_best"], strict=True):
+        assert chance[where[:2]] == where[2]
     page = payload(one)
     labels = one.problem.alternatives.labels
     for c, row in enumerate(frame.itertuples()):
         shown = page["certainty"]["probability"][labels.index(row.selected)][c]
-        assert shown == dict(zip(page["decisions"]["columns"], page["decisions"]["rows"][c], strict=True))["p_best"]
+        assert (
+            shown
+            == dict(zip(page["decisions"]["columns"], page["decisions"]["rows"][c], strict=True))["p_best"]
+        )
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -98,23 +101,23 @@ def test_the_runner_up_is_who_the_text_and_the_tables_name_first(model: str) -> 
     for c, row in enumerate(frame.itertuples()):
         others = {label: chance[k, c] for k, label in enumerate(labels) if label != row.selected}
         assert others[row.runner_up] == max(others.values())
-        assert [each for each in running["contenders"][c] if each != row.selected][0] == row.runner_up
+        assert next(each for each in running["contenders"][c] if each != row.selected) == row.runner_up
         line = wording.one_by_one(one)[c]
         if row.state == "open":
-            assert re.search(r"or alternative ([\d.]+)", line)[1] == f"{row.runner_up:g}"  # type: ignore[index]
+            assert re.search(r"or alternative ([\d.]+)", line)[1] == f"{frame['runner_up'][c]:g}"  # type: ignore[index]
 
 
 def overruled() -> Study:
     """A study of one context in which a noisy alternative is likelier the best than the best mean."""
-    problem = Problem(["calm", "middle", "wild"], ["now"], storage_of_values)
+    problem = Problem(["calm", "middle", "wild"], ["now"], never)
     values = {"calm": [1.0, 1.1, 0.9, 1.0], "middle": [0.95, 1.05, 0.85, 0.95], "wild": [5.0, -5.2, 3.1, 0.9]}
     told = Study(problem, model="independent", policy="equal", initial=4)
     for trial in told.ask(12):
-        told.tell(trial, values[trial.alternative][trial.replication])
+        told.tell(trial, values[str(trial.alternative)][trial.replication])
     return told
 
 
-def storage_of_values(alternative: Any, context: Any, seed: int) -> float:
+def never(alternative: Any, context: Any, seed: int) -> float:
     raise AssertionError("all values are told")
 
 
