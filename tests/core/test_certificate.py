@@ -106,6 +106,10 @@ def test_the_runner_up_is_the_next_likeliest_to_be_the_best() -> None:
     unsure = Certificate(CellBelief(mean, var, var), np.ones(1), np.empty((0, 5, 1)))
     assert (unsure.selected[0], unsure.runner_up[0], unsure.likeliest[0]) == (0, 2, 2)
     assert unsure.best_probability[2, 0] > unsure.pcs[0]
+    alike = Certificate(
+        CellBelief(mean[[0, 0]], var[[0, 0]] * [[1.0], [1.0 + 1e-15]], var[:2]), np.ones(1), mean
+    )
+    assert (alike.likeliest[0], alike.runner_up[0]) == (0, 1)  # rounding makes nobody likelier
     single = Certificate(CellBelief(mean[:1], var[:1], var[:1]), np.ones(1), np.empty((0, 1, 1)))
     assert single.runner_up[0] == 0
 

@@ -8,6 +8,7 @@ SURE, EQUAL, OPEN = "sure", "equal", "open"
 LEVEL = 0.95  # the probability from which a statement counts as sure
 INTERVAL = 0.9  # the probability of the intervals that are shown
 _ROUNDING = 1e-12  # of a sum of probabilities
+_ALIKE = 9  # digits of probabilities that are told apart
 _SHARE = 0.01  # of what wrong choices lose: a difference that seldom matters
 
 
@@ -27,11 +28,11 @@ def contenders(chance: Array, level: float = LEVEL, mean: Array | None = None) -
     """Return who is likeliest to be best, [..., rank, context], and how many reach the level together.
 
     ``chance`` is P(best) [..., alternative, context]; nobody is in question where there is no answer (NaN).
-    Of equal ones the larger ``mean`` is first, if means are given, then the first.
+    Of those that are equal but for rounding the larger ``mean`` is first, if means are given, then the first.
     """
     answered = np.asarray(~np.isnan(chance).all(axis=-2))
     known = np.where(answered[..., None, :], chance, 0.0)
-    order = np.lexsort([-known] if mean is None else [-mean, -known], axis=-2)
+    order = np.lexsort([-known] if mean is None else [-mean, -known.round(_ALIKE)], axis=-2)
     reached = np.cumsum(np.take_along_axis(known, order, axis=-2), axis=-2)
     size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=-2), chance.shape[-2])
     return order, size * answered

@@ -90,8 +90,8 @@
           ? "the only alternative that did not fail here"
           : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd)} ± ${number(found.gapSd, 2)}`;
       const likelier =
-        found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest
-          ? `, which is more likely the best but has the worse mean`
+        found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest + 1e-9
+          ? ", which is more likely the best but has the worse mean"
           : "";
       return [
         "choose ",

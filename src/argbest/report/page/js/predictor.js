@@ -133,11 +133,12 @@
     return values.indexOf(Math.max(...values));
   }
 
-  /** Of all but the selected alternative the likeliest to be the best, ties by mean. */
+  /** Of all but the selected alternative the likeliest to be the best, ties but for rounding by mean. */
   function runnerUp(probability, selected, mean) {
-    const others = [...mean.keys()].filter((k) => k !== selected);
+    const others = [...mean.keys()].filter((k) => k !== selected),
+      chance = probability.map((p) => Math.round(p * 1e9));
     return others.reduce(
-      (best, k) => (probability[k] - probability[best] || mean[k] - mean[best]) > 0 ? k : best,
+      (best, k) => (chance[k] - chance[best] || mean[k] - mean[best]) > 0 ? k : best,
       others[0],
     );
   }
