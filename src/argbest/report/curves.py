@@ -126,8 +126,8 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
     )
     if hasattr(certificate.belief, "foremost"):
         words += (
-            " P(best) in the tables compares only the leading alternatives with each other. How sure the "
-            "answer is counts all others, too, as if they were independent: it can be much lower."
+            f" All probabilities compare the {len(certificate.belief.foremost):,} leading alternatives with "
+            "each other: of so many, the others are near relatives of these and hardly ever the best."
         )
     return Excerpt(alternatives, contexts, words)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from argbest.answers.predicting import coordinate
 from argbest.checks import finite
-from argbest.core import states
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.states import LEVEL
 from argbest.report import curves, looks, style
@@ -142,8 +141,8 @@ def contenders(study: Study, *, level: float = LEVEL) -> Contention:
     level = finite("level", level, above=0, below=1)
     problem = study.problem
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
-    chance, probability = study.certificate().best_probability, np.full(problem.shape, np.nan)
-    order, sizes = states.contenders(chance, level)
+    certificate, probability = study.certificate(), np.full(problem.shape, np.nan)
+    chance, (order, sizes) = certificate.best_probability, certificate.contenders(level)
     for c, m in enumerate(sizes):
         probability[order[:m, c], c] = chance[order[:m, c], c]
     shown = probability[np.ix_(alternatives.order, contexts.order)]

@@ -103,7 +103,7 @@ def _certainty(certificate: Certificate, delta: float, shown: Excerpt) -> Plain:
     figures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     return {
         **{name: value(np.asarray(getattr(certificate, name)).item()) for name in figures},
-        "draws": len(certificate.drawn_losses),
+        "draws": certificate.n_draws,
         "level": LEVEL,
         "delta": value(delta),
         "probability": values(_brief(shown.of(certificate.best_probability))),

@@ -8,7 +8,7 @@
 
   const HELP = {
     selected: "the alternative with the best posterior mean",
-    runner_up: "the alternative with the next best posterior mean",
+    runner_up: "of the others, the alternative that is most likely the best",
     mean: "posterior mean of the selected alternative",
     gap: "how much better the selected alternative is expected to be than the runner-up",
     gap_sd: "standard deviation of that difference",
@@ -114,6 +114,16 @@
 
   function figures(place, sure) {
     place.replaceChildren();
+    const loss = [
+      "Expected loss",
+      rounded(sure.eoc, sure.delta / 10),
+      "opportunity cost of the selections, weighted over contexts",
+    ];
+    if (!sure.draws) {
+      // One context: on average, in the worst and everywhere at once are the same.
+      cards(place, [["Right", probability(sure.pcs_e), "probability that the selection is best"], loss]);
+      return;
+    }
     cards(place, [
       [
         "Right on average",
@@ -126,7 +136,7 @@
         `${probability(sure.p_all)} ± ${number(sure.p_all_se, 2)}`,
         `probability that no context is wrong, ± one standard error of its ${count(sure.draws, "random draw")}`,
       ],
-      ["Expected loss", rounded(sure.eoc, sure.delta / 10), "opportunity cost of the selections, weighted over contexts"],
+      loss,
     ]);
   }
 
@@ -338,7 +348,8 @@
         data.prediction.family === "listed"
           ? "Predictions for the contexts listed in this page; the controls move to the nearest of them."
           : "Predictions for any context in range, computed in this page from the same data and model. " +
-              "They treat the model's estimates as known, so they are somewhat surer than the table above.",
+              "Between the simulated contexts they treat the model's estimates as known, so they are somewhat " +
+                "surer than at these, which have the numbers of the table above.",
       ),
       data,
     );
