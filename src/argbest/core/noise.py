@@ -289,9 +289,8 @@ def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
     tied = (tally.count > 1) & (squares <= _TIED * squares.max(axis=axes, keepdims=True, initial=0.0))
     tied &= np.any((tally.count > 1) & ~tied, axis=axes, keepdims=True)
     shape = _shape(tally)
-    usual = _usual(np.where(tied, 0.0, squares), np.where(tied, 0.0, freedom))
-    crowd = _crowd(tally, usual)
-    fewer = _fewer(tally, shape, usual, crowd)
+    usual, crowd = _usual(tally, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
+    fewer = _fewer(tally, shape, tied, usual, crowd)
     if missed is not None:
         idle = np.isnan(missed)
         squares = squares + tally.count * np.where(idle, 0.0, missed)
@@ -300,12 +299,22 @@ def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
     return _Scatter(squares, freedom, tied, fewer, crowd.times(2), shape)
 
 
-def _usual(squares: Array, freedom: Array) -> Array:
-    """Return the variances a_k b_c that sums of squares within pairs say at first sight; 1 if they say none.
+def _usual(tally: Tally, squares: Array, freedom: Array) -> tuple[Array, _Crowd]:
+    """Return the variances a_k b_c as of normal rewards, and how alike the luck of alternatives is.
 
-    As if rewards were normal and alternatives had luck of their own.
+    Each follows from the other: at first alternatives are taken to have luck of their own.
     """
-    found = _factors(squares, freedom)
+    usual = _by_row_and_column(squares, freedom, 1.0)
+    crowd = _crowd(tally, usual, freedom)
+    if crowd.correlation.any():
+        usual = _by_row_and_column(squares, freedom, crowd.times(2))
+        crowd = _crowd(tally, usual, freedom)
+    return usual, crowd
+
+
+def _by_row_and_column(squares: Array, freedom: Array, crowd: Array | float) -> Array:
+    """Return a_k b_c, with the level of the squares; 1 where these say nothing."""
+    found = _factors(squares, freedom, crowd)
     table = np.broadcast_to(found.by_alternative * found.by_context, squares.shape)
     total = freedom.sum(axis=(-2, -1), keepdims=True)
     level = (squares / table).sum(axis=(-2, -1), keepdims=True) / np.maximum(total, 1.0)
@@ -313,9 +322,9 @@ def _usual(squares: Array, freedom: Array) -> Array:
     return np.asarray(np.maximum(table, _NONE * table.max(axis=(-2, -1), keepdims=True)))
 
 
-def _crowd(tally: Tally, usual: Array) -> _Crowd:
+def _crowd(tally: Tally, usual: Array, freedom: Array) -> _Crowd:
     """Return how alike the replications of alternatives are that share random numbers."""
-    size = (tally.count > 1).sum(axis=-2, keepdims=True).astype(float)
+    size = (freedom > 0).sum(axis=-2, keepdims=True).astype(float)
     if tally.common is None:
         return _Crowd(size, np.zeros((*tally.shape[:-2], 1, 1)))
     return _Crowd(size, common_noise.pooled(tally, usual)[..., None, None])
@@ -344,7 +353,7 @@ def _shape(tally: Tally) -> _Shape:
     return _Shape(np.where(whole, third, 0.0), np.where(whole, farthest, -1.0), unit)
 
 
-def _fewer(tally: Tally, shape: _Shape, usual: Array, crowd: _Crowd) -> Array:
+def _fewer(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _Crowd) -> Array:
     """Return by how much skewness divides the degrees of freedom of sample variances, [..., 1, 1].
 
     Var(s²) = σ⁴ (2/(n − 1) + κ/n), so that a variance is worth (n − 1)/(1 + κ/2) degrees of freedom. The
@@ -355,7 +364,7 @@ def _fewer(tally: Tally, shape: _Shape, usual: Array, crowd: _Crowd) -> Array:
     that of normal rewards, more where alternatives share their luck.
     """
     axes = (-2, -1)
-    some = (tally.count > 2) & (shape.farthest >= 0)
+    some = (tally.count > 2) & (shape.farthest >= 0) & ~tied
     n = np.where(some, tally.count, 3).astype(float)
     factor = np.where(some, n / ((n - 1) * (n - 2)), 0.0)
     unit = shape.unit / np.sqrt(usual)
