@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba import config, guvectorize
+from numba import cfunc, config, guvectorize
 from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.registry import cpu_target
@@ -37,7 +37,16 @@ def compile_ufunc(body: Callable[..., None], signature: str, layout: str) -> Cal
     kind of processor, which appears all at once: processes that compile at the same time cannot mix their
     files. To load compiled code is to run it, so it must come from a folder that nobody else can write to.
     """
-    build = functools.partial(_build, body, signature, layout)
+    return _compiled(body, lambda cache: guvectorize([signature], layout, nopython=True, cache=cache)(body))
+
+
+def compile_function(body: Callable[..., Any], signature: Any) -> Any:
+    """Return the function that compiled code can call by its ``address``, kept as a ufunc is."""
+    return _compiled(body, lambda cache: cfunc(signature, cache=cache)(body))
+
+
+def _compiled(body, make):
+    build = functools.partial(_build, body, make)
     try:
         root = Path(FunctionCache(body).cache_path).resolve()
         root.mkdir(parents=True, exist_ok=True)
@@ -105,9 +114,9 @@ def _build_uncached(build: Callable[..., Any], reason: str) -> Callable[..., Any
     return build(cache=False)  # type: ignore[no-any-return]
 
 
-def _build(body: Callable[..., None], signature: str, layout: str, *, cache: bool) -> Callable[..., Any]:
+def _build(body, make, *, cache: bool) -> Callable[..., Any]:
     with _preparing.one_more(), event.install_listener("numba:compile", _Announcement()):
-        ufunc: Callable[..., Any] = guvectorize([signature], layout, nopython=True, cache=cache)(body)
+        ufunc: Callable[..., Any] = make(cache)
     return ufunc
 
 

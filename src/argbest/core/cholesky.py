@@ -5,9 +5,10 @@ from numba import njit
 
 # Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-compiled = njit(fastmath=_FAST)
-inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
+compiled = njit(fastmath=_FAST, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inlined = njit(fastmath=_FAST, error_model="numpy", inline="always")  # as if written in its place: sums are rounded alike
 
+FIRST = np.int64(0)  # a row or column; for the literal 0 Numba would compile each function once more
 BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them
 _SWEPT = 80  # rows up to which plain loops are as quick for a whole inverse
 _LARGE = 400  # rows from which blocks of twice as many pay
@@ -77,13 +78,21 @@ def put(a, top, left, entries):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def clear(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
+    """Fill a part of the matrix with zeros."""
+    for i in range(top, bottom):
+        for j in range(left, right):
+            a[i, j] = 0.0
+
+
+@inlined
 def _subtract(a, b):  # type: ignore[no-untyped-def]
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             a[i, j] -= b[i, j]
 
 
-@compiled
+@inlined
 def invert_root(b, lower, least):  # type: ignore[no-untyped-def]
     """Fill ``lower`` with L⁻¹ and return log|b|: what `eliminate` does, of larger matrices block by block.
 
@@ -99,15 +108,15 @@ def invert_root(b, lower, least):  # type: ignore[no-untyped-def]
         corner, own = part(b, start, stop, start, stop), np.empty((stop - start, stop - start))
         log_determinant += eliminate(corner, own, least)
         rows = product(own, b[start:stop])
-        put(rows, 0, start, own)
-        put(lower, start, 0, part(rows, 0, stop - start, 0, stop))
-        put(lower, 0, start, np.zeros((start, stop - start)))
-        put(b, stop, start, np.zeros((m - stop, stop - start)))
-        _subtract(b[stop:], product(transposed(part(rows, 0, stop - start, stop, m)), rows))
+        put(rows, FIRST, start, own)
+        put(lower, start, FIRST, part(rows, FIRST, stop - start, FIRST, stop))
+        clear(lower, FIRST, start, start, stop)
+        clear(b, stop, m, start, stop)
+        _subtract(b[stop:], product(transposed(part(rows, FIRST, stop - start, stop, m)), rows))
     return log_determinant
 
 
-@compiled
+@inlined
 def sweep(b, inverse, least):  # type: ignore[no-untyped-def]
     """Fill ``inverse`` with b⁻¹, b being given by its upper triangle, and return log|b|; see `eliminate`.
 
@@ -154,7 +163,7 @@ def invert(b, lower, inverse, least):  # type: ignore[no-untyped-def]
     block = BLOCK if m < _LARGE else 2 * BLOCK
     for start in range(0, m, block):
         stop = min(start + block, m)
-        rows = product(transposed(part(lower, start, m, start, stop)), part(lower, start, m, 0, stop))
-        put(inverse, start, 0, rows)
-        put(inverse, 0, start, transposed(part(rows, 0, stop - start, 0, start)))
+        rows = product(transposed(part(lower, start, m, start, stop)), part(lower, start, m, FIRST, stop))
+        put(inverse, start, FIRST, rows)
+        put(inverse, FIRST, start, transposed(part(rows, FIRST, stop - start, FIRST, start)))
     return log_determinant
