@@ -17,6 +17,7 @@ from argbest.core import common_noise, structured_evidence
 from argbest.core.additive_evidence import evaluate, lend, prepare
 from argbest.core.arrays import Array, IntArray
 from argbest.core.by_address import OBJECTIVE, keep
+from argbest.core.evidence import inverting
 from argbest.core.fitting import kernel_code
 from argbest.core.integration import Density, Evaluate
 from argbest.core.landmarks import FEWER, MOST, structure_shows_the_way, structured
@@ -256,12 +257,12 @@ def _call(inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, h
     points = np.zeros((tally.shape[-2], 1)) if where is None else where.points
     kinds = np.zeros(points.shape[1]) if where is None else where.categorical.astype(float)
     place, count = (points, kinds, inputs.contexts), tally.count.astype(float)
-    addresses = searching().address, _objective().address
+    addresses = np.array([searching().address, _objective().address, inverting().address])
     if common is None:
         values = tally.mean, tally.m2, noise, np.zeros(2), np.zeros((0, 0)), np.zeros(0)
     else:
         values = common.mean, np.zeros(tally.shape), noise, *common[1:]
-    how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian, *addresses
+    how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian, addresses
     with np.errstate(all="ignore"):
         return _Outputs(*_search()(*place, count, *values, *how))
 
@@ -277,17 +278,17 @@ _search_structured = search_for(structured_evidence.log_posterior, in_python)
 
 def _search_body(  # type: ignore[no-untyped-def]
     points, categorical, separation, count, mean, m2, noise, totals, factor, shared, rules, kernel, names, steps,
-    starts, hessian, search, objective, theta, constant, value, status, doubt, gradient, learned,
+    starts, hessian, addresses, theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
     """Fill the best of the points reached from the starts in so many steps, and the slopes there."""
     data = prepare(points, categorical, separation, count, mean, m2, noise, (totals, factor, shared))
-    given = ((kernel, names), data, rules.copy())
+    given = ((kernel, names, addresses[2]), data, rules.copy())
     spare = data[2][1][0] - data[2][0].shape[1]
     for i in range(theta.size):
         for j in range(theta.size):
             learned[i, j] = hessian[i, j]
     value[0], constant[0], doubt[0], status[0] = searched(
-        (search, objective), lend(given), starts, rules, spare, steps, theta, gradient, learned
+        (addresses[0], addresses[1]), lend(given), starts, given[2], spare, steps, theta, gradient, learned
     )
     keep(given)
 
@@ -303,9 +304,9 @@ def _objective() -> Any:
 @functools.cache
 def _search() -> Callable[..., Any]:
     seen = f"{_TABLE}, {_ROW}, {_CUBE}{4 * f', {_TABLE}'}, {_ROW}, {_TABLE}, {_ROW}"
-    how = f"{_TABLE}, int64, int64, int64, {_TABLE}, {_TABLE}, int64, int64"
+    how = f"{_TABLE}, int64, int64, int64, {_TABLE}, {_TABLE}, int64[:]"
     filled = f"{_ROW}, {_ROW}, {_ROW}, int64[:], {_ROW}, {_ROW}, {_TABLE}"
-    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(t),(m,w),(m),(p,q),(),(),(),(s,p),(p,p),(),()"
+    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(t),(m,w),(m),(p,q),(),(),(),(s,p),(p,p),(f)"
     return compile_ufunc(
         _search_body, f"void({seen}, {how}, {filled})", f"{layout}->(p),(),(),(),(),(p),(p,p)"
     )

@@ -12,8 +12,8 @@ Compiled by Numba, which importing this module imports.
 import numpy as np
 from numba import carray, types
 
-from argbest.core.by_address import CUBE, NUMBERS, ROW, TABLE, passage
-from argbest.core.cholesky import FIRST, compiled, inlined, invert, part, product, put, transposed
+from argbest.core.by_address import CUBE, NUMBERS, ROW, TABLE, call, passage
+from argbest.core.cholesky import FIRST, compiled, inlined, part, product, put, transposed
 from argbest.core.evidence import add_log_prior, correlate, doubt_of, observed_cells
 from argbest.core.priors import NUGGET
 
@@ -298,14 +298,14 @@ _DATA = types.Tuple(
         _TWO_CUBES,
     )
 )
-lend, _borrow = passage(types.Tuple((types.UniTuple(types.int64, 2), _DATA, TABLE)))  # code, data, rules
+lend, _borrow = passage(types.Tuple((types.UniTuple(types.int64, 3), _DATA, TABLE)))  # code, data, rules
 
 
 def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-def]
     """Return log evidence + log prior, fill the gradient in θ and (constant, doubt): an objective of a search.
 
     −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
-    ``code`` is (kernel, whether alternatives are names), ``data`` what `prepare` returns. The rows become D½,
+    ``code`` is (kernel, whether alternatives are names, address of `invert`), ``data`` what `prepare` returns. The rows become D½,
     α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and β = A1 / √(1ᵀA1), ``inverse`` B⁻¹.
 
     Where noise is common Λ = S⁻¹ R R S⁻¹ takes the place of D, and B = I + R S⁻¹ K S⁻¹ R. What takes the
@@ -341,7 +341,7 @@ def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-de
         _sandwich(first, factor, b, room)
         _times(first, factor, rows)
     largest = _add_identity(b)
-    log_determinant = invert(b, room, inverse, 1.0)
+    log_determinant = call(code[2], b, room, inverse, m, 1.0)
     constant, below, squared, trace = _solve(inverse, rows)
     if common:
         _times(first, factor, rows)

@@ -153,7 +153,7 @@ def sweep(b, inverse, least):  # type: ignore[no-untyped-def]
     return log_determinant
 
 
-@compiled
+@inlined
 def invert(b, lower, inverse, least):  # type: ignore[no-untyped-def]
     """Fill ``inverse`` with b⁻¹ and return log|b|, as `sweep`; ``lower`` is room for larger matrices."""
     m = b.shape[0]

@@ -5,11 +5,15 @@ of K. Importing this module imports Numba, so only `argbest.core.fitting` does, 
 for.
 """
 
+import functools
+from typing import Any
+
 import numpy as np
 from numba import carray, types
 
+from argbest.compilation import compile_function
 from argbest.core import priors
-from argbest.core.by_address import CUBE, ROW, TABLE, passage
+from argbest.core.by_address import CUBE, POINTER, ROW, TABLE, call, passage
 from argbest.core.cholesky import compiled, inlined, invert, invert_root
 from argbest.core.priors import FLAT, GAMMA, NUGGET
 
@@ -18,6 +22,7 @@ _matern12, _matern12_slope = (inlined(f) for f in priors.KERNELS["matern12"])
 _matern32, _matern32_slope = (inlined(f) for f in priors.KERNELS["matern32"])
 _matern52, _matern52_slope = (inlined(f) for f in priors.KERNELS["matern52"])
 _RBF, _MATERN12, _MATERN32, _ = range(4)
+_THREE = np.int64(3)  # not a literal: for that Numba would compile `np.empty` once more
 _EPSILON = float(np.finfo(float).eps)
 
 
@@ -136,7 +141,7 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in the log parameters.
 
     −½ [n log 2πσ² + Σ N_c log noise_c + log|B| + W/σ² + rᵀA r], the mean profiled out: m = 1ᵀAȲ / 1ᵀA1.
-    The noise variance of context c is exp(θ_last) · noise_c.
+    The noise variance of context c is exp(θ_last) · noise_c. ``code`` is (kernel, address of `invert`).
     """
     between, count, mean, noise, totals, work = data
     d, m, n = between.shape[2], count.size, totals[0]
@@ -150,9 +155,9 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     root, alpha = vectors[0], vectors[1]
     for i in range(m):
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
-    _fill_kernel(theta, code, between, root, b, correlation, slope)
+    _fill_kernel(theta, code[0], between, root, b, correlation, slope)
     largest = greatest_diagonal(b)
-    log_determinant = invert(b, lower, inverse, 1.0)
+    log_determinant = call(code[1], b, lower, inverse, m, 1.0)
     constant = profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
     for i in range(m):
@@ -170,8 +175,22 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     return prior - 0.5 * total, constant, doubt_of(m, largest, trace + squared)
 
 
+def _invert_body(b, lower, inverse, m, least):  # type: ignore[no-untyped-def]
+    """Do what `invert` does."""
+    shape = (m, m)
+    return invert(carray(b, shape), carray(lower, shape), carray(inverse, shape), least)
+
+
+@functools.cache
+def inverting() -> Any:
+    """Return the compiled `invert`, which evidences know by its address."""
+    return compile_function(
+        _invert_body, types.float64(POINTER, POINTER, POINTER, types.int64, types.float64)
+    )
+
+
 lend, _borrow = passage(
-    types.Tuple((types.int64, types.Tuple((CUBE, *[ROW] * 4, types.UniTuple(TABLE, 6))), TABLE))
+    types.Tuple((types.UniTuple(types.int64, 2), types.Tuple((CUBE, *[ROW] * 4, types.UniTuple(TABLE, 6))), TABLE))
 )  # code, data and rules of `log_posterior`
 
 
@@ -255,8 +274,9 @@ def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
     begin; ``cells`` [3, cell]: count, mean and relative noise; ``totals``: n, Σ W/noise and Σ N log noise.
     """
     n_alternatives, n_contexts = count.shape
-    context, first, g, m = np.empty(n_contexts, np.int64), np.zeros(n_contexts + 1, np.int64), 0, 0
-    alternative, cells, totals = np.empty(count.size, np.int64), np.empty((3, count.size)), np.zeros(3)
+    context, first, g, m = np.empty(n_contexts, np.int64), np.empty(n_contexts + 1, np.int64), 0, 0
+    alternative, cells, totals = np.empty(count.size, np.int64), np.empty((_THREE, count.size)), np.empty(3)
+    first[0], totals[0], totals[1], totals[2] = 0, 0.0, 0.0, 0.0
     for c in range(n_contexts):
         for k in range(n_alternatives):
             if count[k, c] > 0:

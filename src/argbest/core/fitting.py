@@ -13,7 +13,7 @@ from argbest.compilation import compile_function, compile_ufunc
 from argbest.core.arrays import Array, IntArray
 from argbest.core.by_address import OBJECTIVE, call, keep
 from argbest.core.cholesky import compiled, invert_root, product, transposed
-from argbest.core.evidence import correlate, evaluate, inverse_squares, lend, log_value, observed
+from argbest.core.evidence import correlate, evaluate, inverse_squares, inverting, lend, log_value, observed
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
 from argbest.core.search import AT_ONCE, MAX_STEPS, portions, searched, searching
 from argbest.core.tally import Tally
@@ -48,12 +48,12 @@ def fit_map(
     lead, p = tally.shape[:-1], starts.shape[-1]
     bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
     if tally.count.size * tally.shape[-1] ** 2 <= AT_ONCE or not lead:  # at most so many operations
-        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent, *_addresses()))
+        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent, _addresses()))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
     tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
     found = Fit(*tables, np.empty(bent.shape))
     for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
-        own = tally[some], noise[some], prior, starts[some], bent[some], *_addresses()
+        own = tally[some], noise[some], prior, starts[some], bent[some], _addresses()
         parts = _call(_search(), kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):
             whole[some] = part
@@ -65,7 +65,7 @@ def log_evidence(
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., d + 2]."""
     value, gradient, constant = _call(
-        _evaluate(), kernel, separation, tally, noise, prior, theta, _objective().address
+        _evaluate(), kernel, separation, tally, noise, prior, theta, _addresses()
     )
     return value, gradient, constant
 
@@ -97,7 +97,7 @@ def _call(
     tally: Tally,
     noise: Array,
     prior: Hyperprior,
-    *points: Array | int,
+    *points: Array | IntArray,
 ) -> tuple[Any, ...]:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
     count = tally.count.astype(float)
@@ -118,28 +118,29 @@ _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 
 
 def _search_body(  # type: ignore[no-untyped-def]
-    separation, count, mean, m2, noise, rules, code, starts, hessian, search, objective,
+    separation, count, mean, m2, noise, rules, code, starts, hessian, addresses,
     theta, constant, value, status, learned,
 ):  # fmt: skip
     """Fill the best of the maxima reached from the starts."""
     data = observed(separation, count, mean, m2, noise)
-    given, slopes = (code, data, rules.copy()), np.empty(theta.size)
+    given, slopes = ((code, addresses[2]), data, rules.copy()), np.empty(theta.size)
     for i in range(theta.size):
         for j in range(theta.size):
             learned[i, j] = hessian[i, j]
     value[0], constant[0], _, status[0] = searched(
-        (search, objective), lend(given), starts, rules, data[4][0] - data[1].size, MAX_STEPS, theta, slopes, learned
+        (addresses[0], addresses[1]), lend(given), starts, given[2], data[4][0] - data[1].size, MAX_STEPS, theta,
+        slopes, learned,
     )
     keep(given)
 
 
 def _evaluate_body(  # type: ignore[no-untyped-def]
-    separation, count, mean, m2, noise, rules, code, theta, objective, value, gradient, constant
+    separation, count, mean, m2, noise, rules, code, theta, addresses, value, gradient, constant
 ):
     """Fill the log posterior and its gradient at one point."""
-    given = (code, observed(separation, count, mean, m2, noise), rules.copy())
+    given = ((code, addresses[2]), observed(separation, count, mean, m2, noise), rules.copy())
     slopes, found = np.empty(theta.size), np.empty(2)
-    value[0] = call(objective, lend(given), theta.copy(), slopes, found)
+    value[0] = call(addresses[1], lend(given), theta.copy(), slopes, found)
     constant[0] = found[0]
     for i in range(theta.size):
         gradient[i] = slopes[i]
@@ -195,8 +196,9 @@ def _objective() -> Any:
     return compile_function(evaluate, OBJECTIVE)
 
 
-def _addresses() -> tuple[int, int]:
-    return searching().address, _objective().address
+def _addresses() -> IntArray:
+    """Return where the search, its objective and what that needs are."""
+    return np.array([searching().address, _objective().address, inverting().address])
 
 
 @functools.cache
@@ -209,14 +211,14 @@ def _condition() -> Callable[..., Any]:
 @functools.cache
 def _search() -> Callable[..., Any]:
     outputs = "float64[:], float64[:], float64[:], int64[:], float64[:,:]"
-    signature = f"void({_DATA}, float64[:,:], float64[:,:], int64, int64, {outputs})"
-    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p),(p,p),(),()->(p),(),(),(),(p,p)")
+    signature = f"void({_DATA}, float64[:,:], float64[:,:], int64[:], {outputs})"
+    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p),(p,p),(f)->(p),(),(),(),(p,p)")
 
 
 @functools.cache
 def _evaluate() -> Callable[..., Any]:
-    signature = f"void({_DATA}, float64[:], int64, float64[:], float64[:], float64[:])"
-    return compile_ufunc(_evaluate_body, signature, f"{_LAYOUT},(p),()->(),(p),()")
+    signature = f"void({_DATA}, float64[:], int64[:], float64[:], float64[:], float64[:])"
+    return compile_ufunc(_evaluate_body, signature, f"{_LAYOUT},(p),(f)->(),(p),()")
 
 
 @functools.cache

@@ -246,10 +246,9 @@ def searched(addresses, given, starts, rules, spare, steps, theta, gradient, hes
     For bodies of ufuncs, whose arrays may have gaps: ``hessian`` is filled anew, the rest is as before.
     """
     p = theta.size
-    points, bounds, bent, found = starts.copy(), rules.copy(), hessian.copy(), np.empty(3)
-    point, slopes = np.empty(p), np.empty(p)
+    points, bent, found, point, slopes = starts.copy(), hessian.copy(), np.empty(3), np.empty(p), np.empty(p)
     value = call(
-        addresses[0], addresses[1], given, points, starts.shape[0], bounds, p, spare, steps, point, slopes,
+        addresses[0], addresses[1], given, points, starts.shape[0], rules, p, spare, steps, point, slopes,
         bent, found,
     )  # fmt: skip
     for i in range(p):
