@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest.compilation import compile_function, compile_ufunc
+from argbest.compilation import compile_function, compile_ufunc, one_notice
 from argbest.core import common_noise, structured_evidence
 from argbest.core.additive_evidence import evaluate, lend, prepare
 from argbest.core.arrays import Array, IntArray
@@ -22,7 +22,16 @@ from argbest.core.fitting import kernel_code
 from argbest.core.integration import Density, Evaluate
 from argbest.core.landmarks import FEWER, MOST, structure_shows_the_way, structured
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, SMALL, STEP_LIMIT, in_python, search_for, searched, searching, studies_alike
+from argbest.core.search import (
+    MAX_STEPS,
+    SMALL,
+    STEP_LIMIT,
+    in_python,
+    search_for,
+    searched,
+    searching,
+    studies_alike,
+)
 from argbest.core.setting import Coordinates
 from argbest.core.tally import Tally
 
@@ -257,14 +266,14 @@ def _call(inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, h
     points = np.zeros((tally.shape[-2], 1)) if where is None else where.points
     kinds = np.zeros(points.shape[1]) if where is None else where.categorical.astype(float)
     place, count = (points, kinds, inputs.contexts), tally.count.astype(float)
-    addresses = np.array([searching().address, _objective().address, inverting().address])
+    search, addresses = _compiled()
     if common is None:
         values = tally.mean, tally.m2, noise, np.zeros(2), np.zeros((0, 0)), np.zeros(0)
     else:
         values = common.mean, np.zeros(tally.shape), noise, *common[1:]
     how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian, addresses
     with np.errstate(all="ignore"):
-        return _Outputs(*_search()(*place, count, *values, *how))
+        return _Outputs(*search(*place, count, *values, *how))
 
 
 def _blank(theta: Array) -> Array:
@@ -277,8 +286,8 @@ _search_structured = search_for(structured_evidence.log_posterior, in_python)
 
 
 def _search_body(  # type: ignore[no-untyped-def]
-    points, categorical, separation, count, mean, m2, noise, totals, factor, shared, rules, kernel, names, steps,
-    starts, hessian, addresses, theta, constant, value, status, doubt, gradient, learned,
+    points, categorical, separation, count, mean, m2, noise, totals, factor, shared, rules, kernel, names,
+    steps, starts, hessian, addresses, theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
     """Fill the best of the points reached from the starts in so many steps, and the slopes there."""
     data = prepare(points, categorical, separation, count, mean, m2, noise, (totals, factor, shared))
@@ -293,7 +302,15 @@ def _search_body(  # type: ignore[no-untyped-def]
     keep(given)
 
 
+SECONDS = 10  # about how long a first fit compiles (benchmarks/first_answer.py)
 _CUBE, _TABLE, _ROW = "float64[:,:,:]", "float64[:,:]", "float64[:]"
+
+
+@functools.cache
+def _compiled() -> tuple[Callable[..., Any], IntArray]:
+    """Return the ufunc, and where the search, its objective and what that needs are."""
+    with one_notice(SECONDS):
+        return _search(), np.array([searching().address, _objective().address, inverting().address])
 
 
 @functools.cache

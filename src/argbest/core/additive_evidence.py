@@ -85,7 +85,7 @@ def prepare(points, categorical, separation, count, mean, m2, noise, common):  #
 
 @compiled
 def _correlations(theta, code, separation, tables, at):  # type: ignore[no-untyped-def]
-    """Fill a table with the correlations of all pairs of points for the log lengthscales, the next by slopes."""
+    """Fill a table with the correlations of all pairs for the log lengthscales, and the next by slopes."""
     for g in range(separation.shape[0]):
         precision = np.exp(-2.0 * theta[g])
         for i in range(separation.shape[1]):
@@ -302,11 +302,12 @@ lend, _borrow = passage(types.Tuple((types.UniTuple(types.int64, 3), _DATA, TABL
 
 
 def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-def]
-    """Return log evidence + log prior, fill the gradient in θ and (constant, doubt): an objective of a search.
+    """Return log evidence + log prior, fill the gradient in θ and (constant, doubt), for a search.
 
     −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
-    ``code`` is (kernel, whether alternatives are names, address of `invert`), ``data`` what `prepare` returns. The rows become D½,
-    α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and β = A1 / √(1ᵀA1), ``inverse`` B⁻¹.
+    ``code`` is (kernel, whether alternatives are names, address of `invert`), ``data`` what `prepare`
+    returns. The rows become D½, α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and β = A1 / √(1ᵀA1), and
+    ``inverse`` becomes B⁻¹.
 
     Where noise is common Λ = S⁻¹ R R S⁻¹ takes the place of D, and B = I + R S⁻¹ K S⁻¹ R. What takes the
     place of D½ is then S⁻¹, and ``inverse`` becomes R B⁻¹ R.

@@ -6,7 +6,9 @@ from numba import njit
 # Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
 compiled = njit(fastmath=_FAST, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-inlined = njit(fastmath=_FAST, error_model="numpy", inline="always")  # as if written in its place: sums are rounded alike
+inlined = njit(
+    fastmath=_FAST, error_model="numpy", inline="always"
+)  # as if written in its place: sums are rounded alike
 
 FIRST = np.int64(0)  # a row or column; for the literal 0 Numba would compile each function once more
 BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them

@@ -190,7 +190,9 @@ def inverting() -> Any:
 
 
 lend, _borrow = passage(
-    types.Tuple((types.UniTuple(types.int64, 2), types.Tuple((CUBE, *[ROW] * 4, types.UniTuple(TABLE, 6))), TABLE))
+    types.Tuple(
+        (types.UniTuple(types.int64, 2), types.Tuple((CUBE, *[ROW] * 4, types.UniTuple(TABLE, 6))), TABLE)
+    )
 )  # code, data and rules of `log_posterior`
 
 

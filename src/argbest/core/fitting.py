@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest.compilation import compile_function, compile_ufunc
+from argbest.compilation import compile_function, compile_ufunc, one_notice
 from argbest.core.arrays import Array, IntArray
 from argbest.core.by_address import OBJECTIVE, call, keep
 from argbest.core.cholesky import compiled, invert_root, product, transposed
@@ -47,14 +47,15 @@ def fit_map(
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
     bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
+    search, addresses = _together(_search)
     if tally.count.size * tally.shape[-1] ** 2 <= AT_ONCE or not lead:  # at most so many operations
-        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent, _addresses()))
+        return Fit(*_call(search, kernel, separation, tally, noise, prior, starts, bent, addresses))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
     tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
     found = Fit(*tables, np.empty(bent.shape))
     for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
-        own = tally[some], noise[some], prior, starts[some], bent[some], _addresses()
-        parts = _call(_search(), kernel, separation, *own)
+        own = tally[some], noise[some], prior, starts[some], bent[some], addresses
+        parts = _call(search, kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):
             whole[some] = part
     return found
@@ -64,9 +65,8 @@ def log_evidence(
     kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., d + 2]."""
-    value, gradient, constant = _call(
-        _evaluate(), kernel, separation, tally, noise, prior, theta, _addresses()
-    )
+    ufunc, addresses = _together(_evaluate)
+    value, gradient, constant = _call(ufunc, kernel, separation, tally, noise, prior, theta, addresses)
     return value, gradient, constant
 
 
@@ -113,6 +113,7 @@ def kernel_code(kernel: str) -> int:
     return list(KERNELS).index(kernel)
 
 
+SECONDS = 8  # about how long a first fit compiles
 _DATA = "float64[:,:,:], float64[:], float64[:], float64[:], float64[:], float64[:,:], int64"
 _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 
@@ -128,8 +129,15 @@ def _search_body(  # type: ignore[no-untyped-def]
         for j in range(theta.size):
             learned[i, j] = hessian[i, j]
     value[0], constant[0], _, status[0] = searched(
-        (addresses[0], addresses[1]), lend(given), starts, given[2], data[4][0] - data[1].size, MAX_STEPS, theta,
-        slopes, learned,
+        (addresses[0], addresses[1]),
+        lend(given),
+        starts,
+        given[2],
+        data[4][0] - data[1].size,
+        MAX_STEPS,
+        theta,
+        slopes,
+        learned,
     )
     keep(given)
 
@@ -196,9 +204,11 @@ def _objective() -> Any:
     return compile_function(evaluate, OBJECTIVE)
 
 
-def _addresses() -> IntArray:
-    """Return where the search, its objective and what that needs are."""
-    return np.array([searching().address, _objective().address, inverting().address])
+@functools.cache
+def _together(ufunc: Callable[[], Any]) -> tuple[Callable[..., Any], IntArray]:
+    """Return a ufunc, and where the search, its objective and what that needs are."""
+    with one_notice(SECONDS):
+        return ufunc(), np.array([searching().address, _objective().address, inverting().address])
 
 
 @functools.cache
