@@ -35,7 +35,7 @@ for program in (simulate, apart):
 
 
 def seconds(source: Path, folder: str) -> list[float]:
-    """Return the CPU seconds of a process after its first answer, and after one with the other kind of noise."""
+    """Return the CPU seconds of a process after its first answer, and after one with other noise."""
     environment = os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": folder}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)  # noqa: S603

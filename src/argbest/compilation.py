@@ -173,12 +173,24 @@ def _build_uncached(build: Callable[..., Any], reason: str) -> Any:
 
 def _build(make: Callable[..., Any], *, cache: bool, again: str = "") -> Any:
     words = _Announcement(again, kept=cache)
-    collects = gc.isenabled()
-    gc.disable()  # Numba makes very many objects and hardly any garbage: an eighth of the time
+    with _quickly(), _preparing.one_more(), event.install_listener("numba:compile", words):
+        return make(cache=cache)
+
+
+@contextmanager
+def _quickly() -> Iterator[None]:
+    """Let Numba compile in less time: the code it makes is hardly slower.
+
+    Numba makes very many objects and hardly any garbage, so that looking for some takes an eighth of its
+    time, and the highest of LLVM's levels another tenth.
+    """
+    collects, level = gc.isenabled(), config.OPT
+    gc.disable()
+    config.OPT = type(level)(min(level, 2))
     try:
-        with _preparing.one_more(), event.install_listener("numba:compile", words):
-            return make(cache=cache)
+        yield
     finally:
+        config.OPT = level
         if collects:
             gc.enable()
 

@@ -10,9 +10,8 @@ Compiled by Numba, which importing this module imports.
 """
 
 import numpy as np
-from numba import carray, types
 
-from argbest.core.by_address import CUBE, NUMBERS, ROW, TABLE, call, passage
+from argbest.core.by_address import CUBE, NUMBERS, ROW, TABLE, call, carray, passage, types
 from argbest.core.cholesky import FIRST, compiled, inlined, part, product, put, transposed
 from argbest.core.evidence import add_log_prior, correlate, doubt_of, observed_cells
 from argbest.core.priors import NUGGET

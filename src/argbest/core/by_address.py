@@ -8,17 +8,21 @@ the objective again with every function around it.
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import imputils
 from numba.core.errors import TypingError
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from numba.np import arrayobj
 
 from argbest.core.cholesky import inlined
 
+types: Any = numba.types
+cgutils: Any = numba.core.cgutils
+impl_ret_borrowed: Any = imputils.impl_ret_borrowed
+make_array: Any = arrayobj.make_array
+carray: Any = numba.carray  # type: ignore[attr-defined]
 POINTER = types.CPointer(types.float64)
 # value = objective(address of what is given, θ, gradient, found): fills the gradient, the constant, the doubt
 OBJECTIVE = types.float64(types.int64, POINTER, POINTER, POINTER)
@@ -26,8 +30,8 @@ ROW, TABLE, CUBE = (types.Array(types.float64, n, "C") for n in (1, 2, 3))
 NUMBERS = types.Array(types.int64, 1, "C")
 
 
-def passage(kind: types.Type) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return two functions for compiled code: ``lend(value)`` returns an address, ``borrow(address)`` the value.
+def passage(kind: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return two functions for compiled code: ``lend(value)`` gives an address, ``borrow(address)`` the value.
 
     The value must be of this kind, and whoever lends it must use it once more after the last who borrows it:
     Numba frees what is not used any more.
@@ -44,7 +48,7 @@ def passage(kind: types.Type) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return types.int64(kind), generate
 
     @intrinsic
-    def borrow(_context, address):  # type: ignore[no-untyped-def]
+    def borrow(_context, _address):  # type: ignore[no-untyped-def]
         def generate(target, builder, _signature, arguments):  # type: ignore[no-untyped-def]
             place = builder.inttoptr(arguments[0], target.get_value_type(kind).as_pointer())
             return impl_ret_borrowed(target, builder, kind, builder.load(place))
@@ -55,7 +59,7 @@ def passage(kind: types.Type) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 @intrinsic
-def keep(_context, value):  # type: ignore[no-untyped-def]
+def _keep(_context, value):  # type: ignore[no-untyped-def]
     """Do nothing with the value but use it, so that Numba has not freed it before."""
 
     def generate(target, _builder, _signature, _arguments):  # type: ignore[no-untyped-def]
@@ -65,7 +69,7 @@ def keep(_context, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def call(_context, address, *arguments):  # type: ignore[no-untyped-def]
+def _call(_context, _address, *arguments):  # type: ignore[no-untyped-def]
     """Return the number that the function at the address returns; of arrays it is given where they begin."""
     for kind in arguments:
         if kind not in (types.int64, types.float64, ROW, TABLE):
@@ -82,8 +86,12 @@ def call(_context, address, *arguments):  # type: ignore[no-untyped-def]
     return types.float64(types.int64, types.Tuple(arguments)), generate
 
 
+call: Any = _call
+keep: Any = _keep
+
+
 @inlined
-def value_at_address(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
+def value_at_address(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]  # noqa: ARG001
     """Return (value, constant, doubt) of the objective at the address ``code``, given what is at ``data``."""
     found = np.empty(2)
     value = call(code, data, theta, gradient, found)

@@ -1,14 +1,17 @@
 """Inverses, inverse factors of Cholesky and log determinants, in blocks where that pays, by Numba."""
 
-import numpy as np
-from numba import njit
+from typing import Any
 
+import numba
+import numpy as np
+
+njit: Any = numba.njit
 # Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-compiled = njit(fastmath=_FAST, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-inlined = njit(
-    fastmath=_FAST, error_model="numpy", inline="always"
-)  # as if written in its place: sums are rounded alike
+_HOW: dict[str, Any] = {"fastmath": _FAST, "error_model": "numpy"}
+# Called from compiled code alone, so nothing is made that Python could call.
+compiled = njit(**_HOW, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inlined = njit(**_HOW, inline="always")  # as if written in its place: sums are rounded alike
 
 FIRST = np.int64(0)  # a row or column; for the literal 0 Numba would compile each function once more
 BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them

@@ -9,11 +9,10 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import carray, types
 
 from argbest.compilation import compile_function
 from argbest.core import priors
-from argbest.core.by_address import CUBE, POINTER, ROW, TABLE, call, passage
+from argbest.core.by_address import CUBE, POINTER, ROW, TABLE, call, carray, passage, types
 from argbest.core.cholesky import compiled, inlined, invert, invert_root
 from argbest.core.priors import FLAT, GAMMA, NUGGET
 

@@ -9,11 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from numba import carray, types
-
 from argbest.compilation import compile_function
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.by_address import POINTER, call, value_at_address
+from argbest.core.by_address import POINTER, call, carray, types, value_at_address
 from argbest.core.cholesky import compiled, eliminate, inlined
 
 Build: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # `compiled` or `in_python`
@@ -32,7 +30,7 @@ def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _leaf(build: Build) -> Build:
-    """Return how to build a function that calls no other: where the search is compiled, as part of its caller."""
+    """Return how to build what is called from one place: compiled, as a part of its caller."""
     return inlined if build is compiled else build
 
 
