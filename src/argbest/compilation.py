@@ -168,12 +168,16 @@ def _build_uncached(build: Callable[..., Any], reason: str) -> Any:
         warnings.warn(notice, CompilationNotice, stacklevel=6)
         if said is not None:
             said.reasons.add(notice)
-    return build(cache=False)
+    return build(cache=False, again="")
 
 
-def _build(make: Callable[..., Any], *, cache: bool, again: str = "") -> Any:
-    words = _Announcement(again, kept=cache)
-    with _quickly(), _preparing.one_more(), event.install_listener("numba:compile", words):
+def _build(make: Callable[..., Any], *, cache: bool, again: str | None = None) -> Any:
+    """Return what was kept, or where that is known to be impossible (``again`` says why) what is compiled."""
+    with _quickly(), _preparing.one_more():
+        if again is None:
+            with event.install_listener("numba:compile", _Unexpected()):
+                return make(cache=cache)
+        _announce(again, kept=cache)
         return make(cache=cache)
 
 
@@ -291,27 +295,27 @@ class _Notice:
 _notice: ContextVar[_Notice | None] = ContextVar("notice", default=None)
 
 
-class _Announcement(event.Listener):
-    """Says once that a compilation has begun; loading from the cache begins none."""
+def _announce(again: str, *, kept: bool) -> None:
+    """Say that a compilation begins, once for all that is compiled together."""
+    notice = _notice.get() or _Notice(5.0)
+    if notice.said:
+        return
+    notice.said = True
+    time_needed = f"about {notice.seconds:.0f} s"
+    if again:
+        words = f"compiling numerical code again: {time_needed}. What is there cannot be used: {again}."
+    else:
+        words = f"compiling numerical code: {time_needed}{', only the first time' if kept else ''}."
+    _preparing.words = f"compiling, {time_needed}"
+    warnings.warn(words, CompilationNotice, stacklevel=8)
 
-    def __init__(self, again: str, *, kept: bool) -> None:
-        self.again, self.kept = again, kept
+
+class _Unexpected(event.Listener):
+    """Says so if Numba compiles what was kept: it thinks otherwise of the files."""
 
     def on_start(self, event: Any) -> None:
-        """Warn at the first function that is compiled."""
-        notice = _notice.get() or _Notice(5.0)
-        if notice.said:
-            return
-        notice.said = True
-        time_needed = f"about {notice.seconds:.0f} s"
-        if self.again:
-            words = (
-                f"compiling numerical code again: {time_needed}. What is there cannot be used: {self.again}."
-            )
-        else:
-            words = f"compiling numerical code: {time_needed}{', only the first time' if self.kept else ''}."
-        _preparing.words = f"compiling, {time_needed}"
-        warnings.warn(words, CompilationNotice, stacklevel=2)
+        """Announce it."""
+        _announce("Numba does not accept its files", kept=True)
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""

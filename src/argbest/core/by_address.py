@@ -31,7 +31,7 @@ NUMBERS = types.Array(types.int64, 1, "C")
 
 
 def passage(kind: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return two functions for compiled code: ``lend(value)`` gives an address, ``borrow(address)`` the value.
+    """Return two functions for compiled code: ``lend`` a value for its address, and ``borrow`` it by that.
 
     The value must be of this kind, and whoever lends it must use it once more after the last who borrows it:
     Numba frees what is not used any more.

@@ -47,7 +47,7 @@ def fit_map(
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
     bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
-    search, addresses = _together(_search)
+    search, addresses = _searching()
     if tally.count.size * tally.shape[-1] ** 2 <= AT_ONCE or not lead:  # at most so many operations
         return Fit(*_call(search, kernel, separation, tally, noise, prior, starts, bent, addresses))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
@@ -65,7 +65,7 @@ def log_evidence(
     kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., d + 2]."""
-    ufunc, addresses = _together(_evaluate)
+    ufunc, addresses = _evaluating()
     value, gradient, constant = _call(ufunc, kernel, separation, tally, noise, prior, theta, addresses)
     return value, gradient, constant
 
@@ -205,10 +205,17 @@ def _objective() -> Any:
 
 
 @functools.cache
-def _together(ufunc: Callable[[], Any]) -> tuple[Callable[..., Any], IntArray]:
-    """Return a ufunc, and where the search, its objective and what that needs are."""
+def _searching() -> tuple[Callable[..., Any], IntArray]:
+    """Return the ufunc that searches, and where the search, its objective and what that needs are."""
     with one_notice(SECONDS):
-        return ufunc(), np.array([searching().address, _objective().address, inverting().address])
+        return _search(), np.array([searching().address, _objective().address, inverting().address])
+
+
+@functools.cache
+def _evaluating() -> tuple[Callable[..., Any], IntArray]:
+    """Return the ufunc that evaluates, and where its objective is; of the search there is none."""
+    with one_notice(SECONDS):
+        return _evaluate(), np.array([0, _objective().address, inverting().address])
 
 
 @functools.cache
