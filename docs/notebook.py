@@ -27,7 +27,10 @@ def _shown(output: dict[str, Any]) -> str:
     data = {kind: "".join(text) for kind, text in output.get("data", {}).items()}
     if "image/png" in data:
         picture = data["image/png"].replace("\n", "")
-        return f'<img class="output" alt="what the cell above draws" src="data:image/png;base64,{picture}">'
+        wide = output.get("metadata", {}).get("image/png", {}).get("width", "")  # pictures have more pixels
+        size = f' width="{wide}"' if wide else ""
+        source = f"data:image/png;base64,{picture}"
+        return f'<img class="output"{size} alt="what the cell above draws" src="{source}">'
     if "text/html" in data:  # without empty lines, after which markdown would begin again
         together = re.sub(r"\n\s*", " ", data["text/html"])
         return f'<div class="output">{together}</div>'

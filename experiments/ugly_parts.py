@@ -23,8 +23,10 @@ def always(system: Callable[[], Problem]) -> Make:
     return lambda _: kept()
 
 
-def table_of(function: Callable[..., float], alternatives: Sequence[Any], contexts: Sequence[Any]) -> Array:
-    """Return a function of alternative and context as a table."""
+def table_of(
+    function: Callable[..., float | Sequence[float]], alternatives: Sequence[Any], contexts: Sequence[Any]
+) -> Array:
+    """Return a function of alternative and context as a table; several values are its last axis."""
     return np.array([[function(each, context) for context in contexts] for each in alternatives])
 
 
@@ -65,7 +67,7 @@ def lognormal_below(power: int, limit: float, mu: float, sigma: float) -> float:
 # --- Waiting lines ----------------------------------------------------------------------------------------
 
 
-def _most(arrivals: float) -> int:
+def most_customers(arrivals: float) -> int:
     """Return a number of customers that is never exceeded, where so many are expected."""
     return int(arrivals + 8 * np.sqrt(arrivals) + 20)
 
@@ -73,7 +75,7 @@ def _most(arrivals: float) -> int:
 def waits(rate: float, service: float, servers: int, hours: float, seed: int) -> float:
     """Return the sum of the waits of all who arrive within the hours, first come first served."""
     gaps, times = np.random.default_rng(seed).spawn(2)
-    most = _most(rate * hours)
+    most = most_customers(rate * hours)
     arrivals = np.cumsum(gaps.exponential(1.0 / rate, most))
     services = times.exponential(1.0 / service, most)
     free, total = [0.0] * servers, 0.0
@@ -87,7 +89,7 @@ def waits(rate: float, service: float, servers: int, hours: float, seed: int) ->
 
 def expected_waits(rate: float, service: float, servers: int, hours: float) -> float:
     """Return E of `waits`: ∫ λ Σ_n P_n(t) (n − c + 1)⁺/(cμ) dt, by the transient birth-death chain."""
-    most = _most(rate * hours)
+    most = most_customers(rate * hours)
     n = np.arange(most)
     up, down = np.where(n < most - 1, rate, 0.0), np.minimum(n, servers) * service
     chain = np.diag(up[:-1], 1) + np.diag(down[1:], -1) - np.diag(up + down)

@@ -28,12 +28,13 @@ class Scales(NamedTuple):
     offset: float
     joint: float
     own: float
+    like: float
     noise: float
 
     @classmethod
     def of(cls, theta: Array, d: int) -> "Scales":
         value = np.exp(theta)
-        last = len(theta) - 5
+        last = len(theta) - 6
         return cls(value[:d], value[d : last - d], value[last - d : last], *value[last:].tolist())
 
 
@@ -58,8 +59,9 @@ class Case(NamedTuple):
     def inputs(self, kernel: str = "matern52") -> Inputs:
         return Inputs(kernel, self.setting.alternatives, self.setting.separation)
 
-    def prior(self, **options: object) -> Hyperprior:
-        return AdditiveGP(**options)._hyperprior(self.shape, self.setting)  # type: ignore[arg-type]
+    def prior(self, correlation: Array | None = None, **options: object) -> Hyperprior:
+        model = AdditiveGP(**options)  # type: ignore[arg-type]
+        return model._hyperprior(self.shape, self.setting, correlation=correlation)
 
     def covariance(self, kernel: str, scales: Scales, points: Array | None = None) -> Array:
         """The definition, over all cells, or those of other contexts against all cells."""
@@ -120,6 +122,7 @@ def params(one: Case, theta: Array) -> AdditiveGPParams:
         searched=none,
         status=none,
         changed=np.array(True),
+        noise_like=np.array(scales.like),
     )
 
 

@@ -34,6 +34,12 @@ class Runs(NamedTuple):
         """[observation]: flat."""
         return self.alternative * self.shape[1] + self.context
 
+    def noise_like(self) -> Array:
+        """ρ_c s_k s_j within contexts, over all cells: the noise that alternatives share, as a prior."""
+        context = np.arange(self.noise.size) % self.shape[1]
+        loadings = np.sqrt(self.noise * np.maximum(self.correlation, 0.0)).ravel()
+        return np.where(context[:, None] == context, np.outer(loadings, loadings), 0.0)
+
     def noise_covariance(self) -> Array:
         """Cov of all observations' noise, pair by pair."""
         n = len(self.y)

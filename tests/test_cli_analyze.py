@@ -219,6 +219,15 @@ def test_without_matplotlib_the_tables_are_written_all_the_same(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["allocation.csv", "next.csv", "selection.csv"]
 
 
+def test_a_forecast_without_a_gain_does_not_speak_of_one(tmp_path: Path) -> None:
+    rows = [(name, 1, k + 0.1 * i) for k, name in enumerate("abc") for i in range(6)]
+    file = tmp_path / "clear.csv"
+    pd.DataFrame(rows, columns=["alternative", "context", "value"]).to_csv(file, index=False)
+    said = " ".join(call(str(file)).stdout.split())
+    assert "forecast: 20 more replications in the best places would leave PCS_E at about >0.999" in said
+    assert "(-0.000)" not in said
+
+
 def test_a_forecast_that_would_take_long_is_left_out(tmp_path: Path) -> None:
     rows = [(k, c, k * c + i) for k in (1, 2) for c in range(280) for i in (0.0, 1.0)]
     pd.DataFrame(rows, columns=["alternative", "context", "value"]).to_csv(tmp_path / "l.csv", index=False)

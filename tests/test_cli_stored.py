@@ -182,6 +182,41 @@ def test_a_guarantee_that_means_nothing_is_refused(file: Path, given: str, messa
     assert not file.with_suffix(".db").exists()
 
 
+def test_a_study_file_and_a_stored_study_are_told_apart(place: Path) -> None:
+    file = place.with_suffix(".toml")
+    for command in ("status", "resume", "check"):
+        result = call(command, file)
+        assert result.exit_code == 1
+        assert f"'{file}' is a study file. Name the file in which its study is kept" in result.stderr
+    result = call("run", place)
+    assert result.exit_code == 2
+    assert (
+        f"study.db is a stored study, not a study file. To continue it: argbest resume {place}"
+        in result.stderr
+    )
+
+
+def test_a_simulator_without_noise_can_be_declared_in_a_study_file(tmp_path: Path) -> None:
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x')\n"
+    file = study_file(tmp_path, python=source, budget=20)
+    assert "say so: noise_sd=0" in " ".join(call("run", file, "--quiet").stdout.split())
+    file.with_suffix(".db").unlink()
+    file.write_text("noise_sd = 0\n" + file.read_text())
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "contexts: 2 sure" in result.stdout
+    assert "noise_sd" not in result.stdout
+    assert Study.load(file.with_suffix(".db")).problem.noise_sd is not None
+
+
+def test_after_failures_alone_the_command_to_continue_is_named(tmp_path: Path) -> None:
+    file = study_file(tmp_path, python="def simulate(a, c, s): raise ValueError('no licence')\n", budget=40)
+    result = call("run", file, "--quiet")
+    assert result.exit_code == 1
+    again = f"argbest resume {file.with_suffix('.db')} --readmit"
+    assert f"Fix the simulator and run again. Once it is fixed, continue with: {again}" in result.stderr
+
+
 def test_status_shows_progress_certainty_workers_and_failures(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,8 +239,12 @@ def test_status_shows_progress_certainty_workers_and_failures(
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended
     monkeypatch.setattr(forecasting, "_QUICK", 0)
-    told = " ".join(call("status", place).stdout.split())
-    assert "forecast: left out, because it would take long." in told
+    told = call("status", place).stdout
+    command = f"argbest status {place} --forecast"
+    assert f"forecast: left out, because it would take long. To make it:\n  {command}\n" in told
+    assert "forecast: PCS_E 0.95" in call(*command.split()[1:]).stdout
+    monkeypatch.setattr(forecasting, "_NUMBERS", 0)
+    assert "forecast: left out, because the table is too large for one.\n" in call("status", place).stdout
 
 
 def test_status_says_whether_the_study_is_finished(place: Path) -> None:
@@ -224,6 +263,94 @@ def test_a_study_whose_stop_rule_is_met_is_finished_before_its_budget(tmp_path: 
     shown = call("status", file.with_suffix(".db")).stdout
     assert Study.load(file.with_suffix(".db")).n_observations < 400
     assert "contexts, finished\n" in shown
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """A stored study whose stop rule is met long before its budget is spent."""
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x') + s % 7 / 10\n"
+    stop = 'stop = { rule = "expected-pcs", target = 0.6 }'
+    file = study_file(tmp_path, python=source, budget=400, run=stop)
+    result = call("run", file, "--quiet")
+    n = Study.load(file.with_suffix(".db")).n_observations
+    assert n < 100
+    said = f"the stop rule expected-pcs:target=0.6 is met, with {n} of at most 400 replications."
+    assert said in " ".join(result.stdout.split())
+    return file.with_suffix(".db")
+
+
+@pytest.mark.parametrize("command", ["resume", "worker"])
+def test_a_stop_rule_that_is_met_already_is_named_with_the_way_to_go_on(command: str, stopped: Path) -> None:
+    n = Study.load(stopped).n_observations
+    result = call(command, stopped, "--budget", 300, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert Study.load(stopped).n_observations == n
+    assert (
+        "nothing was simulated: the stop rule expected-pcs:target=0.6 is met, with "
+        f"{n} of at most 300 replications." in " ".join(result.stdout.split())
+    )
+    assert f"to go on: argbest resume {stopped} --budget 300 --stop none\n" in result.stdout
+
+
+def test_another_stop_rule_or_none_takes_the_place_of_the_stored_one(stopped: Path) -> None:
+    n = Study.load(stopped).n_observations
+    stricter = call("resume", stopped, "--stop", "guaranteed:alpha=0.01", "--budget", n + 3, "--quiet")
+    assert stricter.exit_code == 0, stricter.output
+    assert Study.load(stopped).n_observations == n + 3
+    none = call("resume", stopped, "--stop", "none", "--budget", n + 6, "--quiet")
+    assert none.exit_code == 0, none.output
+    assert Study.load(stopped).n_observations == n + 6
+
+
+def test_a_budget_that_is_spent_already_is_named_with_the_way_to_go_on(place: Path) -> None:
+    call("worker", place, "--quiet")
+    result = call("resume", place, "--quiet")
+    assert "nothing was simulated: the budget of 8 replications is spent.\n" in result.stdout
+    assert f"to go on: argbest resume {place} --budget 16\n" in result.stdout
+
+
+def test_where_the_simulation_time_is_spent_the_way_to_go_on_is_more_time(tmp_path: Path) -> None:
+    source = "import time\ndef simulate(a, c, s): time.sleep(0.01); return s % 7 + 0.5\n"
+    file = study_file(tmp_path, python=source, budget=None, run="seconds = 0.05")
+    first = call("run", file, "--quiet")
+    place = file.with_suffix(".db")
+    n = Study.load(place).n_observations
+    assert f"argbest resume {place} --seconds 0." in first.stdout
+    again = call("resume", place, "--quiet")
+    assert "nothing was simulated: the simulation time is spent.\n" in again.stdout
+    [line] = [line for line in again.stdout.splitlines() if line.startswith("to go on: argbest resume")]
+    assert call(*line.removeprefix("to go on: argbest ").split(), "--quiet").exit_code == 0
+    assert Study.load(place).n_observations > n
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--stop", "expected"), "unknown [run] stop rule 'expected'"),
+        (("--stop", "expected-pcs"), "needs a target"),
+        (("--stop", "expected-pcs:target=high"), "the target probability must be a number"),
+        (("--stop", "expected-pcs:0.9"), "expected NAME:OPTION=VALUE"),
+        (("--stop", "none", "--guarantee", "0.1"), "--guarantee is a stop rule, so it cannot stand beside"),
+        (("--assume", "normal"), "--assume normal is about a guarantee; give --guarantee ALPHA too."),
+        (("--guarantee", "0.1", "--assume", "much"), "unknown assume 'much'"),
+        (("--guarantee", "0.1", "--assume", "range"), "assume='range' needs the range of the rewards"),
+    ],
+)
+def test_a_stop_rule_that_means_nothing_is_refused(file: Path, given: tuple[str, ...], message: str) -> None:
+    result = call("run", file, *given, "--quiet")
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.stderr.split())
+    assert not file.with_suffix(".db").exists()
+
+
+def test_a_guarantee_takes_an_assumption_on_the_command_line(tmp_path: Path) -> None:
+    source = "def simulate(a, c, s): return 3.0 * (a == 'x') + s % 7 / 10\n"
+    file = study_file(tmp_path, python=source, budget=60)
+    result = call("run", file, "--guarantee", "0.1,0.5", "--assume", "deterministic", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "for normal rewards, equal differences taken as exact" in " ".join(result.stdout.split())
+    stop = Study.load(file.with_suffix(".db")).plan["stop"]
+    assert stop == {"rule": "guaranteed", "alpha": 0.1, "delta": 0.5, "assume": "deterministic"}
 
 
 def test_report_writes_a_page_and_opens_it_where_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

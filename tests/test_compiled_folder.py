@@ -17,8 +17,9 @@ from numba import config, njit
 from numba.core.caching import IndexDataCacheFile
 
 from argbest import compilation
-from argbest.compilation import compile_ufunc, distrust, one_notice
+from argbest.compilation import compile_ufunc, one_notice
 from argbest.study import limits
+from argbest.trust import distrust
 
 COMPILED = "compiling numerical code"
 AGAIN = "compiling numerical code again"

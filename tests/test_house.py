@@ -1,10 +1,13 @@
 """The shape of the house: what import-linter cannot see."""
 
 import ast
+import re
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
 
 
 def modules() -> dict[str, Path]:
@@ -39,3 +42,16 @@ def test_a_cycle_would_be_found(tmp_path: Path) -> None:
     file = tmp_path / "one.py"
     file.write_text("from argbest import files\nfrom argbest.errors import InputError\nimport argbest.cli\n")
     assert imported_at_once(file, modules()) == {"argbest.files", "argbest.errors", "argbest.cli"}
+
+
+def test_the_version_is_the_last_in_the_changelog_and_newer_than_those_that_messages_call_gone() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    released = re.search(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert cited is not None
+    assert released is not None
+    assert version == cited[1] == released[1]
+    sources = "".join(path.read_text(encoding="utf-8") for path in modules().values())
+    gone = {tuple(map(int, found.split("."))) for found in re.findall(r"of version (\d+\.\d+)", sources)}
+    assert gone
+    assert max(gone) < tuple(map(int, version.split(".")[:2]))

@@ -1,6 +1,8 @@
 """What notebooks show: the tutorial in a real kernel, and the same without one."""
 
+import base64
 import re
+import struct
 from importlib.util import find_spec
 from typing import Any
 
@@ -29,13 +31,71 @@ def test_a_study_shows_its_map_and_its_answer(cells: list[Any]) -> None:
     (data,) = shown(cells, "study")
     assert "<svg" in data["text/html"]
     assert re.search("<li>demand 45: <b>order 40", data["text/html"])
-    assert data["text/plain"].startswith("<Study of 'problem': 11 alternatives x 6 contexts, 120 ")
+    assert data["text/plain"].startswith("<Study of 'profit': 11 alternatives x 6 contexts, 120 ")
 
 
 @pytest.mark.parametrize("source", ["study.plot()", "study.plot.profiles()"])
 def test_a_picture_is_shown_once(cells: list[Any], source: str) -> None:
     (data,) = shown(cells, source)
     assert "image/png" in data
+
+
+SEMICOLONS = {
+    "study.plot();": ["map"],
+    "study.plot()": ["map"],
+    "study.plot()\nstudy.plot.profiles()": ["map", "profiles"],
+    "kept = study.plot()\nkept.savefig('map.png')": ["map"],
+    "display(study.plot())": ["map"],
+    "import matplotlib.pyplot as plt\nstudy.plot();": ["map"],
+    "kept": ["map"],
+    "from argbest import report\nreport.plot_allocation(study).figure": ["allocation"],
+    "_ = report.plot_allocation(study)": [],
+}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """What cells with pictures show, each as (data, metadata)."""
+    notebook = pytest.importorskip("nbformat").v4
+    path = tmp_path_factory.mktemp("semicolons") / "cells.ipynb"
+    first = (
+        "import argbest\n"
+        "def profit(order, demand, seed):\n    return -(order - demand) ** 2 + seed % 7\n"
+        "study = argbest.select(profit, [1, 2, 3], [1.0, 2.0, 3.0], budget=18)"
+    )
+    made = notebook.new_notebook(cells=[notebook.new_code_cell(each) for each in (first, *SEMICOLONS)])
+    path.write_text(notebook.writes(made), encoding="utf-8")
+    cells = executed(path, path.with_name("out.ipynb"))
+    return {
+        cell["source"]: [(out["data"], out["metadata"]) for out in cell["outputs"] if "data" in out]
+        for cell in cells
+    }
+
+
+def pixels(png: str) -> tuple[int, int]:
+    """Width and height of a picture."""
+    return struct.unpack(">II", base64.b64decode(png)[16:24])
+
+
+@pytest.mark.parametrize("source", list(SEMICOLONS))
+def test_a_cell_shows_its_pictures_once_and_in_order_even_after_a_semicolon(
+    drawn: dict[str, list[Any]], source: str
+) -> None:
+    expected = SEMICOLONS[source]
+    found = drawn[source]
+    assert len(found) == len(expected)
+    sizes = [pixels(data["image/png"]) for data, _ in found]
+    heights = {"map": drawn["study.plot()"][0], "profiles": drawn["study.plot()\nstudy.plot.profiles()"][1]}
+    for size, name in zip(sizes, expected, strict=True):
+        if name in heights:
+            assert size == pixels(heights[name][0]["image/png"])
+
+
+def test_pictures_have_twice_the_pixels_of_their_size(drawn: dict[str, list[Any]]) -> None:
+    ((data, metadata),) = drawn["study.plot();"]
+    wide, high = pixels(data["image/png"])
+    assert (metadata["image/png"]["width"], metadata["image/png"]["height"]) == (wide // 2, high // 2)
+    assert wide > 1000
 
 
 def test_certificate_and_model_check_show_themselves(cells: list[Any]) -> None:

@@ -132,7 +132,7 @@ def test_blank_lines_spaces_marks_and_trailing_delimiters_do_no_harm(tmp_path: P
 def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
     found = read_table(text(tmp_path, "plan,rate,cost\n"))
     assert found.columns.tolist() == ["plan", "rate", "cost"]
-    with pytest.raises(InputError, match="a frame without rows"):
+    with pytest.raises(InputError, match="a table without rows"):
         Study.from_observations(found)
 
 

@@ -197,11 +197,11 @@ def test_contenders_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     study = certain(Problem(["x", "y", "z"], ["p", "q", "r"]), belief, monkeypatch)
     frame = theory.contention(study)
-    assert frame["contenders"].tolist() == [("y", "z"), ("x", "y"), ("x",)]
-    assert frame["size"].tolist() == [2, 2, 1]
+    assert frame["contenders"].tolist() == [("y",), ("x", "y"), ("x",)]  # a known tie: y is selected
+    assert frame["size"].tolist() == [1, 2, 1]
     np.testing.assert_allclose(frame["probability"], 1.0)
     frame = theory.contention(study, level=0.8)
-    assert frame["contenders"].tolist() == [("y", "z"), ("x",), ("x",)]
+    assert frame["contenders"].tolist() == [("y",), ("x",), ("x",)]
     np.testing.assert_allclose(frame["probability"], [1.0, 0.8, 1.0], atol=1e-9)
     with pytest.raises(InputError, match="level must be a number between 0 and 1"):
         theory.contention(study, level=1.0)

@@ -6,20 +6,27 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from argbest import Problem, Study
 from argbest.core.arrays import Array
 from experiments import noise
 from experiments.noise import EVERY
-from experiments.ugly import FITTING, KEPT_BACK, NEAR_NORMAL, PROBLEMS
+from experiments.ugly import FITTING, FRESH, KEPT_BACK, NEAR_NORMAL, PROBLEMS
+from experiments.ugly_fresh import Step, partly_shared, total_moments
+from experiments.ugly_parts import Make
 
 TABLES = {
     *("clinics", "exponential", "lognormal", "own-noise", "one-noisy", "normal", "two-arms", "answered"),
     *("prospects", "defects", "student", "gamma", "rounded", "thirtyfold", "rough"),
+    *("oven", "varieties", "turbines"),
 }
 RUNS = 2_000
 # Systems whose losses are so rare, or so skewed, that a sample of RUNS says little of their spread.
-SELDOM = ("generators", "breakdowns", "accidents", "newsvendor", "claims", "student", "lognormal")
+SELDOM = (
+    *("generators", "breakdowns", "accidents", "newsvendor", "claims", "student", "lognormal"),
+    *("loans", "bridges", "treaty"),
+)
 
 
 def pairs(problem: Problem) -> list[tuple[int, int]]:
@@ -38,7 +45,7 @@ def simulated(problem: Problem, k: int, c: int, runs: int) -> Array:
 def test_truth_and_noise_agree_with_simulation(name: str) -> None:
     """Means are within 4.5 standard errors.
 
-    By chance a normal mean misses that once in 150,000 times, and one of all 84 less than once in 1,000. The
+    By chance a normal mean misses that once in 150,000 times, and one of all 126 less than once in 1,000. The
     rarest loss, 1 in 14,000, does so once in 100 times: two in a sample are enough. Seeds are fixed, so the
     test fails always or never.
     """
@@ -70,11 +77,83 @@ def test_tables_are_drawn_anew_and_systems_are_built_once() -> None:
 
 
 def test_problems_have_one_name_each_and_something_at_stake() -> None:
-    assert len(EVERY) == len(PROBLEMS) + len(KEPT_BACK) == 28
+    assert len(EVERY) == len(PROBLEMS) + len(KEPT_BACK) + len(FRESH) == 42
     assert {*FITTING, *NEAR_NORMAL} < set(EVERY)
     for name, make in EVERY.items():
         assert make(0).name == name
         assert noise.stakes(make(0)) > 0
+
+
+# --- The fresh problems -----------------------------------------------------------------------------------
+
+
+def test_fresh_problems_have_the_sizes_and_stakes_of_real_studies() -> None:
+    assert [name for name, make in FRESH.items() if make(0).n_contexts == 1] == ["platelets"]
+    assert [name for name, make in FRESH.items() if make(0).noise_sd is None] == ["callers"]
+    for name, make in FRESH.items():
+        problem = make(0)
+        assert 5 <= problem.n_alternatives <= 10, name
+        assert name == "platelets" or 4 <= problem.n_contexts <= 8, name
+        assert all(len(tied) == 1 for tied in problem.ties), name
+        if problem.noise_sd is not None:
+            assert 0.3 <= noise.stakes(problem) / problem.noise_sd.mean() <= 3, name
+
+
+@pytest.mark.parametrize("name", FRESH)
+def test_alternatives_of_a_context_share_random_numbers(name: str) -> None:
+    """Two of them are correlated, and differ by more than a constant.
+
+    If they shared nothing, the correlation would reach 0.15 less than once in 100 million times. That of a
+    small and a large stock is negative: demand that one lacks is demand that the other does not throw away.
+    """
+    problem = EVERY[name](0)
+    k, c = problem.n_alternatives // 2, problem.n_contexts // 2
+    here, beside = (simulated(problem, each, c, RUNS) for each in (k, k - 1))
+    assert abs(np.corrcoef(here, beside)[0, 1]) > 0.15
+    assert np.ptp(here - beside) > 0
+    assert simulated(problem, k, c, 3).tolist() == here[:3].tolist()
+
+
+def test_alternatives_share_as_much_of_normal_noise_as_is_said() -> None:
+    """By chance one of nine misses by 4.5 standard errors less than once in 10,000 times."""
+    values = np.array([[partly_shared(seed, k, 0.4) for seed in range(RUNS)] for k in range(3)])
+    assert values.mean(axis=1) == pytest.approx(0.0, abs=4.5 / np.sqrt(RUNS))
+    assert np.cov(values) == pytest.approx(0.4 + 0.6 * np.eye(3), abs=4.5 * np.sqrt(2.0 / RUNS))
+
+
+def test_moments_of_all_costs_agree_with_every_way_they_can_come_about() -> None:
+    generator = np.random.default_rng(1)
+    steps: list[Step] = [
+        (generator.dirichlet([1, 1], 3), generator.normal(size=(3, 2)), generator.integers(3, size=(3, 2)))
+        for _ in range(4)
+    ]
+    expected = np.zeros((2, 3))
+    for begin, outcomes in product(range(3), product(range(2), repeat=4)):
+        state, chance, total = begin, 1.0, 0.0
+        for (p, cost, after), outcome in zip(steps, outcomes, strict=True):
+            chance, total = chance * p[state, outcome], total + cost[state, outcome]
+            state = after[state, outcome]
+        expected[:, begin] += chance * total, chance * total**2
+    assert np.stack(total_moments(steps)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "known"),
+    [
+        ([], PROBLEMS),
+        (["--fresh"], FRESH),
+        (["--kept-back"], KEPT_BACK),
+        (["--kept-back", "--fresh"], {**KEPT_BACK, **FRESH}),
+    ],
+)
+def test_the_command_has_an_option_for_each_set_of_problems(
+    options: list[str], known: dict[str, Make], tmp_path: Path
+) -> None:
+    asked = ["--out", str(tmp_path / "new"), "--problems", "nothing", *options]
+    found = CliRunner().invoke(noise.main, asked)
+    assert found.exit_code == 2
+    assert f"nothing; there are {', '.join(known)}." in found.output
+    assert not (tmp_path / "new").exists()
 
 
 # --- The judge --------------------------------------------------------------------------------------------

@@ -17,10 +17,11 @@ from argbest.errors import ArgbestError, InputError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # the place is right, and yet it fails
 
 
-def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
+def write(path: str | os.PathLike[str], content: str | bytes, *, mode: int = 0o666) -> Path:
     """Return the path of the file, written: all of it is there, or the file is as it was before.
 
-    A file that exists keeps its mode, a link still leads where it did; pipes and devices are written to.
+    A file that exists keeps its mode, a new one gets ``mode`` less the umask. A link still leads where it
+    did; pipes and devices are written to.
     """
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     place = Path(path)
@@ -28,7 +29,7 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> Path:
         there = _status(place)
         own = None if there is None else _own(there)
         if own is None and (there is None or stat.S_ISREG(there.st_mode)):
-            _put(Path(os.path.realpath(place)), data, there)
+            _put(Path(os.path.realpath(place)), data, there, mode)
         else:
             _pour(place if own is None else os.dup(own), data)
     except (OSError, ValueError) as error:  # ValueError: a name with the character NUL
@@ -44,12 +45,12 @@ def _status(place: Path) -> os.stat_result | None:
         return None
 
 
-def _put(target: Path, data: bytes, there: os.stat_result | None) -> None:
+def _put(target: Path, data: bytes, there: os.stat_result | None, mode: int) -> None:
     """Write a file beside the target and let it take its place."""
     if there is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # renaming would not ask
     beside = target.with_name(f".argbest-{os.urandom(6).hex()}.part")
-    descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+    descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

@@ -21,7 +21,7 @@ from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.decision import Decision
 from argbest.core.rates import Convergence
-from argbest.core.states import LEVEL, contenders
+from argbest.core.states import LEVEL
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 from argbest.study.study import Study
@@ -117,8 +117,8 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
     context without an answer has none.
     """
     level = finite("level", level, above=0, below=1)
-    chance = study.certificate().best_probability
-    order, size = contenders(chance, level)
+    certificate = study.certificate()
+    chance, (order, size) = certificate.best_probability, certificate.contenders(level)
     labels = study.problem.alternatives.labels
     frame = study.problem.contexts.frame()
     frame["contenders"] = [tuple(labels[k] for k in order[:m, c]) for c, m in enumerate(size)]

@@ -73,21 +73,33 @@ def test_a_disaster_elsewhere_makes_choices_open_and_stop_rules_wait(
 
 
 def test_many_replications_rule_a_rare_event_out() -> None:
-    """60 (1 − 0.05^(1/n)) < 3 from n = 59 on."""
+    """60 (1 − 0.05^(1/n)) < 3 from n = 59 on, and earlier where the noise of a pair is small beside that."""
     assert not told(with_a_disaster, 100).doubts().rare.any()
 
 
 def test_events_count_by_how_often_so_many_replications_may_have_missed_them() -> None:
-    study = told(clear, 10)
-    belief, tally = study._belief(), study._tally
-    foremost = doubts._foremost(belief)
+    belief = told(clear, 10)._belief()
+    foremost, behind = doubts._foremost(belief), np.full(belief.mean.shape, 10.0)
     here = np.arange(3)
     lead = (belief.mean[foremost[0], here] - belief.mean[foremost[1], here]).min()
     missed = 1.0 - 0.05**0.1
     for size, turned in ((0.99 * lead / missed, False), (1.01 * lead / missed, True)):
-        shown = Rarities(1, 0.01, size, 0.0)
-        assert doubts._could_turn(belief, tally, foremost, shown).any() == turned
-    assert not doubts._could_turn(belief, tally, foremost, Rarities(0, 0.0, 1e9, 0.0)).any()
+        shown = Rarities(1, 0.01, size, 1e9, 0.0)
+        assert doubts._could_turn(belief, behind, foremost, shown).any() == turned
+        few = np.where(np.arange(len(behind))[:, None] == foremost[0], 1.0, behind)
+        assert doubts._could_turn(belief, few, foremost, shown).any()
+    assert not doubts._could_turn(belief, behind, foremost, Rarities(0, 0.0, 1e9, 1e9, 0.0)).any()
+
+
+def test_events_are_no_larger_beside_the_noise_of_a_pair_than_where_they_were_seen() -> None:
+    belief = told(clear, 10)._belief()
+    foremost, behind, here = doubts._foremost(belief), np.full(belief.mean.shape, 10.0), np.arange(3)
+    lead = belief.mean[foremost[0], here] - belief.mean[foremost[1], here]
+    noise = np.maximum(*(belief.noise[each, here] for each in foremost))
+    least = float((lead / (1.0 - 0.05**0.1) / np.sqrt(noise)).min())
+    for relative, turned in ((0.99 * least, False), (1.01 * least, True)):
+        shown = Rarities(1, 0.01, 1e9, relative, 0.0)
+        assert doubts._could_turn(belief, behind, foremost, shown).any() == turned
 
 
 def test_skewness_needs_replications_by_the_first_term_of_edgeworths_expansion() -> None:
@@ -100,7 +112,7 @@ def test_skewness_needs_replications_by_the_first_term_of_edgeworths_expansion()
 
 def test_choices_among_skewed_rewards_wait_for_enough_replications(monkeypatch: pytest.MonkeyPatch) -> None:
     """A skewness of 5 needs 35 replications, and neighbours tell little of rewards that share nothing."""
-    monkeypatch.setattr(doubts, "rarities", lambda tally: Rarities(0, 0.0, 0.0, 5.0))
+    monkeypatch.setattr(doubts, "rarities", lambda tally: Rarities(0, 0.0, 0.0, 0.0, 5.0))
 
     def jumping(k: int, c: int, rng: np.random.Generator) -> Array:
         return np.asarray(rng.normal(30.0 * (c == k), 1.0, 100))

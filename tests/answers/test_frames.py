@@ -203,7 +203,7 @@ def test_changing_a_frame_or_a_trial_does_not_change_the_study() -> None:
 def test_a_study_says_what_it_is() -> None:
     assert (
         repr(Study(problem(), initial=1).run(20))
-        == "<Study of 'problem': 3 alternatives x 4 contexts, 20 replications>"
+        == "<Study of 'best alternative per context': 3 alternatives x 4 contexts, 20 replications>"
     )
 
 

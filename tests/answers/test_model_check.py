@@ -222,7 +222,41 @@ def test_of_independent_pairs_with_two_replications_nothing_is_tested() -> None:
     check = (
         Study(small_problems.table(), policy="c-ocba", model="independent", initial=2).run(40).model_check()
     )
-    assert str(check).endswith("cannot predict a pair from the others, so nothing could be tested.")
+    assert str(check).endswith(
+        "cannot predict a pair from the others, so nothing could be tested. With 3 or more replications of a "
+        "pair, the shape of its rewards is tested."
+    )
+
+
+def test_before_the_model_can_be_fitted_single_rewards_are_tested() -> None:
+    study = Study(small_problems.table(), model="independent", initial=2)
+    few = study.ask(1)[0]
+    study.tell(few, 1.0)
+    check = study.model_check()
+    assert str(check).startswith(
+        "no evidence against the model: it cannot be fitted yet, so nothing could be tested. The pair of "
+    )
+    assert "a sample variance needs 2 of every pair" in str(check)
+    assert (check.fits, len(check.pairs), len(check.contexts)) == (True, 0, study.problem.n_contexts)
+    trial = study.ask(1)[0]
+    study.tell(trial, [0.0, 0.001, -0.001, 0.002, -0.002, 0.0015, -0.0015, 0.0005, 100.0])
+    check = study.model_check()
+    assert str(check).startswith(
+        "the model does not fit: it cannot be fitted yet, so only the shape of the rewards was tested. "
+        "Single rewards are farther from the others of their pair than normal ones would be"
+    )
+    assert check.doubted.all()
+
+
+def test_of_independent_rates_the_number_of_successes_and_failures_is_tested() -> None:
+    def success(alternative: str, context: int, seed: int) -> bool:
+        return np.random.default_rng(seed).random() < 0.5
+
+    study = Study(Problem(["a", "b"], [0, 1], success), model="independent", policy="equal", initial=2)
+    assert str(study.run(80).model_check()) == (
+        "no evidence against the model: this model cannot predict a pair from the others, so only whether "
+        "enough successes and failures were seen was tested."
+    )
 
 
 def test_rewards_of_independent_pairs_that_are_not_normal_are_told() -> None:
@@ -579,15 +613,19 @@ def test_a_model_with_a_noise_level_per_pair_is_never_told_to_use_one() -> None:
 
     study = misfits.study_of(uneven, 1)
     assert np.isnan(study.model_check().noise_p_value)
-    given: list[tuple[Any, str]] = [
-        (AdditiveGP(noise="pooled"), "Use a noise level per pair: noise='pair'."),
-        (GP(), "Use a noise level per pair: noise='pair'."),
-        (AdditiveGP(noise_sd=0.3), "Correct noise_sd, or leave it out."),
-        (Linear(), "Use a noise level per pair: additive-gp."),
+    given: list[tuple[Any, str, str]] = [
+        (
+            AdditiveGP(noise="pooled"),
+            "one noise level",
+            "Leave out noise='pooled': every pair then has its own.",
+        ),
+        (GP(), "one noise level per alternative", "Use one per pair: noise='pair'."),
+        (AdditiveGP(noise_sd=0.3), "noise levels that are given", "Correct noise_sd, or leave it out."),
+        (Linear(), "one noise level per alternative", "Use one per pair: additive-gp."),
     ]
-    for model, advice in given:
+    for model, assumed, advice in given:
         params = model.fit(study._tally, study.problem.setting)
         check = model_check.check(study.problem, model, study.problem.setting, study._tally, params)
-        assert any(
-            said.startswith("The model assumes ") and said.endswith(advice) for said in check.objections
-        )
+        [said] = [each for each in check.objections if each.startswith("The model assumes ")]
+        assert said.startswith(f"The model assumes {assumed} for pairs whose noise differs")
+        assert said.endswith(advice)

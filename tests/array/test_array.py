@@ -4,6 +4,7 @@ import signal
 import sqlite3
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from argbest.cli import main
 from argbest.simulators.calling import evaluate
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.workers import Presence
+from argbest.study.workers import Lifeline, Presence
 
 FILE = """
 goal = "min"
@@ -198,12 +199,13 @@ def test_a_replication_that_ends_every_task_fails(tmp_path: Path) -> None:
     with FolderExecutor(tmp_path, "study", RECIPE) as executor:
         future = executor.submit(evaluate, PROGRAM, [(1, 10, 5)])
         for _ in range(FATAL):
-            name = Presence().name
-            (tmp_path / "jobs" / name).mkdir(parents=True)
-            folder.greet(Presence(name=name).greeting())
-            while not list(folder.given(name)):
-                pass
-            (tmp_path / "tasks" / f"{name}.json").unlink()  # as good as dead
+            presence = Presence()
+            lifeline = Lifeline(presence.name)
+            folder.greet(presence.greeting())
+            while not (given := list(folder.given(presence.name))):
+                time.sleep(0.01)
+            folder.greet(presence.greeting(), simulating=given[0][0])
+            lifeline.let_go()  # dead
         [outcome] = future.result(timeout=10)
     assert outcome.reason == "5 tasks ended while they simulated it"
 

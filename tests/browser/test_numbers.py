@@ -116,6 +116,25 @@ def test_the_page_says_where_there_is_no_answer(open_page: Open, tmp_path: Path)
     assert shown.heard == []
 
 
+def test_the_explorer_says_of_a_simulated_context_what_the_tables_say(
+    open_page: Open, tmp_path: Path
+) -> None:
+    """Elsewhere it takes estimates as known; where the study has an answer there is one number."""
+    study = line("additive-gp")
+    shown, frame = open_page(write_report(study, tmp_path / "report.html")), study.selection()
+    found = study.certificate()
+    assert not np.allclose(found.pcs, study.certificate(integrate=False).pcs, atol=1e-3)
+    for c, position in enumerate(range(1, study.problem.n_contexts + 1)):
+        shown.select_option("#explore .choice select", index=position)
+        shown.wait_for_function("c => argbest.current.context[0] === c", arg=study.problem.contexts.labels[c])
+        said = shown.evaluate("argbest.current")
+        assert said["pBest"] == pytest.approx(frame["p_best"][c], rel=1e-5)
+        assert said["expectedLoss"] == pytest.approx(frame["expected_loss"][c], rel=1e-5)
+        np.testing.assert_allclose(said["probability"], found.best_probability[:, c], atol=1e-6)
+        labels = study.problem.alternatives.labels
+        assert labels[said["runnerUp"]] == frame["runner_up"][c]
+
+
 def test_the_normal_distribution_is_right_to_fourteen_digits(page: Any) -> None:
     z = np.concatenate([np.linspace(-9.0, 9.0, 181), [-30.0, -3.0000001, 1e-9]])
     found = page.evaluate("(z) => z.map(argbest.normal.below)", z.tolist())

@@ -86,7 +86,6 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
         page = open_live(view.url)
         contact(page, "Finished: 40 replications.")
         assert page.locator("h2").all_inner_texts() == [
-            "Progress",
             "What to choose",
             "How sure is it?",
             "How certainty grew",
@@ -96,6 +95,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
             "What the model found",
             "Does the model fit?",
             "Guaranteed by the data alone",
+            "Progress",
             "Workers",
             "Failed simulations",
             "How it was computed",
@@ -160,6 +160,51 @@ def test_numbers_appear_and_change_while_another_process_simulates(open_live: Op
         assert page.heard == []
 
 
+def cards(page: Any) -> dict[str, str]:
+    """The figures of the progress by their names."""
+    names, values = (page.locator(f"#progress {each}").all_inner_texts() for each in ("dt", ".figure"))
+    return dict(zip(names, values, strict=True))
+
+
+def test_what_is_to_come_the_rate_and_the_time_left_are_shown(open_live: Open, file: Path) -> None:
+    study = create(file, budget=324).run(40)
+    with serving(file) as view:
+        page = open_live(view.url)
+        contact(page, "Live: 40 replications.")
+        assert cards(page)["To come"] == "284"
+        assert cards(page)["Rate"] == cards(page)["Time left"] == "\u2013"  # nobody simulates
+        study.ask(4)
+        page.locator("#progress .figure", has_text="280").wait_for(state="attached")
+        shown = cards(page)
+        assert (shown["To come"], shown["Under way"]) == ("280", "4")
+        assert re.fullmatch(r"[\d.,]+ per (second|minute|hour)", shown["Rate"])
+        assert re.fullmatch(r"less than a minute|about .*(min|h|days)", shown["Time left"])
+        assert re.search(r" [\d.,]+ per \w+, .+ left\.", page.locator("#contact").inner_text())
+        assert page.heard == []
+
+
+TIMES = "argbest.standing.pace({ per_second: 0.25, seconds_left: SECONDS })"
+
+
+def test_times_are_as_rough_as_they_are_known(open_live: Open, file: Path) -> None:
+    create(file, budget=40).run(24)
+    with serving(file) as view:
+        page = open_live(view.url)
+        page.wait_for_selector("#how")
+        said = {
+            seconds: page.evaluate(TIMES.replace("SECONDS", str(seconds)))
+            for seconds in (20, 500, 3599, 7900, 86400, 4e5)
+        }
+        assert said == {
+            20: " 15 per minute, less than a minute left.",
+            500: " 15 per minute, about 8 min left.",
+            3599: " 15 per minute, about 1 h left.",
+            7900: " 15 per minute, about 2 h 10 min left.",
+            86400: " 15 per minute, about 24 h left.",
+            4e5: " 15 per minute, about 5 days left.",
+        }
+
+
 def test_a_lost_server_is_missed_and_found_again(open_live: Open, file: Path) -> None:
     study = create(file, budget=40).run(30)
     with serving(file) as view:
@@ -219,7 +264,7 @@ def test_hostile_labels_are_only_text(open_live: Open, file: Path) -> None:
         assert page.evaluate("window.hacked") is None
         assert page.locator("img, body b, body i").count() == 0
         assert page.locator("script").count() == 1
-        assert set(column(page, "decisions", 3)) <= set(HOSTILE)
+        assert set(column(page, "decisions", 2)) <= set(HOSTILE)
         assert page.locator("h1").inner_text() == "<script>window.hacked=4</script>"
         assert "<img src=x onerror=window.hacked=6>" in page.locator("#failures").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth") == 400
@@ -271,4 +316,29 @@ def test_of_many_alternatives_those_with_the_largest_entries_are_shown(open_live
         assert tables == 1
         before, after, tables = page.evaluate(HEAT, [3, first[:3], second[:3]])
         assert before == after == ["c", "a0", "a1", "a2"]
+        assert page.heard == []
+
+
+SHOWN = """(values) => {
+  const labels = values.map((_, k) => `a${k}`), order = [...labels.keys()];
+  const contexts = { title: "c", short: ["0"], order: [0], tabled: [0] };
+  const data = { alternatives: { labels, short: labels, order, total: labels.length }, contexts };
+  const place = document.createElement("div");
+  argbest.heat(place, data, { caption: "t", read: () => values, kind: "share", file: "t.csv" });
+  return [[...place.querySelectorAll("thead th")].map((cell) => cell.textContent), place.innerText];
+}"""
+
+
+def test_alternatives_that_are_never_best_have_no_column_among_many(open_live: Open, file: Path) -> None:
+    create(file, budget=40).run(24)
+    with serving(file) as view:
+        page = open_live(view.url)
+        page.wait_for_selector("#how")
+        chances = [[0.0]] * 33 + [[1e-30], [0.3], [0.0], [0.6], [0.1], [0.0]]
+        headings, words = page.evaluate(SHOWN, chances)
+        assert headings == ["c", "a34", "a36", "a37"]
+        assert "Shown are 3 of 39 alternatives: all others are 0." in words
+        headings, words = page.evaluate(SHOWN, [[0.0]] * 40)
+        assert headings == ["c"]
+        assert "None of 40 alternatives has an entry above 0." in words
         assert page.heard == []

@@ -32,7 +32,7 @@ def test_the_value_is_that_of_the_raw_observations_with_the_constant_integrated(
         theta = random_theta(rng, prior)
         value, _, constant = additive.log_evidence(one.inputs(kernel), one.tally, one.noise, prior, theta)
         expected, mean = dense_value(kernel, one, theta)
-        assert float(value) == pytest.approx(expected + log_prior(prior.rules, theta), rel=1e-10, abs=1e-9)
+        assert float(value) == pytest.approx(expected + log_prior(prior.rules, theta), rel=1e-9, abs=1e-9)
         assert float(constant) == pytest.approx(mean, rel=1e-9, abs=1e-9)
 
 

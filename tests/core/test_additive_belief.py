@@ -90,9 +90,9 @@ def test_a_trend_that_dwarfs_all_differences_costs_them_no_digits() -> None:
     rng = np.random.default_rng(3)
     one = case(rng, names=True)
     theta = random_theta(rng, one.prior())
-    theta[-5] = np.log(1e8)
+    theta[-6] = np.log(1e8)
     small = theta.copy()
-    small[-5] = np.log(1e5)
+    small[-6] = np.log(1e5)
     chosen = np.zeros(one.shape[1], np.int64)
     huge, large = (
         MODEL.posterior(one.tally, one.setting, params(one, t)).difference_var(chosen) for t in (theta, small)

@@ -3,7 +3,7 @@ import oracles
 import pytest
 from oracles import dense, random_belief
 
-from argbest.core.belief import BlockBelief, best
+from argbest.core.belief import BlockBelief, CellBelief, best
 from argbest.core.certificate import Certificate, Mixture
 from argbest.core.correlated import ratio_of
 
@@ -57,13 +57,61 @@ def test_a_belief_with_correlated_alternatives_uses_the_same_interface() -> None
     np.testing.assert_allclose(ours.pcs, theirs.pcs, atol=0.006)
     np.testing.assert_allclose(ours.p_all, theirs.p_all, atol=5 * 2 * 0.5 / 64)
     # Perfectly correlated noise cancels in the difference: the better one is known for sure.
-    cov = np.ones((2, 2))
+    cov = np.ones((4, 4))
     sure = Certificate(
-        oracles.DenseBelief(np.array([[1.0], [0.9]]), cov, np.ones((2, 1))), np.ones(1), normals[:, :2, :1]
+        oracles.DenseBelief(np.array([[1.0, 1.0], [0.9, 0.9]]), cov, np.ones((2, 2))),
+        np.full(2, 0.5),
+        normals[:, :2, :2],
     )
     assert sure.pcs[0] == 1.0
     assert sure.p_all == 1.0
     assert 0 < sure.p_all_se < 1e-3  # 4,096 draws out of 4,096 do not make it certain
+
+
+def mixed(seed: int, shape: tuple[int, int], n: int = 5) -> Certificate:
+    """A certificate that is averaged over some beliefs."""
+    rng = np.random.default_rng(seed)
+    block, c = random_belief(rng, (n,), shape), shape[1]
+    several = Mixture(
+        lambda some: BlockBelief(block.mean[some], block.cov[some], block.noise[some]), n, n, np.ones(())
+    )
+    one, normals = BlockBelief(block.mean[0], block.cov[0], block.noise[0]), rng.normal(size=(300, *shape))
+    return Certificate(one, np.full(c, 1 / c), normals, mixture=several)
+
+
+def test_what_is_said_twice_is_one_number() -> None:
+    """P(best) of the selected in the table and beside it; in one context also on average and everywhere."""
+    for seed in range(6):
+        several, alone = mixed(seed, (6, 3)), mixed(seed, (6, 1))
+        for one in (several, alone):
+            chosen = one.selected, np.arange(len(one.weights))
+            np.testing.assert_array_equal(one.best_probability[chosen], one.pcs)
+            np.testing.assert_allclose(one.best_probability.sum(axis=0), 1.0, rtol=1e-12)
+            assert 1.0 - np.sum(1.0 - one.pcs) <= one.p_all + 1e-12
+            assert one.p_all <= one.pcs_m <= one.pcs_e + 1e-12
+        assert alone.p_all == alone.pcs_m == alone.pcs[0] == pytest.approx(float(alone.pcs_e), abs=1e-15)
+        assert float(alone.p_all_se) == alone.n_draws == 0
+        assert "±" not in str(alone)
+
+
+def test_the_runner_up_is_the_next_likeliest_to_be_the_best() -> None:
+    """The second mean is known too well to be the best; the third is the likeliest of all."""
+    mean = np.array([[1.0], [0.9], [0.8], [-9.0], [-8.0]])
+    var = np.array([[0.0001], [0.0001], [4.0], [1e-9], [1e-9]])
+    found = Certificate(CellBelief(mean, var, var), np.ones(1), np.empty((0, 5, 1)))
+    assert (found.selected[0], found.runner_up[0], found.likeliest[0]) == (0, 2, 0)
+    assert found.contenders()[0][:, 0].tolist() == [0, 2, 1, 4, 3]  # who cannot be the best: by means
+    mean[2] = 0.99
+    var[0] = 1.0
+    unsure = Certificate(CellBelief(mean, var, var), np.ones(1), np.empty((0, 5, 1)))
+    assert (unsure.selected[0], unsure.runner_up[0], unsure.likeliest[0]) == (0, 2, 2)
+    assert unsure.best_probability[2, 0] > unsure.pcs[0]
+    alike = Certificate(
+        CellBelief(mean[[0, 0]], var[[0, 0]] * [[1.0], [1.0 + 1e-15]], var[:2]), np.ones(1), mean
+    )
+    assert (alike.likeliest[0], alike.runner_up[0]) == (0, 1)  # rounding makes nobody likelier
+    single = Certificate(CellBelief(mean[:1], var[:1], var[:1]), np.ones(1), np.empty((0, 1, 1)))
+    assert single.runner_up[0] == 0
 
 
 def test_a_known_tie_is_no_loss() -> None:
@@ -71,7 +119,7 @@ def test_a_known_tie_is_no_loss() -> None:
     certificate = Certificate(belief, np.ones(1), np.zeros((4, 3, 1)))
     assert certificate.pcs[0] == 1.0
     assert certificate.expected_loss[0] == 0.0
-    np.testing.assert_allclose(certificate.best_probability[:, 0], 1 / 3)
+    np.testing.assert_array_equal(certificate.best_probability[:, 0], [1.0, 0.0, 0.0])
 
 
 def test_it_reads_as_a_sentence() -> None:

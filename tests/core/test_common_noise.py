@@ -174,3 +174,18 @@ def test_noise_that_is_all_common_counts_once_whatever_rounding_leaves_of_it() -
         means = level * np.arange(7)[:, None, None] + np.zeros((7, 20, 6))
         same = case._replace(y=(first + means).ravel())
         assert common_noise.unevenness(same.tally, same.noise, same.correlation) == 1.0
+
+
+def test_plausible_correlations_are_as_uncertain_as_the_variance_that_is_not_shared() -> None:
+    case = common_cases.balanced(np.random.default_rng(8), (6, 5), 4, 0.7)
+    tally, rho = case.tally, np.array([0.7, 0.6, 0.0, -0.1, 0.9])
+    found = common_noise.plausible(tally, case.noise, rho, 4000, np.random.default_rng(9))
+    d = float(common_noise.layout(tally, case.noise).apart_freedom.sum()) + 4.0  # and what `estimate` doubts
+    apart = 1.0 - found[:, :2]
+    np.testing.assert_allclose(np.mean(1.0 / apart, axis=0), 1.0 / (1.0 - rho[:2]), rtol=0.01)
+    np.testing.assert_allclose(np.std(1.0 / apart, axis=0) * (1.0 - rho[:2]), np.sqrt(2.0 / d), rtol=0.05)
+    np.testing.assert_array_equal(found[:, 2:4], np.broadcast_to(rho[2:4], (4000, 2)))
+    skewed = common_noise.plausible(tally, case.noise, rho, 4000, np.random.default_rng(9), 8.0)
+    assert np.std(skewed[:, 0]) > 1.5 * np.std(found[:, 0])
+    assert (skewed >= -0.1).all()
+    assert (skewed <= common_noise.MOST).all()

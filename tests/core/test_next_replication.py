@@ -9,16 +9,20 @@ import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from argbest.core import additive_belief
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array
 from argbest.core.belief import anticipate, best, next_samples, take_in
 from argbest.core.decision import Decision
+from argbest.core.knowledge_gradient import log_kg_here
 from argbest.core.setting import Setting
 from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
 from argbest.models.gp import GP, GPParams
 from argbest.policies.dvr import log_reduction
+from argbest.policies.ikg import IKG, LEVI, log_ikg
+from argbest.streams import Draws, Purpose
 
 
 class Study:
@@ -28,7 +32,7 @@ class Study:
         rng = np.random.default_rng(seed)
         self.one = additive_cases.case(rng, names=names, most=(5, 4))
         self.runs = common_cases.runs(rng, self.one.shape, most=4, unnumbered=unnumbered)
-        self.theta = additive_cases.random_theta(rng, self.one.prior())
+        self.theta = additive_cases.random_theta(rng, self.one.prior(self.runs.correlation))
 
     @property
     def params(self) -> AdditiveGPParams:
@@ -44,9 +48,17 @@ class Study:
         """Mean and covariance of all cells given every observation with its joint noise."""
         scales = additive_cases.Scales.of(self.theta, self.one.x.shape[1])
         prior, cells = self.one.covariance("matern52", scales), self.runs.cells
-        noisy = prior[np.ix_(cells, cells)] + scales.noise * self.runs.noise_covariance()
-        there = prior if points is None else self.one.covariance("matern52", scales, points)
-        own = prior if points is None else self.one._replace(x=points).covariance("matern52", scales)
+        like = scales.like * scales.noise * self.runs.noise_like()
+        noisy = (prior + like)[np.ix_(cells, cells)] + scales.noise * self.runs.noise_covariance()
+        if points is None:
+            return additive_cases.kriged(noisy, self.runs.y, (prior + like)[:, cells], prior + like)
+        # A point that was never simulated has the loadings of an average context, and no luck in common.
+        there = self.one.covariance("matern52", scales, points)
+        own = self.one._replace(x=points).covariance("matern52", scales)
+        squares = scales.like * scales.noise * self.runs.noise * np.maximum(self.runs.correlation, 0.0)
+        loadings = np.repeat(np.sqrt(squares.mean(axis=1)), len(points))
+        same = np.tile(np.eye(len(points), dtype=bool), (self.one.shape[0], self.one.shape[0]))
+        own = own + np.where(same, np.outer(loadings, loadings), 0.0)
         return additive_cases.kriged(noisy, self.runs.y, there[:, cells], own)
 
     def with_one_more(self, k: int, c: int, r: int, y: float) -> "Study":
@@ -117,11 +129,15 @@ def test_studies_side_by_side_learn_as_each_would_alone() -> None:
     decision, number = Decision(np.array([0, 1]), np.array([1, 0])), np.array([6, 2])
     later = together.update_common(decision, number, np.array([0.3, -0.8]))
     ahead = anticipate(later, decision, np.array([2, 0]))
+    weights, every = np.full(later.mean.shape[-1], 1 / later.mean.shape[-1]), np.ones(later.mean.shape, bool)
+    integrated, here = log_ikg(later, weights, every), log_kg_here(later)
     selected = best(ahead)
     for i, each in enumerate(several):
         own = Decision(decision.alternative[i], decision.context[i])
         alone = each.belief().update_common(own, number[i], np.array([0.3, -0.8])[i])
         np.testing.assert_allclose(later.mean[i], alone.mean, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(integrated[i], log_ikg(alone, weights, every[i]), rtol=1e-6)
+        np.testing.assert_allclose(here[i], log_kg_here(alone), rtol=1e-6)
         waited = anticipate(alone, own, 2 if i == 0 else 0)
         np.testing.assert_allclose(ahead.var[i], waited.var, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(
@@ -219,6 +235,69 @@ def test_the_value_of_a_sample_is_the_variance_that_its_replication_takes_from_d
         after = anticipate(belief, Decision(np.array(k), np.array(c))).difference_var(selected)
         taken = np.sum(np.where(np.isfinite(density), np.exp(density), 0.0) * (before - after))
         np.testing.assert_allclose(score[k, c], taken, rtol=1e-5, atol=1e-8)
+
+
+def gains(study: Study, k: int, c: int) -> Array:
+    """E[best mean] − best mean now per context if the next replication of a cell is told, by definition.
+
+    The value's distribution and the means that follow it are those of all observations with their joint
+    covariance; the expectation is a sum over a fine grid of quantiles.
+    """
+    belief = study.belief()
+    assert belief.shocks is not None
+    number, shape = int(belief.shocks.following[k, c]), belief.mean.shape
+    more = [study.with_one_more(k, c, number, y) for y in (0.0, 1.0)]
+    at_0, at_1 = (each.by_definition()[0] for each in more)
+    scales = additive_cases.Scales.of(study.theta, study.one.x.shape[1])
+    cells = more[0].runs.cells
+    prior = study.one.covariance("matern52", scales)[np.ix_(cells, cells)]
+    joint = prior + scales.noise * more[0].runs.noise_covariance()
+    expected, var = additive_cases.kriged(joint[:-1, :-1], study.runs.y, joint[-1:, :-1], joint[-1:, -1:])
+    z = ndtri((np.arange(20_000) + 0.5) / 20_000)
+    later = at_0[:, None] + (at_1 - at_0)[:, None] * (expected[0] + np.sqrt(var[0, 0]) * z)
+    table, leader = later.reshape(*shape, -1), (best(belief), np.arange(shape[1]))
+    return np.asarray((table.max(axis=0) - table[leader]).mean(axis=-1))  # the leader's mean stays on average
+
+
+def open_study(seed: int) -> Study:
+    """A study whose means are about as far apart as they are known."""
+    study = Study(seed, unnumbered=False)
+    belief = study.belief()
+    gap = belief.mean.max(axis=0) - np.median(belief.mean, axis=0)
+    study.runs = study.runs._replace(y=study.runs.y * float(np.median(np.sqrt(belief.var)) / np.median(gap)))
+    return study
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_policies_that_look_one_sample_ahead_see_what_its_replication_will_do(seed: int) -> None:
+    study = open_study(seed)
+    belief = study.belief()
+    assert next_samples(belief) is not None
+    shape = belief.mean.shape
+    weights = np.random.default_rng(seed).dirichlet(np.ones(shape[1]))
+    gained = np.array([[gains(study, k, c) for c in range(shape[1])] for k in range(shape[0])])
+    integrated = np.exp(log_ikg(belief, weights, np.ones(shape, bool)))
+    size = gained.max()
+    np.testing.assert_allclose(integrated, gained @ weights, rtol=2e-3, atol=1e-3 * size)
+    here = np.exp(log_kg_here(belief))
+    np.testing.assert_allclose(here, np.einsum("kcc->kc", gained), rtol=2e-3, atol=1e-3 * size)
+    setting = replace(study.one.setting, weights=weights)
+    for policy, score in ((IKG(), gained @ weights), (LEVI(), np.einsum("kcc->kc", gained) * weights)):
+        found = policy.propose(
+            belief, study.runs.tally, np.zeros(shape, int), setting, Draws(1, Purpose.POLICY, step=0)
+        )
+        assert score[found.alternative[0], found.context[0]] >= (1 - 1e-2) * score.max()
+
+
+def test_a_look_far_ahead_counts_noise_as_if_it_were_not_shared() -> None:
+    belief = open_study(2).belief()
+    weights = np.full(belief.mean.shape[1], 1 / belief.mean.shape[1])
+    every = np.ones(belief.mean.shape, bool)
+    plain = replace(belief, shocks=None)
+    for ahead in (3.0, np.inf):
+        found, expected = (log_ikg(each, weights, every, lookahead=ahead) for each in (belief, plain))
+        np.testing.assert_array_equal(found, expected)
+    assert not np.allclose(log_ikg(belief, weights, every), log_ikg(plain, weights, every))
 
 
 @given(seed=st.integers(0, 10**6), number=st.integers(0, 5), cell=st.integers(0, 10**6))

@@ -153,8 +153,22 @@ def by_loop(values: Array) -> float:
     return float(1 + 0.75 * max(0.0, gamma**2 - 2 * chance))
 
 
-def fewer(tally: Tally) -> Array:
-    return np.asarray(noise._fewer(tally, noise._shape(tally))[..., 0, 0])
+def fewer(tally: Tally, usual: Array | None = None) -> Array:
+    pooled = tally.m2.sum() / max(int(np.maximum(tally.count - 1, 0).sum()), 1)
+    known = np.full(tally.shape, pooled if pooled > 0 else 1.0) if usual is None else usual
+    alone = noise._Crowd(np.ones((*tally.shape[:-2], 1, tally.shape[-1])), np.zeros((1, 1)))
+    none = np.zeros(tally.shape, bool)
+    return np.asarray(noise._fewer(tally, noise._shape(tally), none, known, alone)[..., 0, 0])
+
+
+def test_skewness_is_that_of_values_in_units_of_the_usual_noise() -> None:
+    """Whatever the units of single contexts are, so that the noisiest does not stand for all."""
+    rng = np.random.default_rng(12)
+    values, unit = rng.exponential(size=(6, 5, 6)), 10.0 ** np.arange(5)[:, None]
+    plain = float(fewer(told(values)))
+    assert float(fewer(told(unit * values), unit.T**2 * np.ones((6, 1)))) == pytest.approx(plain, rel=1e-9)
+    assert float(noise._scatter(told(unit * values)).fewer.item()) == pytest.approx(plain, rel=0.5)
+    assert float(fewer(told(unit * values))) < 0.5 * plain  # by one unit for all it is a matter of chance
 
 
 def test_skewness_divides_degrees_of_freedom_as_a_loop_over_pairs_says() -> None:
@@ -458,3 +472,40 @@ def test_the_noise_of_a_tied_pair_is_drawn_about_its_share_and_never_above_the_u
     assert tables[:, 0, 0].mean() == pytest.approx(estimate, rel=0.25)
     assert np.median(tables[:, 0, 0] / np.median(tables[:, 1:, 1:], axis=(1, 2))) < 0.1
     assert np.log(tables[:, 0, 0]).std() > 2 * np.log(tables[:, 3, 3]).std()
+
+
+# Luck that alternatives share
+
+
+def alike(rng: np.random.Generator, rho: float, shape: tuple[int, int] = (8, 200), n: int = 3) -> Tally:
+    """Replications of equal noise with the correlation ρ between alternatives, by their numbers."""
+    shock, own = rng.normal(size=(1, shape[1], n)), rng.normal(size=(*shape, n))
+    values = np.sqrt(rho) * shock + np.sqrt(1.0 - rho) * own
+    k, c, i = np.indices(values.shape).reshape(3, -1)
+    return replace(told(values), common=Replications(k, c, i, values.ravel()))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
+def test_sums_of_squares_of_a_context_vary_as_those_of_fewer_alternatives(rho: float) -> None:
+    """Var Σ z² = 2 f / crowd of f degrees of freedom, where independent ones would have 2 f."""
+    tally = alike(np.random.default_rng(5), rho, shape=(8, 4000))
+    crowd = float(noise._scatter(tally).crowd[0, 0])
+    assert crowd == pytest.approx(1.0 + 7.0 * rho**2, rel=0.05)
+    assert np.var(tally.m2.sum(axis=0)) == pytest.approx(2.0 * 16 * crowd, rel=0.1)
+
+
+def test_alternatives_with_the_same_luck_do_not_make_a_context_look_quiet() -> None:
+    """True noise is equal: with seeds of their own alternatives show that, with shared ones no less."""
+    spread = []
+    for rho in (0.0, 0.95):
+        tables = [
+            pair_noise(alike(np.random.default_rng(seed), rho, shape=(8, 6))).variance for seed in range(20)
+        ]
+        spread.append(np.mean([np.std(np.log(each)) for each in tables]))
+    assert spread[1] < 3.0 * spread[0] + 0.1
+
+
+def test_nothing_is_shared_by_replications_without_numbers() -> None:
+    tally = alike(np.random.default_rng(6), 0.9, shape=(8, 6))
+    np.testing.assert_array_equal(noise._scatter(replace(tally, common=None)).crowd, 1.0)
+    assert noise._scatter(tally).crowd.min() > 3.0

@@ -209,7 +209,7 @@ def test_a_trend_that_dwarfs_all_differences_costs_them_no_digits() -> None:
     theta = random_theta(np.random.default_rng(3), one.prior())
     found = []
     for size in (1e5, 1e8):
-        theta[-5] = np.log(size)
+        theta[-6] = np.log(size)
         known = params(one, theta)
         prior = MODEL._prior(one.setting, known, one.setting.separation)
         belief = by_features(prior, Data(one.tally, known.noise, known.shift))

@@ -136,6 +136,12 @@ def problem(simulate: Any = None, **options: Any) -> str:
     return described
 
 
+def test_a_problem_without_a_name_is_described_as_when_all_of_them_were_called_problem() -> None:
+    assert problem() == problem(name="problem")
+    assert problem().startswith("problem ")
+    assert problem(name="mine").startswith("mine ")
+
+
 def test_the_simulator_and_the_bounds_of_a_problem_count_but_not_its_description() -> None:
     usual = problem()
     assert usual == problem() == problem(description="other words")

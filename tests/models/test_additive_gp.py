@@ -15,6 +15,7 @@ from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally
 from argbest.errors import ArgbestError, FitError, InputError
 from argbest.models.additive_gp import PARTS, AdditiveGP
+from argbest.models.gp import GP
 from argbest.testing import assert_valid_model
 
 CONTEXTS = np.linspace(0.0, 1.0, 6)[:, None]
@@ -249,6 +250,23 @@ def test_a_category_is_a_coordinate_too() -> None:
 def test_wrong_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ArgbestError, match="part|kernel|noise"):
         AdditiveGP(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [AdditiveGP, GP])
+def test_an_array_without_dimensions_stands_for_its_entry(kind: type[AdditiveGP | GP]) -> None:
+    given = kind(kernel=np.array("rbf"), noise_sd=np.array(0.5))  # type: ignore[arg-type]
+    assert (given.kernel, float(np.asarray(given.noise_sd))) == ("rbf", 0.5)
+    assert kind(noise=np.array("pair")).noise == "pair"  # type: ignore[arg-type]
+
+
+def test_one_part_may_be_an_array_without_dimensions() -> None:
+    assert AdditiveGP(parts=np.array("own")).parts == ("own",)  # type: ignore[arg-type]
+    with pytest.raises(
+        InputError, match=r"got parts=0\.5; expected one or more of trend, offset, joint, own"
+    ):
+        AdditiveGP(parts=np.array(0.5))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"unknown prior array\(\['paper'\]"):
+        GP(prior=np.array(["paper"]))  # type: ignore[arg-type]
 
 
 def test_parts_that_say_nothing_of_the_table_are_refused() -> None:

@@ -173,8 +173,8 @@ def test_one_alternative_per_group_is_as_good_as_names() -> None:
         theta = random_theta(rng, one.prior(parts=("trend", "offset", "own")))
         theta[-1] = np.log(0.3)
         apart = theta.copy()
-        apart[d], apart[-3], apart[-2] = np.log(0.05), np.log(0.4), theta[-2]
-        theta[-2] = np.log(0.4 + np.exp(theta[-2]))
+        apart[d], apart[-4], apart[-3] = np.log(0.05), np.log(0.4), theta[-3]
+        theta[-3] = np.log(0.4 + np.exp(theta[-3]))
         flat = priors.Hyperprior(np.tile([priors.FLAT, 0, 0, -1e3, 1e3], (len(theta), 1)), theta[None])
         of_names, _, _ = additive.log_evidence(one.inputs(), one.tally, one.noise, flat, theta)
         of_groups, _, _ = additive.log_evidence(groups, one.tally, one.noise, flat, apart)

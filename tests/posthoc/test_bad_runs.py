@@ -41,7 +41,7 @@ def broken(**columns: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        (runs()[:0], {}, "got a frame without rows"),
+        (runs()[:0], {}, "got a table without rows"),
         ("runs.csv", {}, "got str; expected a pandas DataFrame"),
         (runs(), {"alternative": "plam"}, "unknown alternative column 'plam'.*Did you mean 'plan'"),
         (runs(), {"context": ["rate", "plan"]}, "'plan' is named for two purposes"),
@@ -67,6 +67,26 @@ def broken(**columns: Any) -> pd.DataFrame:
             r"data row 1 has cost '1' \(str\).*Convert the column",
         ),
         (broken(cost=[1, 2, "oops", 4, 5, 6]), {}, r"data row 3 has cost 'oops' \(str\); expected a finite"),
+        (
+            broken(cost=["1", "2", "inf", "4", "5", "6"]),
+            {},
+            r"data row 3 has cost 'inf' \(str\); expected a finite number. Correct or remove the row",
+        ),
+        (
+            broken(cost=["1", "2", "oops", "4", "5", "6"]),
+            {},
+            r"data row 3 has cost 'oops' \(str\); expected a finite number. Correct or remove the row",
+        ),
+        (
+            runs(),
+            {"rate": True},
+            "data row 1 has an impossible cost: .* is neither 0 nor 1, but rate=True. Corr",
+        ),
+        (
+            runs(),
+            {"reward_range": (1e6, 2e6)},
+            r"data row 1 has an impossible cost: .* is outside the reward_range 1e\+06 to 2e\+06",
+        ),
         (broken(cost=[1, 2, "3,5", 4, 5, 6]), {}, "data row 3 has cost '3,5'.*decimal comma.*--decimal ,"),
         (broken(cost=[1, True, 3, 4, 5, 6]), {}, r"data row 2 has cost True \(bool\)"),
         (broken(cost=[1, 10**400, 3, 4, 5, 6]), {}, "data row 2 has cost 10+ .*finite"),

@@ -217,7 +217,7 @@ def test_a_bad_axis_is_refused(given: object, message: str) -> None:
 
 
 def test_one_alternative_is_too_few() -> None:
-    with pytest.raises(InputError, match="got 1 alternatives; at least 2 needed"):
+    with pytest.raises(InputError, match="got 1 alternative; at least 2 needed"):
         Axis.of("alternative", ["only"])
 
 

@@ -1,6 +1,7 @@
 """Problem: what is refused, how selections are scored against the truth, and the tally of a frame."""
 
 import dataclasses
+import functools
 import json
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from argbest import Study
+from argbest.core.noise import pair_noise
 from argbest.errors import InputError
 from argbest.problems.base import Problem
 
@@ -39,6 +42,43 @@ def test_the_smallest_problem_needs_only_alternatives_and_contexts() -> None:
     assert small.bounds == {"context": (0.0, 0.0)}
     assert small.sign == 1
     assert (small.simulate, small.truth, small.truth_se, small.noise_sd) == (None, None, None, None)
+
+
+def cost_per_hour(servers: int, rate: float, seed: int) -> float:
+    return servers + rate + seed
+
+
+def simulate(order: int, demand: float, seed: int) -> float:
+    return order - demand + seed
+
+
+def _cost(order: int, demand: float, seed: int) -> float:
+    return order - demand + seed
+
+
+@pytest.mark.parametrize(
+    ("simulator", "title"),
+    [
+        (cost_per_hour, "cost per hour"),
+        (functools.partial(cost_per_hour), "cost per hour"),
+        (simulate, "best order per demand"),
+        (_cost, "best order per demand"),
+        (lambda order, demand, seed: 1.0, "best order per demand"),
+        (lambda a, b, c: 1.0, "best alternative per context"),
+        (None, "best alternative per context"),
+    ],
+)
+def test_a_problem_without_a_name_is_called_after_its_simulator_or_what_is_chosen(
+    simulator: Any, title: str
+) -> None:
+    assert Problem([1, 2], [3, 4], simulator).name == title
+    assert Problem([1, 2], [3, 4], simulator, name="mine").name == "mine"
+
+
+def test_columns_say_what_is_chosen_where_no_function_does() -> None:
+    assert Problem([{"servers": 1}, {"servers": 2}], [{"rate": 1.0}]).name == "best servers per rate"
+    several = [{"rate": 1.0, "shift": "day"}]
+    assert Problem([{"servers": 1}, {"servers": 2}], several).name == "best servers per context"
 
 
 def test_weights_are_normalised_and_may_be_zero() -> None:
@@ -146,13 +186,13 @@ def test_the_scores_agree_with_each_other(truth: np.ndarray, goal: str, order: l
 @pytest.mark.parametrize("score", ["best", "ties", "pcs_ceiling", "gaps", "gap_over_noise"])
 def test_scores_without_truth_say_how_to_give_it(score: str) -> None:
     with pytest.raises(
-        InputError, match=r"truth of problem 'problem' is not known.*Give Problem\(..., truth="
+        InputError, match=r"truth of problem 'best alternative per x' is not known.*Give Problem\(..., truth="
     ):
         getattr(problem(truth=None), score)
 
 
 def test_selections_cannot_be_scored_without_truth_and_gaps_not_compared_without_noise() -> None:
-    with pytest.raises(InputError, match="truth of problem 'problem' is not known"):
+    with pytest.raises(InputError, match="truth of problem 'best alternative per x' is not known"):
         problem(truth=None).correct(np.array([0, 0, 0]))
     with pytest.raises(InputError, match="the noise is not known"):
         _ = problem(noise_sd=None).gap_over_noise
@@ -224,7 +264,7 @@ def test_a_bad_definition_is_refused(options: dict[str, Any], message: str) -> N
 
 
 def test_bad_alternatives_and_contexts_are_refused() -> None:
-    with pytest.raises(InputError, match="got 1 alternatives; at least 2 needed"):
+    with pytest.raises(InputError, match="got 1 alternative; at least 2 needed"):
         Problem(["a"], [1, 2])
     with pytest.raises(InputError, match="duplicate context labels: 1 at positions 0 and 1"):
         Problem(["a", "b"], [1, 1])
@@ -293,6 +333,34 @@ def test_the_tally_of_a_frame_takes_summaries() -> None:
         problem().tally(frame.assign(n=[1, 0]))
 
 
+def test_the_tally_of_a_frame_keeps_single_values() -> None:
+    frame = pd.DataFrame(
+        {
+            "alternative": ["B", "B", "A"],
+            "context.x": [3.0, 3.0, 9.0],
+            "value": [1.0, 4.0, 2.0],
+            "n": [1, 2, 1],
+            "variance": [np.nan, 0.5, np.nan],
+        }
+    )
+    single = problem(goal="min").tally(frame).single
+    assert single is not None
+    assert [part.tolist() for part in single.parts] == [[1, 0], [1, 2], [0, 0], [1.0, 2.0]]
+
+
+def test_the_noise_learned_from_the_tally_of_a_frame_is_that_of_the_study() -> None:
+    rng = np.random.default_rng(1)
+    skewed = Problem(["A", "B"], [1, 2, 3])
+    study = Study(skewed, initial=10, common_random_numbers=False)
+    for trial in study.ask(60):
+        study.tell(trial, rng.lognormal(0, 1.5))
+    again = skewed.tally(study.observations())
+    assert again.single is not None
+    by_frame, by_study = (pair_noise(each).variance for each in (again, study.tally))
+    np.testing.assert_allclose(by_frame, by_study, rtol=1e-12)
+    assert not np.allclose(by_frame, pair_noise(again.apart).variance, rtol=0.01)
+
+
 def test_the_tally_of_no_observations_is_empty() -> None:
     tally = problem().tally(pd.DataFrame(columns=["alternative", "context.x", "value"]))
     assert tally.count.tolist() == [[0] * 3] * 3
@@ -335,7 +403,7 @@ def test_a_frame_without_a_needed_column_is_refused(missing: str, message: str) 
 def test_the_summary_is_json_in_the_users_units_with_its_keys_in_order() -> None:
     summary = problem(noise_sd=0.0, goal="min").summary()
     assert json.loads(json.dumps(summary, allow_nan=False)) == {
-        "name": "problem",
+        "name": "best alternative per x",
         "goal": "min",
         "alternatives": ["A", "B", "C"],
         "contexts": [{"x": 1}, {"x": 3}, {"x": 9}],

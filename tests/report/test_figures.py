@@ -147,7 +147,7 @@ def test_the_allocation_writes_every_count() -> None:
     counts = study.tally.count[:, [1, 2, 0]]
     assert texts(list(ax.texts)) == [str(n) for n in counts.ravel()]
     assert texts(ax.get_xticklabels()) == ["1", "2.5", "4"]
-    assert ax.get_title() == "problem: where 22 replications went"
+    assert ax.get_title() == "best x1 per x2: where 22 replications went"
 
 
 def test_the_allocation_of_labels_is_arranged_like_their_policy_map() -> None:

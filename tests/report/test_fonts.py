@@ -81,3 +81,27 @@ def test_without_such_a_font_one_notice_names_the_letters(none_installed: None) 
 def test_wide_letters_take_more_room() -> None:
     assert looks.columns("ab") == 2.0
     assert looks.columns("北京") == pytest.approx(3.6)
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "cut"),
+    [
+        ("abcdefghij", 10, "abcdefghij"),
+        ("abcdefghijk", 10, "abcd…hijk"),
+        ("北京上海广州", 11, "北京上海广州"),
+        ("北京上海广州深圳", 11, "北京…深圳"),
+        ("e\u0301" * 8, 8, "e\u0301" * 8),
+        ("e\u0301" * 9, 8, "e\u0301" * 3 + "…" + "e\u0301" * 3),
+    ],
+)
+def test_labels_are_cut_by_the_columns_that_they_take(text: str, longest: int, cut: str) -> None:
+    assert looks.middle_cut(text, longest) == cut
+    assert looks.columns(cut) <= longest
+
+
+@pytest.mark.parametrize("room", [4, 7, 11, 30])
+@pytest.mark.parametrize("text", ["the arrival rate of customers", "北京上海广州深圳 夜间", "", "x" * 40])
+def test_folded_lines_fit_and_lose_no_letter(text: str, room: int) -> None:
+    lines = looks.folded(text, room)
+    assert all(looks.columns(line) <= room for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")

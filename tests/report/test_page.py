@@ -85,7 +85,7 @@ def test_a_page_of_very_many_alternatives_says_what_its_probabilities_compare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(curves, "MOST_PAIRS", 60)
-    said = "compares only the leading alternatives with each other"
+    said = "leading alternatives with each other"
     study = _even(40)
     assert said not in curves.excerpt(study, study.selection()).left_out
     monkeypatch.setattr(landmarks, "_FEWEST", 6)
@@ -441,4 +441,4 @@ def test_the_page_of_ten_thousand_pairs_stays_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for trial in study.ask(10_000):
         study.tell(trial, (trial.pair[0] / 25 + rng.standard_normal(2)).tolist())
-    assert study.report(tmp_path / "report.html").stat().st_size < 1_500_000
+    assert study.report(tmp_path / "report.html").stat().st_size < 1_550_000

@@ -228,7 +228,7 @@ def test_contexts_whose_best_are_alike_are_ties_with_the_difference_that_counts_
     study = Study(Problem(["a", "b", "c"], ["x", "y"]), initial=1, model="independent", policy="equal")
     means = np.array([[9.0, 5.0], [5.0, 5.0], [0.0, -20.0]])
     for trial in study.ask(6):
-        study.tell(trial, mean=float(means[trial.pair]), variance=0.01, n=50)
+        study.tell(trial, mean=float(means[trial.pair]), variance=0.002, n=50)
     zone = f"{study.indifference():.2g}"
     assert said(study) == ["x: a (over 99 % sure)", f"y: a or b, equal within {zone}"]
     assert payload(study)["answer"][0] == (

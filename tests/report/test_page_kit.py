@@ -144,8 +144,10 @@ def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
     np.testing.assert_array_equal(kit["probability"], study.predict_proba(rows))
     frame = study.predict(rows)
     np.testing.assert_array_equal(kit["p_best"], frame["p_best"])
-    nearest = np.sort(np.array(kit["mean"]), axis=1)
-    np.testing.assert_allclose(nearest[:, -1] - nearest[:, -2], frame["gap"], rtol=1e-12)
+    labels = study.problem.alternatives.labels
+    places = [[labels.index(label) for label in frame[name]] for name in ("selected", "runner_up")]
+    first, second = (np.array(kit["mean"])[np.arange(len(frame)), place] for place in places)
+    np.testing.assert_allclose(first - second, frame["gap"], rtol=1e-12)
 
 
 def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ def test_a_model_that_does_not_fit_says_so_in_the_title() -> None:
     study = Study(Problem(list("ABC"), contexts, odd), model="additive-gp", initial=2).run(126)
     ax = report.plot_model_check(study)
     title = ax.get_title().replace("\n", " ")
-    assert title.startswith("problem: the model does not fit (RMS z ")
+    assert title.startswith("odd: the model does not fit (RMS z ")
     assert "pairs flagged" in title
     assert "B in 0.5" in [text.get_text() for text in ax.texts]
     assert report.plot_model_check(study, values="residual").get_ylabel() == "observed less predicted"

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import small_problems
+from report.page_studies import told
 from scipy.stats import norm
 
 from argbest import InputError, Problem, Study, streams
@@ -46,6 +47,41 @@ def test_leaders_are_those_likeliest_best_somewhere() -> None:
     chance = study.predict_proba([{"x": x} for x in found.at]).to_numpy()
     assert sorted(found.leaders.tolist()) == sorted(np.argsort(-chance.max(axis=0))[:2].tolist())
     assert found.labels == tuple("ABCD"[k] for k in found.leaders)
+
+
+def steps(n: int, seen: int) -> Study:
+    """As many alternatives as contexts, each the best in its own; then ones that are never best."""
+    where = np.arange(float(n))
+    truth = -np.abs(np.arange(float(n + seen))[:, None] - where[None, :]) * 50.0
+    return told(Problem(range(n + seen), where.tolist(), demanding), truth, spread=0.1)
+
+
+def demanding(order: int, demand: float, seed: int) -> float:
+    return -abs(order - demand)
+
+
+@pytest.mark.parametrize(("n", "shown"), [(2, 4), (6, 6), (8, 8), (10, 8)])
+def test_all_selected_alternatives_are_shown_but_at_least_four_and_at_most_eight(n: int, shown: int) -> None:
+    study = steps(n, 3)
+    found = profiles(study)
+    assert len(found.leaders) == len(set(found.leaders.tolist())) == shown
+    selected = set(study.selection()["selected"])
+    assert len(selected) == n
+    assert len(selected & set(found.leaders.tolist())) == min(n, 8)
+    assert len(profiles(study, leading=3).leaders) == 3
+
+
+def test_what_is_selected_elsewhere_is_not_shown_unless_it_is_likely_here() -> None:
+    rows = [{"x": x, "site": s} for s in "ab" for x in (0.0, 1.0, 2.0)]
+    truth = 9.0 * np.eye(6)  # each is the best in one context
+    study = told(Problem(range(6), rows), truth, spread=0.01, model="independent")
+    assert set(profiles(study, context=rows[0]).leaders[:3].tolist()) == {0, 1, 2}
+    assert set(profiles(study, context=rows[5]).leaders[:3].tolist()) == {3, 4, 5}
+
+
+def test_the_axis_has_the_name_that_the_simulator_gives_the_context() -> None:
+    assert plot_profiles(steps(3, 0)).get_xlabel() == "demand"
+    assert plot_profiles(grid_study()).get_xlabel() == "rate"
 
 
 def test_other_coordinates_are_held_at_the_context_given() -> None:

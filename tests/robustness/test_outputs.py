@@ -131,7 +131,6 @@ WRITERS = {
     "compilation.py",  # into a folder that then gets its name
     "storage/place.py",  # a copy to read, in a folder of its own
     "study/workers.py",  # new, and its owner's alone
-    "array/coordinator.py",  # a copy of the database beside it, renamed when whole
     "studyfile/starts/sumo/simulate.py",  # a user's to start from: for SUMO to read, in a temporary folder
 }
 

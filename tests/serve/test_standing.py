@@ -3,10 +3,12 @@
 import itertools
 from pathlib import Path
 
+import numpy as np
+import pytest
 from serve.crowd import create
 
 from argbest import Study
-from argbest.answers.overview import overview
+from argbest.answers.overview import overview, pace
 from argbest.serve.watch import MOST_POINTS, Point, Reading, extended, past, standing
 from argbest.storage.base import Worker
 
@@ -33,6 +35,44 @@ def test_progress_is_what_the_status_says(study: Study, file: Path) -> None:
 
 def test_a_study_is_finished_when_its_budget_is_reached(study: Study) -> None:
     assert standing(study.run(40))["finished"]
+
+
+def test_what_remains_of_the_budget_is_to_come(study: Study) -> None:
+    left = 40 - study.n_observations
+    assert left > 3
+    assert standing(study)["to_come"] == left
+    study._journal.ask(3, worker="here")
+    found = standing(study)
+    assert (found["queued"], found["trials"]["pending"], found["to_come"]) == (0, 3, left - 3)
+    assert standing(study.run(40))["to_come"] == 0
+
+
+def test_without_a_budget_what_is_queued_is_to_come(file: Path) -> None:
+    study = create(file)
+    assert standing(study)["to_come"] == standing(study)["queued"] == 24
+    assert (standing(study)["per_second"], standing(study)["seconds_left"]) == (None, None)
+
+
+def test_rate_and_time_left_are_those_of_late_while_somebody_simulates(study: Study) -> None:
+    assert standing(study)["per_second"] is None  # the run has ended
+    study._journal.ask(1, worker="here")
+    found = standing(study)
+    assert found["per_second"] > 0
+    assert found["seconds_left"] == pytest.approx((40 - study.n_observations) / found["per_second"])
+
+
+def test_a_pace_forgets_a_pause_and_slows_down_when_nothing_comes() -> None:
+    n = np.ones(20)
+    steady = np.arange(1000.0, 1020.0)
+    assert pace(steady, n, 1019.0) == pytest.approx(1.0)
+    assert pace(steady, 2 * n, 1019.0) == pytest.approx(2.0)
+    assert pace(steady, n, 1038.0) == pytest.approx(0.5)
+    after = np.concatenate([steady[:10] - 1e5, steady[10:]])
+    assert pace(after, n, 1019.0) == pytest.approx(1.0)
+    slow = 3600.0 * np.arange(1.0, 21.0)
+    assert pace(slow, n, slow[-1]) == pytest.approx(1 / 3600)
+    assert pace(slow[:1], n[:1], 1e6) == pace(slow[:0], n[:0], 1e6) == 0.0
+    assert pace(np.full(9, 5.0), np.ones(9), 5.0) == 0.0
 
 
 def test_a_worker_that_vanished_is_gone_but_keeps_what_it_had(study: Study) -> None:

@@ -133,13 +133,16 @@ SLEEPER = ["sh", "-c", "touch $$.pid; exec sleep 600"]
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C reach this process even where the shell of the tests ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = signal.signal(signal.SIGTERM, signal.default_int_handler)  # handled, as a task of an array does
     yield
     signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGTERM, ended)
 
 
 @pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interruption_before_the_program_is_known_to_run_ends_it_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     usual = subprocess.Popen.__init__
 
@@ -147,7 +150,7 @@ def test_an_interruption_before_the_program_is_known_to_run_ends_it_too(
         usual(self, *given, **options)
         if options.get("cwd") == tmp_path:
             announced(tmp_path)
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.Signals[name])
 
     monkeypatch.setattr(subprocess.Popen, "__init__", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -265,14 +265,15 @@ def test_foreign_executors_return_truth_values() -> None:
 
 
 def test_tasks_of_an_array_return_truth_values(tmp_path: Path) -> None:
-    from argbest.array.folder import Folder
+    from argbest.array.folder import Delivery, Folder
 
     folder = Folder(tmp_path)
     (tmp_path / "results").mkdir()
-    folder.deliver("t", "job", {"1": Outcome(True, None, 0.5), "2": Outcome(0.5, None, 0.5)})
-    found = folder.outcomes(folder.results()[0])
+    sent = Delivery({"1": Outcome(True, None, 0.5), "2": Outcome(0.5, None, 0.5)})
+    folder.deliver("t", "job", sent)
+    found = folder.delivered(folder.results()[0])
     assert found is not None
-    assert [repr(each.value) for each in found[0].values()] == ["True", "0.5"]
+    assert [repr(each.value) for each in found.outcomes.values()] == ["True", "0.5"]
 
 
 @pytest.mark.parametrize("values", [[True, False, True], [1.0, 0.0, 1.0], [True, 1.0, 0.0]], ids=repr)

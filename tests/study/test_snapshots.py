@@ -17,6 +17,7 @@ from study.conftest import problem, simulate
 from argbest import ExtremeContexts, Problem, StorageError, Study
 from argbest.cli import main
 from argbest.core.replications import Replications
+from argbest.errors import DataNotice
 from argbest.storage import pages
 from argbest.storage.sql import SQLStorage
 from argbest.study import checking
@@ -256,15 +257,12 @@ def damages() -> Iterator[tuple[str, tuple[object, ...]]]:
     yield f"UPDATE argbest_pages SET last = last + 1 {last}", ()
     yield "DELETE FROM argbest_pages WHERE first = 0", ()
     yield f"DELETE FROM argbest_pages {last}", ()  # leaves pages without a state
-    yield "UPDATE argbest_trials SET time = 17.0 WHERE revision = ?", (-1,)
 
 
 @pytest.mark.parametrize(("statement", "values"), list(damages()))
 def test_a_snapshot_that_is_damaged_or_not_of_these_events_is_passed_over_and_made_anew(
     statement: str, values: tuple[object, ...], kept: Path
 ) -> None:
-    if values == (-1,):  # the event where the snapshot ends
-        values = (load(kept)._journal._snapshots._reached,)
     change(kept, statement, *values)
     expected = known(replayed(kept))
     assert said("check", str(kept))[0] == 1
@@ -335,19 +333,89 @@ def test_an_end_in_any_step_of_keeping_a_snapshot_loses_nothing(
     assert said("check", str(tmp_path / "s.db"))[0] == 0
 
 
-def test_a_check_finds_an_event_that_was_changed_long_ago_and_removes_the_snapshot_when_told(
-    kept: Path,
+EDITS = [
+    "UPDATE argbest_observations SET mean = 17.0, \"values\" = '[17.0]' WHERE trial = 3",
+    "UPDATE argbest_observations SET mean = mean + 1e-9, \"values\" = '[' || (mean + 1e-9) || ']' "
+    "WHERE trial = 3 AND mean != 0",
+    "UPDATE argbest_trials SET context = (context = 0) WHERE NOT designed AND revision = "
+    "(SELECT min(revision) FROM argbest_trials WHERE NOT designed)",
+    "UPDATE argbest_trials SET time = 17.0 WHERE revision = (SELECT max(last) FROM argbest_pages)",
+]
+
+
+@pytest.mark.parametrize("statement", EDITS)
+def test_a_change_of_an_event_is_told_whenever_the_study_is_opened_until_it_is_accepted(
+    statement: str, kept: Path
 ) -> None:
-    change(kept, "UPDATE argbest_observations SET mean = 17.0, \"values\" = '[17.0]' WHERE trial = 3")
+    change(kept, statement)
+    if "mean + 1e-9" in statement:  # SQLite writes fifteen digits
+        change(
+            kept, "UPDATE argbest_observations SET mean = json_extract(\"values\", '$[0]') WHERE trial = 3"
+        )
+    for _ in range(2):  # the snapshot stays as a witness
+        with pytest.warns(DataNotice, match=r"event \d+ was stored as .*, and is .* now\. Another program"):
+            changed = known(load(kept))
     code, words = said("check", str(kept))
     assert code == 1
-    assert "all events are sound" in words
-    assert "event 8 is another one there" in words
-    assert said("check", str(kept), "--renew")[0] == 0
-    assert load(kept)._records[3].mean == 17.0
+    assert "changed by another program: event " in words
+    assert "Restore a backup. To accept the events as they are now: add --renew." in words
+    code, words = said("check", str(kept), "--renew")
+    assert code == 0
+    assert "The events count as they are now." in words
+    assert known(load(kept)) == changed
     told = json.loads(said("check", str(kept), "--json")[1])
     assert told["sound"]
     assert told["snapshot"] > EVERY
+
+
+def test_two_values_that_changed_places_are_told(kept: Path) -> None:
+    change(
+        kept,
+        'UPDATE argbest_observations AS a SET (mean, "values") = '
+        '(SELECT mean, "values" FROM argbest_observations AS b WHERE b.trial = 7 - a.trial) '
+        "WHERE trial IN (3, 4)",
+    )
+    with pytest.warns(DataNotice, match="was stored as"):
+        load(kept)
+
+
+def test_a_mean_that_is_not_that_of_its_values_is_refused(kept: Path) -> None:
+    change(kept, "UPDATE argbest_observations SET mean = 17.0 WHERE trial = 3")
+    code, words = said("check", str(kept))
+    assert code == 1
+    assert (
+        "damaged: the stored events contain one that argbest never wrote: Told(trial=3, n=1, mean=17.0"
+        in (" ".join(words.split()))
+    )
+    with (
+        pytest.warns(DataNotice, match="was stored as"),
+        pytest.raises(StorageError, match=r"one that argbest never wrote: Told\(trial=3, n=1, mean=17\.0"),
+    ):
+        load(kept)
+
+
+@pytest.mark.parametrize("column", ["mean", "m2"])
+def test_a_summary_that_is_not_that_of_its_values_is_refused_without_a_snapshot(
+    column: str, tmp_path: Path
+) -> None:
+    study = Study(problem(), storage=tmp_path / "s.db", policy="equal", model="independent", initial=2)
+    study.tell(study.ask()[0], [1.0, 2.5, 4.0])
+    assert said("check", str(tmp_path / "s.db"))[0] == 0
+    change(tmp_path / "s.db", f"UPDATE argbest_observations SET {column} = 2.6")
+    code, words = said("check", str(tmp_path / "s.db"))
+    assert (code, "damaged: the stored events contain one" in words) == (1, True)
+    with pytest.raises(StorageError, match="one that argbest never wrote"):
+        load(tmp_path / "s.db")
+
+
+def test_sums_that_a_database_rounds_otherwise_are_no_change(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SQLStorage.sums
+    monkeypatch.setattr(
+        SQLStorage, "sums", lambda *given: {name: each * (1 + 1e-9) for name, each in found(*given).items()}
+    )
+    assert load(kept)._journal._snapshots._reached > EVERY  # all events were compared, and the snapshot used
 
 
 def test_a_check_says_that_events_are_gone(kept: Path) -> None:

@@ -1,6 +1,7 @@
 """Stop rules: a run may end before its budget, and only for a good reason."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from study.conftest import TRUTH, apart, noise, pairs, problem, started
 
 from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
+from argbest.answers.doubts import granted
 
 BUDGET = 400
 
@@ -83,6 +85,14 @@ def test_expected_pcs_follows_the_weights_of_the_contexts() -> None:
     easy = apart(problem(hard, weights=[0, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
     all_of_it = apart(problem(hard, weights=[1, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
     assert easy.n_observations < all_of_it.n_observations == BUDGET
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 3), np.longdouble(1) / 3, np.float64(1e300), 10**200])
+def test_any_number_can_be_an_indifference_zone(delta: Any) -> None:
+    study = started(initial=3, model="independent").run(40)
+    rule = WorstPCS(Fraction(1, 10), delta)  # type: ignore[arg-type]
+    assert (type(rule.target), type(rule.delta)) == (float, float)
+    assert rule(study) == (granted(study, float(delta)).min() >= 0.1)
 
 
 def test_a_function_of_the_study_is_a_rule() -> None:

@@ -55,7 +55,7 @@ def test_the_top_of_the_file(text: str | bytes, message: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("axis", "message"),
     [
-        ("alternatives = ['a']", r"\[alternatives\]: got 1 alternatives; at least 2 needed"),
+        ("alternatives = ['a']", r"\[alternatives\]: got 1 alternative; at least 2 needed"),
         ("alternatives = ['a', 'a']", r"\[alternatives\]: duplicate alternative labels: 'a'"),
         ("alternatives = ['a', 1]", r"\[alternatives\]: 'label' of alternative 1 is 1 \(number\)"),
         ("alternatives = [nan, 1]", r"\[alternatives\]: .*finite number"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from argbest import ExpectedPCS, Guaranteed, OpportunityCost, RandomContexts, Study, WorstPCS, registry
+from argbest.errors import InputError
 from argbest.problems.design import ExtremeContexts
 from argbest.simulators import plain, simulator_from
 from argbest.simulators.function import Function
@@ -320,6 +321,15 @@ def test_a_file_may_declare_a_rate(tmp_path: Path) -> None:
     assert not parsed(tmp_path, PAIR).problem.rate
 
 
+def test_a_file_may_say_how_much_noise_there_is(tmp_path: Path) -> None:
+    problem = parsed(tmp_path, PAIR + "noise_sd = 0").problem
+    assert problem.noise_sd is not None
+    assert not problem.noise_sd.any()
+    assert parsed(tmp_path, PAIR).problem.noise_sd is None
+    with pytest.raises(InputError, match="noise_sd must be a number from 0 up, got -1"):
+        parsed(tmp_path, PAIR + "noise_sd = -1")
+
+
 def test_every_key_of_every_table_is_known_to_these_tests() -> None:
     assert {key for keys in KEYS.values() for key in keys} == {
         *(
@@ -339,6 +349,7 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
         *("delta", "alpha", "assume", "reward_range", "rate", "measured", "table", "url", "categorical"),
+        "noise_sd",
     }
 
 

@@ -81,7 +81,8 @@ class Doubts:
         where = np.flatnonzero(self.some)
         if not len(where):
             return ""
-        more = f" ({len(where) - 1} more contexts are in doubt)" if len(where) > 1 else ""
+        others = "1 more context is" if len(where) == 2 else f"{len(where) - 1} more contexts are"
+        more = f" ({others} in doubt)" if len(where) > 1 else ""
         return f"in context {study.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
 
 
@@ -116,13 +117,14 @@ def _doubts(study: "Study") -> Doubts:
     foremost = _foremost(belief)
     own = by_replications(study, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
-    needed, worth = _needed(shown.skewness), _worth(belief, tally, foremost)
-    few = check.scarce | (worth < needed) | _shape_is_hidden(tally)
-    rare, silent = _could_turn(belief, tally, foremost, shown), np.zeros(len(own), bool)
+    behind = _replications_behind(belief, tally)
+    worth = np.min(_of_both(behind, foremost), axis=0)
+    few = check.scarce | (worth < _needed(shown.skewness)) | _shape_is_hidden(tally)
+    rare, silent = _could_turn(belief, behind, foremost, shown), np.zeros(len(own), bool)
     if _noise_is_told(study):
         few, rare = check.scarce, silent
     elif not tally.m2.any():
-        silent = _most_missed(tally, foremost) > _MISSED
+        silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _MISSED
     found = misfit, few, rare, silent
     return Doubts(check, own, *found, tuple(_reasons(study, check, found, foremost, shown, worth)))
 
@@ -164,7 +166,8 @@ def by_replications(study: "Study", selected: IntArray, delta: float = 0.0) -> A
     total = var + own
     share = var / total  # not squares of variances, which may be too large or too small
     welch = 1.0 / (share**2 / freedom + (1.0 - share) ** 2 / freedom[selected, here])
-    error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
+    with np.errstate(over="ignore"):  # a delta beyond all rewards leaves no error
+        error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
     error[selected, here] = 0.0
     rivals = np.ones(tally.shape, bool) if out is None else ~out
     told = np.all(~excluded | ~rivals, axis=0)
@@ -181,33 +184,35 @@ def _needed(skewness: float) -> float:
     return float((skewness * (z * z - 1.0) * density / (6.0 * _SHARE * _ERROR)) ** 2)
 
 
-def _worth(belief: Belief, tally: Tally, foremost: IntArray) -> Array:
-    """Return how many replications stand behind the less known of the two foremost, [context].
-
-    Their own, or σ²/V if neighbours tell more.
-    """
-    each = np.maximum(tally.count, belief.noise / np.maximum(belief.var, np.finfo(float).tiny))
-    return np.asarray(np.minimum(of_selected(each, foremost[0]), of_selected(each, foremost[1])))
+def _of_both(table: AnyArray, foremost: IntArray) -> AnyArray:
+    """Return the entries of the two foremost alternatives, [2, context]."""
+    return np.stack([of_selected(table, each) for each in foremost])
 
 
-def _could_turn(belief: Belief, tally: Tally, foremost: IntArray, shown: Rarities) -> BoolArray:
-    """Return where events of the size seen elsewhere, as often as n replications may have missed, count.
+def _replications_behind(belief: Belief, tally: Tally) -> Array:
+    """Return how many replications stand behind every mean: its own, or σ²/V if neighbours tell more."""
+    told = belief.noise / np.maximum(belief.var, np.finfo(float).tiny)
+    return np.asarray(np.maximum(tally.count, told))
 
-    It would move a mean by its size times its probability.
+
+def _could_turn(belief: Belief, behind: Array, foremost: IntArray, shown: Rarities) -> BoolArray:
+    """Return where events like those seen elsewhere, as often as they may have been missed, count, [context].
+
+    One of them would move a mean by its size times its probability. It is as large as those seen, and no
+    larger beside the noise of its pair.
     """
     if not shown.events:
-        return np.zeros(tally.shape[1], bool)
-    lead = of_selected(belief.mean, foremost[0]) - of_selected(belief.mean, foremost[1])
-    return np.asarray(lead < shown.size * _most_missed(tally, foremost))
+        return np.zeros(belief.mean.shape[1], bool)
+    size = np.minimum(shown.size, shown.relative * np.sqrt(belief.noise))
+    lead = np.subtract(*_of_both(belief.mean, foremost))
+    return np.asarray(lead < np.max(_of_both(size * _most_missed(behind), foremost), axis=0))
 
 
-def _most_missed(tally: Tally, foremost: IntArray) -> Array:
-    """Return the most likely event that the two foremost may have missed, [context]: its probability.
+def _most_missed(n: AnyArray) -> Array:
+    """Return the largest probability of an event that n replications may have missed: 1 − 0.05^(1/n).
 
-    With a chance of 0.05 none of n replications shows an event of probability 1 − 0.05^(1/n).
+    With a chance of 0.05 none of them shows it.
     """
-    count = tally.count.astype(float)
-    n = np.minimum(of_selected(count, foremost[0]), of_selected(count, foremost[1]))
     return np.asarray(1.0 - _MISSED ** (1.0 / np.maximum(n, 1.0)))
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from argbest.answers.reported import reported_mean
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
-from argbest.core.belief import best, gaps, of_selected
+from argbest.core.belief import best, of_selected
 from argbest.core.certificate import Certificate
 from argbest.core.tally import Tally
 from argbest.problems.axis import Axis, Label
@@ -16,6 +16,7 @@ from argbest.problems.base import Problem
 from argbest.storage.base import Told
 from argbest.study.ledger import Ledger
 from argbest.study.trial import Trials
+from argbest.texts import chance as in_digits
 from argbest.texts import first_of
 
 if TYPE_CHECKING:
@@ -90,14 +91,13 @@ def of_selection(
 ) -> pd.DataFrame:
     """Return one row per context: the selected alternative, its rival, and how sure the choice is.
 
-    The belief of the certificate is one `among_the_rest`, without the pairs ``ruled_out``; a note tells of
-    these. Within ``delta`` of the best counts as equal. Means of a ``rate`` are reported within 0 and 1.
+    The rival is the alternative with the next largest P(best). The belief of the certificate is one
+    `among_the_rest`, without the pairs ``ruled_out``. Notes tell of these, and where the rival is even
+    likelier to be the best than the selected one. Within ``delta`` of the best counts as equal. Means of a
+    ``rate`` are reported within 0 and 1.
     """
     belief = certificate.belief
-    chosen = best(belief)
-    gap = gaps(belief, chosen)
-    np.put_along_axis(gap, chosen[..., None, :], np.inf, axis=-2)
-    rival = np.argmin(gap, axis=-2)
+    chosen, rival = best(belief), certificate.runner_up
     axis, frame = problem.alternatives, contexts.frame()
     labels = axis.labels
     frame["selected"] = [labels[k] for k in chosen.ravel()]
@@ -107,22 +107,49 @@ def of_selection(
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
     mean, sd = of_selected(belief.mean, chosen), np.sqrt(of_selected(belief.var, chosen))
     frame["mean"] = reported_mean(problem.sign * mean, sd, rate=rate).ravel()
-    frame["gap"] = of_selected(gap, rival).ravel()
+    frame["gap"] = (mean - of_selected(belief.mean, rival)).ravel()
     frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
     frame["p_best"] = certificate.pcs.ravel()
     frame["expected_loss"] = certificate.expected_loss.ravel()
     frame["state"] = certificate.states(delta).ravel()
-    return frame if ruled_out is None else _noted(frame, labels, _rows(ruled_out))
+    if ruled_out is not None:
+        frame = _noted(frame, labels, _rows(ruled_out))
+    return _with_notes(frame, likelier(problem, certificate))
+
+
+def likelier(problem: Problem, certificate: Certificate) -> list[str]:
+    """Return, context by context, who is likelier to be the best than the selected alternative; "" if nobody.
+
+    The largest mean is selected, which is not always the largest P(best).
+    """
+    labels, chosen = problem.alternatives.labels, best(certificate.belief)
+    differs = (certificate.likeliest != chosen) & (certificate.selected >= 0)
+    chance = of_selected(certificate.best_probability, certificate.likeliest)
+    return [
+        f"{labels[other]} is more likely the best ({in_digits(p)}), but {labels[own]} has the better mean"
+        if elsewhere
+        else ""
+        for elsewhere, other, own, p in zip(
+            differs.ravel(), certificate.likeliest.ravel(), chosen.ravel(), chance.ravel(), strict=True
+        )
+    ]
+
+
+def _with_notes(frame: pd.DataFrame, notes: Sequence[str]) -> pd.DataFrame:
+    """Return the selection with these notes after those that it has; without the column if there are none."""
+    if any(notes):
+        before = frame["note"] if "note" in frame.columns else [""] * len(frame)
+        frame["note"] = ["; ".join(filter(None, both)) for both in zip(before, notes, strict=True)]
+    return frame
 
 
 def with_doubts(frame: pd.DataFrame, states: AnyArray, study: "Study") -> pd.DataFrame:
     """Return the selection with its final states; a note says why a choice is not called sure."""
     withheld = states != frame["state"].to_numpy(object)
     if withheld.any():
-        reasons = np.where(withheld, np.array(study.doubts().reasons, object), "")
-        notes = frame["note"] if "note" in frame.columns else [""] * len(frame)
         frame["state"] = states
-        frame["note"] = ["; ".join(filter(None, both)) for both in zip(notes, reasons, strict=True)]
+        reasons = study.doubts().reasons
+        frame = _with_notes(frame, [each if it else "" for each, it in zip(reasons, withheld, strict=True)])
     return frame
 
 

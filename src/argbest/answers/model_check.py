@@ -18,6 +18,7 @@ from argbest.core.common_noise import blocks, counted, likeness
 from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import TooFewDataError
 from argbest.models.base import Model, troubles
 from argbest.problems.base import Problem
 from argbest.texts import Sentences
@@ -33,6 +34,7 @@ _ENOUGH = 30  # degrees of freedom within pairs that tell the noise without the 
 _LENDERS = 2**10  # pairs that tell how firmly noise is known
 _DRAWN, _DRAWS = 2**14, (8, 32)  # noise levels drawn for that in all, and tables of them
 _EXACT = 1e-9  # a variance below is none
+_PREDICTED = ("observed", "predicted", "sd", "residual", "z", "influence", "turned")  # columns of `pairs`
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -62,6 +64,7 @@ class ModelCheck(Sentences):
     doubted: BoolArray = field(default_factory=lambda: np.zeros(0, bool))  # [context]: what is objected to
     objections: tuple[str, ...] = ()  # what is affected, the most important first
     remarks: tuple[str, ...] = ()  # how many pairs were checked, and how hyper-parameters were found
+    fitted: bool = True  # False where there are too few values for the model: then only rewards are looked at
 
     @property
     def n_flagged(self) -> int:
@@ -93,15 +96,42 @@ class ModelCheck(Sentences):
         if not len(self.pairs):
             untold = np.isnan(self.rewards.tails_p_value) and self.fits
             tested = "nothing could be tested" if untold else "only the shape of the rewards was tested"
-            head = f"{self.verdict}: this model cannot predict a pair from the others, so {tested}."
+            if self.rewards.rate and self.fitted:
+                tested = "only whether enough successes and failures were seen was tested"
+            why = "this model cannot predict a pair from the others"
+            head = f"{self.verdict}: {why if self.fitted else 'it cannot be fitted yet'}, so {tested}."
         return " ".join([head, *self.objections, *self.remarks])
 
 
 def of_study(study: "Study") -> ModelCheck:
     """Return the check of a study's model on all that it was told, hyper-parameters kept."""
-    params, rewards = study._learned().params, study._journal.ledger.replicates()
+    rewards = study._journal.ledger.replicates()
+    try:
+        params = study._learned().params
+    except TooFewDataError as few:
+        return _of_rewards_alone(study.problem, study._tally, rewards, str(few))
     setting = study._journal.open_setting()
     return check(study.problem, study.model, setting, study._tally, params, rewards=rewards)
+
+
+def _of_rewards_alone(problem: Problem, tally: Tally, rewards: shape.Rewards, why: str) -> ModelCheck:
+    """Return the check of single rewards, where a model needs more of them before it can be fitted."""
+    nothing, unknown = np.empty(0, np.int64), np.full(tally.shape, np.nan)
+    related = Relations(np.zeros(tally.shape, bool), nothing, nothing, np.empty((0, 0)), unknown, unknown)
+    noise = discrepancies.Comparison(np.nan, unknown, np.zeros(tally.shape))
+    frame = pd.concat([problem.alternatives.frame(nothing), problem.contexts.frame(nothing)], axis=1)
+    frame = frame.assign(n=nothing, **dict.fromkeys(_PREDICTED, np.empty(0)), flagged=np.empty(0, bool))
+    axes = discrepancies.of_axes(problem, np.empty(0), related, noise, FALSE_ALARM)
+    single, few = shape.of_rewards(rewards, tally), np.zeros(tally.shape[1], bool)
+    found = ModelCheck(
+        frame, np.nan, np.nan, np.nan, *axes, np.nan, np.nan, rewards=single, scarce=few, fitted=False
+    )
+    return replace(
+        found,
+        doubted=_doubted(found, nothing),
+        objections=tuple(objections.of_rewards(found, problem)),
+        remarks=(why[:1].upper() + why[1:],),
+    )
 
 
 def check(
@@ -296,7 +326,9 @@ def _spread(observed: BoolArray) -> BoolArray:
 
 
 def _remarks(check: ModelCheck, count: IntArray) -> Iterator[str]:
-    """Yield how many pairs were checked, where that matters."""
+    """Yield how many pairs were checked, where that matters, and what a check of rewards needs."""
     seen = int((count > 0).sum())
     if not check.fits and 0 < len(check.pairs) < seen // 2:
         yield f"{len(check.pairs):,} of {seen:,} observed pairs, spread evenly, were checked."
+    if not len(check.pairs) and count.max() < shape.FEWEST and not check.rewards.rate:
+        yield f"With {shape.FEWEST} or more replications of a pair, the shape of its rewards is tested."

@@ -23,7 +23,7 @@ _NAMED = 3  # entries of a list; of more their number is told
 def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterator[str]:
     """Yield what is affected; nothing where the model fits."""
     axes = (problem.alternatives, check.alternatives), (problem.contexts, check.contexts)
-    yield from _of_rewards(check, problem)
+    yield from of_rewards(check, problem)
     yield from _of_noise(check, axes, model)
     yield from _of_likeness(check)
     yield from _of_steps(check)
@@ -36,7 +36,8 @@ def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterat
         )
 
 
-def _of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
+def of_rewards(check: "ModelCheck", problem: Problem) -> Iterator[str]:
+    """Yield what is wrong with single rewards: ties, heavy tails, too few of one kind."""
     if share := check.rewards.tied:
         yield (
             f"Rewards repeat values: {share:.0%} of two replications of a pair are equal. Replications that "
@@ -68,10 +69,12 @@ def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[s
                 said += f" {word}: {_names(axis, order)} ({first}{some[order[0]]:.2g} times the usual sd)."
     if getattr(model, "noise_sd", None) is not None:
         assumed, advice = "noise levels that are given", "Correct noise_sd, or leave it out."
+    elif getattr(model, "noise", None) == "pooled":
+        assumed, advice = "one noise level", "Leave out noise='pooled': every pair then has its own."
     elif hasattr(model, "noise"):
-        assumed, advice = "one noise level", "Use a noise level per pair: noise='pair'."
+        assumed, advice = "one noise level per alternative", "Use one per pair: noise='pair'."
     else:
-        assumed, advice = "one noise level", "Use a noise level per pair: additive-gp."
+        assumed, advice = "one noise level per alternative", "Use one per pair: additive-gp."
     yield (
         f"The model assumes {assumed} for pairs whose noise differs by more than chance "
         f"(p = {check.noise_p_value:.1g}): its claims are too high where noise is larger, and too low where "

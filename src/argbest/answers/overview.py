@@ -12,7 +12,7 @@ import pandas as pd
 from argbest.answers import doubts, guarantee
 from argbest.checks import whole
 from argbest.core import tally as tallies
-from argbest.core.arrays import BoolArray, IntArray
+from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL, counts
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _SHOWN = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
 _BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
 _MOST = 5  # causes of failures told
+_RECENT, _ENOUGH = 300.0, 5  # seconds in which a pace is measured, and records that this takes at least
 # What differs between failures of one cause: the command that was run, numbers, addresses, identifiers.
 _VARYING = re.compile(
     rf"^{COMMAND}.*$|\b0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{{8,}}\b|[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?",
@@ -64,18 +65,56 @@ def overview(study: "Study") -> dict[str, Any]:
 
 
 def progress(study: "Study") -> dict[str, Any]:
-    """Return how far a study is and who works on it: what can be told at once, without fitting a model."""
+    """Return how far a study is and who works on it: what can be told at once, without fitting a model.
+
+    ``to_come`` are the replications of the budget that are neither told nor under way; without a budget, what
+    the initial design still wants and trials that were given back. ``per_second`` and ``seconds_left`` are
+    None where they are not known, because nobody simulates or hardly anything was told.
+    """
     ledger, budget, seconds = study._journal.ledger, study.plan.get("budget"), study.plan.get("seconds")
+    now = time.time()
+    workers = _workers(study, now)
+    busy = bool(ledger.held) or any(worker["alive"] for worker in workers)
+    done = _reached(study.n_observations, budget) or _reached(ledger.spent, seconds)
+    n, told, took = (ledger.records.columns.numbers(name) for name in ("n", "time", "seconds"))
+    paces = pace(told, n, now), pace(told, np.nan_to_num(took), now)
+    per_second, spent_per_second = paces if busy and not done else (0.0, 0.0)
+    waits = [
+        (limit - amount) / speed
+        for amount, limit, speed in (
+            (study.n_observations, budget, per_second),
+            (ledger.spent, seconds, spent_per_second),
+        )
+        if limit is not None and speed > 0
+    ]
+    queued = study.n_queued + len(ledger.given_back)
     return {
         "observations": study.n_observations,
         "budget": budget,
         "seconds_spent": ledger.spent,
         "seconds_budget": seconds,
-        "finished": _reached(study.n_observations, budget) or _reached(ledger.spent, seconds),
+        "finished": done,
         "queued": study.n_queued,
+        "to_come": queued if budget is None else max(budget - study.n_observations - len(ledger.held), 0),
+        "per_second": per_second or None,
+        "seconds_left": min(waits, default=None),
         "trials": ledger.counts,
-        "workers": _workers(study, time.time()),
+        "workers": workers,
     }
+
+
+def pace(told: AnyArray, amounts: AnyArray, now: float) -> float:
+    """Return how much comes in per second, of late; 0 where that is not known.
+
+    ``told`` are the times at which the amounts came. What counts is the last five minutes, or the last
+    records where these are few: a pause before them is forgotten soon.
+    """
+    some = max(int((told > now - _RECENT).sum()), _ENOUGH)
+    recent = np.sort(told)[-some:]
+    if len(recent) < 2:
+        return 0.0
+    lasted = max(now, recent[-1]) - recent[0]
+    return float(amounts[np.argsort(told, kind="stable")][-some:][1:].sum() / lasted) if lasted > 0 else 0.0
 
 
 def _reached(amount: float, limit: float | None) -> bool:

@@ -10,6 +10,7 @@ beforehand.
 import base64
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ import pandas as pd
 from argbest.answers.reported import reported_interval, reported_mean
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, best
+from argbest.core.certainty import Certainty
 from argbest.core.certificate import Certificate
 from argbest.core.correlated import SOBOL_POINTS, dimensions, sobol_points
 from argbest.core.setting import among_the_rest
@@ -127,7 +129,69 @@ def certificate_at(study: Study, rows: Axis, *, integrate: bool = True) -> Certi
     mixture = None if points is None else points.at(_separation(study, rows), out)
     belief = among_the_rest(model_at(study, rows), out)
     answered = None if out is None else np.any(~out, axis=-2)
-    return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture)
+    own = OwnContexts(
+        belief if mixture is None else mixture,
+        study.certificate(integrate=integrate),
+        _own_context(study, rows),
+    )
+    return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture, own)
+
+
+@dataclass(frozen=True)
+class OwnContexts:
+    """How sure one may be in any contexts, each by itself, [row, alternative, 1]; a `Certainty`.
+
+    Where a row is a context of the study it is what the study says of it, whatever else is asked for.
+    """
+
+    anywhere: Certainty
+    study: Certificate
+    context: IntArray  # [row]: its position in the study, -1 for another
+
+    def best_probability(self) -> Array:
+        """Return P(each alternative is best)."""
+        found, (here, there) = self.anywhere.best_probability().copy(), self._same()
+        found[here, :, 0] = self.study.best_probability[:, there].T
+        return found
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the selected alternative is within delta of the best), [row, 1]."""
+        return self._as_in_the_study(
+            self.anywhere.good_probability(selected, delta), selected, self.study.within(delta)
+        )
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[best reward − selected reward], [row, 1]."""
+        return self._as_in_the_study(
+            self.anywhere.expected_loss(selected), selected, self.study.expected_loss
+        )
+
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return a closed-form lower bound of `good_probability`."""
+        return self.anywhere.lower_bound(selected, delta)
+
+    def draw(self, normals: Array) -> Array:
+        """Return draws of all rewards."""
+        return self.anywhere.draw(normals)
+
+    def _same(self) -> tuple[IntArray, IntArray]:
+        """Return the rows that are contexts of the study, and which these are."""
+        here = np.flatnonzero(self.context >= 0)
+        return here, self.context[here]
+
+    def _as_in_the_study(self, found: Array, selected: IntArray, own: Array) -> Array:
+        """Return the numbers, the study's ``own`` [context] where the same alternative is selected."""
+        here, there = self._same()
+        same = self.study.selected[there] == selected[here, 0]
+        found = found.copy()
+        found[here[same], 0] = own[there[same]]
+        return found
+
+
+def _own_context(study: Study, rows: Axis) -> IntArray:
+    """Return which contexts of the study the rows are, -1 for those that are none."""
+    same = np.all(_separation(study, rows) == 0, axis=0)
+    return np.where(same.any(axis=1), np.argmax(same, axis=1), -1)
 
 
 def model_at(study: Study, rows: Axis) -> Belief:
@@ -149,8 +213,8 @@ def ruled_out_at(study: Study, rows: Axis) -> BoolArray | None:
     out = study._ruled_out
     if out is None:
         return None
-    same = np.all(_separation(study, rows) == 0, axis=0)
-    at = np.where(same.any(axis=1)[:, None], out.T[np.argmax(same, axis=1)], elsewhere(study))
+    own = _own_context(study, rows)
+    at = np.where(own[:, None] >= 0, out.T[own], elsewhere(study))
     return np.asarray(at[..., None])
 
 

@@ -15,7 +15,7 @@ from argbest.core.tally import EQUAL, Tally
 Rewards: TypeAlias = Mapping[tuple[int, int], Sequence[float]]  # of each pair, in their order
 
 # Mean, standard deviation and skewness of `_outlying` for 3 to 15 normal rewards, from 2,000,000 draws each.
-_FEWEST, _MOST, _PART = 3, 15, 8
+FEWEST, _MOST, _PART = 3, 15, 8
 _MEAN = np.array(
     [4.0385, 2.4530, 1.9308, 1.6825, 1.5373, 1.4429, 1.3766, 1.3275, 1.2897, 1.2596, 1.2354, 1.2151, 1.1982]
 )
@@ -91,11 +91,11 @@ def _scores(rewards: Rewards, shape: tuple[int, ...]) -> tuple[Array, Array, Arr
     for where, rows in _by_length(parts):
         n = rows.shape[1]
         varies = np.ptp(rows, axis=1) > EQUAL * np.abs(rows).max(axis=1)
-        if n < _FEWEST or not varies.any():
+        if n < FEWEST or not varies.any():
             continue
         at = where[varies, 0], where[varies, 1]
         value, spread = _outlying(rows[varies])
-        mean, sd, skewness = (table[n - _FEWEST] for table in (_MEAN, _SD, _SKEWNESS))
+        mean, sd, skewness = (table[n - FEWEST] for table in (_MEAN, _SD, _SKEWNESS))
         weight = spread / largest / sd
         np.add.at(total, at, weight * (value - mean) / sd)
         np.add.at(third, at, weight**3 * skewness)

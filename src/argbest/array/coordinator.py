@@ -4,8 +4,11 @@ SQLite needs locks and shared memory, which network drives do not give it. So th
 on a disk of its own machine, and publishes it by renaming a whole file over the one it came from.
 """
 
+import errno
+import math
 import os
 import secrets
+import shlex
 import shutil
 import sqlite3
 import tempfile
@@ -14,23 +17,26 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from argbest import files, simulators
-from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe
+from argbest.array.folder import FINISHED, RUNNING, Folder, Recipe, say
 from argbest.errors import ArgbestError, InputError, StorageError
-from argbest.simulators.calling import Job, Outcome
+from argbest.simulators.calling import Job, Outcome, reason
 from argbest.study.ledger import FAILED, TOLD
 from argbest.study.study import Study
-from argbest.study.workers import BEAT, Lifeline, Presence, Watch, ended
+from argbest.study.workers import BEAT, Lifeline, Patience, Presence, Watch, boot, ended, locked
 
 SILENCE = 180.0  # seconds: a network drive may show a sign of life a minute late
 POLL = 0.2  # seconds between looks into the folder
 MOST_TASKS = 10_000
-FATAL = 5  # tasks that ended with a replication in hand: it may be what ends them
+ALONE = 5.0  # seconds without any task after which that is said
+FATAL = 5  # tasks that ended while they simulated a replication: it may be what ends them
+_HANDED_BACK = "handed back"
+_HELD = "held"  # the file in the place of a copy that its process holds a lock on
 _IDLE = 5  # a publication is followed by that many times as long without one
 
 
@@ -42,11 +48,15 @@ class _Wanted:
     future: "Future[list[Outcome]]" = field(default_factory=Future)
 
 
+class _OverError(Exception):
+    """The run ended while its coordinator waited for the folder."""
+
+
 class FolderExecutor(Executor):
     """Gives the replications of a run to the tasks (`argbest task FOLDER`) that there are at the moment.
 
     ``publish`` is called before jobs are given, so that what they belong to is kept; it returns the
-    replications that are kept with their value, whose files can go.
+    replications that are kept with their value, whose files can go. ``shared`` is that of `Folder`.
     """
 
     def __init__(
@@ -57,8 +67,10 @@ class FolderExecutor(Executor):
         publish: Callable[[], Iterable[Job]] = tuple,
         *,
         silence: float = SILENCE,
+        shared: bool = False,
     ) -> None:
-        self.folder, self._study, self._recipe, self._publish = Folder(folder), study, recipe, publish
+        self.folder = Folder(folder, shared)
+        self._study, self._recipe, self._publish = study, recipe, publish
         self.folder.make()
         self._name, self._beat = Presence().name, 0
         self._refuse_another()
@@ -68,15 +80,18 @@ class FolderExecutor(Executor):
         self._found: dict[str, Outcome] = {}
         self._read: dict[Path, list[str]] = {}  # the keys in every file of results
         self._settled: set[str] = set()  # keys whose value is kept elsewhere
-        self._deaths: Counter[str] = Counter()
+        self._in_vain: Counter[tuple[str, str]] = Counter()  # how often a key came to nothing, by the reason
         self._assigned = {  # what each task has in hand: the job, and its keys
-            (task, name): set(jobs)
+            (task, name): set(job.jobs)
             for task in self.folder.inboxes()
-            for name, _, jobs in self.folder.given(task)
+            for name, job in self.folder.given(task)
+            if job is not None
         }
         self._next_beat = self._next_publication = 0.0
+        self._alone: float | None = None  # since when the run waits without any task; inf: that was said
         self._lock, self._over = threading.Lock(), threading.Event()
         self._trouble: BaseException | None = None
+        self._patience = Patience(f"the folder {str(folder)!r}", self._pause)
         self._thread = threading.Thread(target=self._attend, name="argbest array", daemon=True)
         self._look()
         self._thread.start()
@@ -92,9 +107,10 @@ class FolderExecutor(Executor):
         wanted = _Wanted({self._recipe.key(self._study, job): job for job in jobs})
         wanted.future.set_running_or_notify_cancel()
         with self._lock:
-            if self._trouble is not None:
-                raise self._trouble
-            self._wanted.append(wanted)
+            if self._trouble is None:
+                self._wanted.append(wanted)
+            else:
+                wanted.future.set_exception(self._trouble)
         return wanted.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -103,85 +119,140 @@ class FolderExecutor(Executor):
         if wait:
             self._thread.join()
         if not cancel_futures:
-            self.folder.announce(self._name, self._beat + 1, FINISHED)
-            self._clear(self._publish())
+            with suppress(StorageError):  # whoever took the study away puts it back, and says what is wrong
+                self.folder.announce(self._name, self._beat + 1, FINISHED)
+                self._clear(self._publish())
         self._lifeline.let_go()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.shutdown(cancel_futures=kind is not None)
 
     def _attend(self) -> None:
-        while not self._over.wait(POLL):
-            try:
-                with self._lock:
-                    self._look()
-            except (ArgbestError, OSError) as error:
-                self._fail(error)
-                return
+        """Look into the folder until the run is over; whatever goes wrong here is the end of the run."""
+        try:
+            while not self._over.wait(POLL):
+                self._patience(self._look_alone)
+        except _OverError:
+            return
+        except BaseException as error:
+            self._fail(error)
 
-    def _fail(self, error: Exception) -> None:
+    def _pause(self, seconds: float) -> None:
+        if self._over.wait(seconds):
+            raise _OverError
+
+    def _fail(self, error: BaseException) -> None:
         """Have the run end; what it waits for is no failure of the simulator."""
+        said = str(error) if isinstance(error, ArgbestError | OSError) else reason(error)
         with self._lock:
-            self._trouble = error if isinstance(error, InputError) else BrokenExecutor(str(error))
+            self._trouble = error if isinstance(error, InputError) else BrokenExecutor(said)
+            self._trouble.__cause__ = error.__cause__ if self._trouble is error else error
             for wanted in self._wanted:
                 wanted.future.set_exception(self._trouble)
+            self._wanted.clear()
 
     def _refuse_another(self) -> None:
         """Refuse to begin beside another coordinator: both would give out the same replications."""
         before = self.folder.coordinator()
         deadline = time.monotonic() + 3 * BEAT
-        while before is not None and before["state"] == RUNNING and not ended(before["name"]):
-            if self.folder.coordinator() != before:
+        while before is not None and before.state == RUNNING and not ended(before.name):
+            if self.folder.coordinator() not in (before, None):
                 raise InputError(
-                    f"another coordinator, {before['name']}, uses the folder {str(self.folder.path)!r}. "
+                    f"another coordinator, {before.name}, uses the folder {str(self.folder.path)!r}. "
                     "End it first, or let it work: `argbest task` adds tasks to it."
                 )
             if time.monotonic() > deadline:
                 return
             time.sleep(POLL)
 
+    def _look_alone(self) -> None:
+        with self._lock:
+            if not self._over.is_set():
+                self._look()
+
     def _look(self) -> None:
         """Take what came, notice who came and went, and give what is to be done."""
         now = time.monotonic()
+        self.folder.check_there()
         self._take()
         if now >= self._next_beat:
+            self.folder.announce(self._name, self._beat + 1, RUNNING)
             self._beat, self._next_beat = self._beat + 1, now + BEAT
-            self.folder.announce(self._name, self._beat, RUNNING)
         self._notice()
         for wanted in [each for each in self._wanted if each.jobs.keys() <= self._found.keys()]:
             self._wanted.remove(wanted)
             wanted.future.set_result([self._found[key] for key in wanted.jobs])
+        self._say_if_alone(now)
         if now >= self._next_publication:
             self._give()
 
     def _take(self) -> None:
         for path in self.folder.results():
-            if path in self._read or (said := self.folder.outcomes(path)) is None:
+            if path in self._read or (said := self.folder.delivered(path)) is None:
                 continue
-            outcomes, error = said
-            self._read[path] = [*outcomes]
-            self._found = outcomes | self._found
+            self._read[path] = [*said.outcomes]
+            for key, outcome in said.outcomes.items():
+                self._found.setdefault(key, outcome)
             name, _, task = path.stem.partition(".")
-            self._assigned.pop((task, name), None)
+            keys = self._assigned.pop((task, name), None)
+            if keys is None:  # of a job that was given again, or of no job at all
+                continue
             self.folder.take_back(task, name)
-            if error:
-                path.unlink()
-                raise InputError(f"{error} (said by the task {task})")
+            if said.error:
+                self.folder.remove(path)
+                raise InputError(f"{said.error} (said by the task {task})")
+            self._count(
+                keys - said.outcomes.keys(), f"{FATAL} tasks delivered no result of it that can be read"
+            )
 
     def _notice(self) -> None:
         """See which tasks are alive; what the others had in hand is to be done again."""
-        there = self.folder.tasks()
-        dead = {task.name for task in there if self._watch.dead(task)}
-        self._alive = {task.name for task in there} - dead
+        signs = {sign.worker.name: sign for sign in self.folder.signs()}
+        dead = {
+            name for name, sign in signs.items() if self._watch.dead(sign.worker, deaf=self._patience.deaf)
+        }
+        self._alive = signs.keys() - dead
         for task, name in [each for each in self._assigned if each[0] not in self._alive]:
             self.folder.take_back(task, name)
-            for key in self._assigned.pop((task, name)):
-                self._deaths[key] += 1
-                if self._deaths[key] >= FATAL:
-                    reason = f"{FATAL} tasks ended while they simulated it"
-                    self._found.setdefault(key, Outcome(None, reason, 0.0))
+            keys = self._assigned.pop((task, name))
+            # Whoever is told to end takes leave, and thereby hands back what it has: that is nobody's fault.
+            if task in dead and signs[task].simulating == name:
+                self._count(keys, f"{FATAL} tasks ended while they simulated it")
+            elif task not in dead:
+                self._count_handed_back(keys)
         for task in dead:
             self.folder.leave(task)
+
+    def _count(self, keys: Iterable[str], why: str) -> None:
+        """Take note that replications came to nothing; after some times they fail."""
+        for key in keys:
+            self._in_vain[key, why] += 1
+            if self._in_vain[key, why] >= FATAL:
+                self._found.setdefault(key, Outcome(None, why, 0.0))
+
+    def _count_handed_back(self, keys: Iterable[str]) -> None:
+        """Take note that replications were handed back, and say once if one never comes to an end."""
+        for key in keys:
+            self._in_vain[key, _HANDED_BACK] += 1
+            if self._in_vain[key, _HANDED_BACK] == FATAL:
+                say(
+                    f"{FATAL} tasks were told to end while they had the same replication in hand. It is "
+                    "given to others; if it takes longer than a task may run, raise the time limit."
+                )
+
+    def _say_if_alone(self, now: float) -> None:
+        """Say, once each time, that the run waits and there is no task."""
+        if self._alive or not self._wanted:
+            self._alone = None
+        elif self._alone is None:
+            self._alone = now
+        elif now - self._alone >= ALONE:
+            self._alone = math.inf
+            n = sum(len(wanted.jobs) for wanted in self._wanted)
+            say(
+                f"no task is alive, and {n} replication{'s wait' if n > 1 else ' waits'} for one. The "
+                f"coordinator waits, too. To start a task: argbest task {shlex.quote(str(self.folder.path))}"
+            )
 
     def _give(self) -> None:
         """Give what is in nobody's hands to tasks that have nothing to do."""
@@ -206,10 +277,14 @@ class FolderExecutor(Executor):
         self._settled.update(self._recipe.key(self._study, job) for job in settled)
         for path, keys in list(self._read.items()):
             if self._settled.issuperset(keys):
-                path.unlink(missing_ok=True)
+                self.folder.remove(path)
                 del self._read[path]
                 for key in keys:
                     self._found.pop(key, None)
+
+
+class _ChangedError(StorageError):
+    """Somebody else has changed the file of a study whose copy was worked on."""
 
 
 class WorkingCopy:
@@ -224,15 +299,46 @@ class WorkingCopy:
 
     def publish(self, *, mode: str = "DELETE") -> None:
         """Put the present state back as a whole; an error if somebody else has changed the file."""
-        if _look(self.home) != self._left:
+        with _passing(self.home):
+            if not self.home.parent.is_dir():
+                raise FileNotFoundError(errno.ENOENT, "its folder is gone")
+            if _look(self.home) == self._left:
+                files.write(self.home, self._packed(mode).read_bytes())
+                self._left = _look(self.home)
+                return
             rescued = self.home.with_name(f"{self.home.stem}-rescued{self.home.suffix}")
-            shutil.copyfile(self._packed("DELETE"), rescued)
-            raise StorageError(
-                f"{str(self.home)!r} was changed by another process while the coordinator worked on it, and "
-                f"is left as it is. The coordinator's own state is in {str(rescued)!r}. Choose one of them."
+            files.write(rescued, self._packed("DELETE").read_bytes())
+        raise _ChangedError(
+            f"{str(self.home)!r} was changed by another process while the coordinator worked on it, and "
+            f"is left as it is. The coordinator's own state is in {str(rescued)!r}. Choose one of them."
+        )
+
+    def put_back(self) -> None:
+        """Put the final state back; if that is not possible even later, leave it elsewhere and say where."""
+        try:
+            Patience(f"the place of {str(self.home)!r}")(lambda: self.publish(mode="WAL"))
+        except _ChangedError:
+            raise
+        except BaseException as error:
+            kept = self._rescued()
+            if isinstance(error, StorageError):
+                raise StorageError(f"{error} {kept}") from error
+            say(kept)
+            raise
+
+    def _rescued(self) -> str:
+        """Return a sentence that says where the state is kept: here, or where it is."""
+        mark = secrets.token_hex(4)
+        kept = Path.cwd() / f"{self.home.stem}-rescued-{mark}{self.home.suffix}"
+        try:
+            files.write(kept, self._packed("DELETE").read_bytes())
+        except (ArgbestError, OSError):  # no room for another copy: the next start shall not remove this one
+            kept = (
+                self.path.parent.rename(self.path.parent.with_name(f"argbest-rescued-{mark}"))
+                / self.path.name
             )
-        files.write(self.home, self._packed(mode).read_bytes())
-        self._left = _look(self.home)
+        command = shlex.join(["cp", str(kept), str(self.home)])
+        return f"The coordinator's own state is in {str(kept)!r}. To put it back: {command}"
 
     def _packed(self, mode: str) -> Path:
         """Return a file that holds all of the copy, without others beside it."""
@@ -250,17 +356,43 @@ def taken(storage: str) -> Iterator[WorkingCopy]:
         raise InputError(
             "a study on a database server needs no shared folder; run `argbest worker` in every task."
         )
-    with tempfile.TemporaryDirectory(prefix="argbest-array-", ignore_cleanup_errors=True) as folder:
-        copy = WorkingCopy(Path(storage).absolute(), Path(folder))
+    with _place_for_a_copy() as folder:
+        copy = WorkingCopy(Path(storage).absolute(), folder)
         try:
             yield copy
         finally:
-            copy.publish(mode="WAL")
+            copy.put_back()
+
+
+@contextmanager
+def _place_for_a_copy() -> Iterator[Path]:
+    """Yield a folder of its own, after removing those of processes of this machine that were killed.
+
+    A process holds a lock in its folder as long as it lives. The folder's name has the number of this boot
+    of this machine: folders of other machines may be on the same network drive, where locks may not reach.
+    """
+    start = f"argbest-array-{boot()}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{start}*"):
+        with suppress(OSError):  # somebody is at work there
+            if (number := locked(left / _HELD)) is not None:
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(number)
+    made = Path(tempfile.mkdtemp(prefix="argbest-new-"))
+    number = None
+    with suppress(OSError):  # where nothing can be locked, nothing is removed either
+        number = locked(made / _HELD, os.O_CREAT | os.O_EXCL)
+    folder = made.rename(made.with_name(start + made.name.rpartition("-")[2]))  # now others may find it
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if number is not None:
+            os.close(number)
 
 
 @contextmanager
 def tasks_in(
-    folder: Path, study: Study, copy: WorkingCopy, options: dict[str, Any]
+    folder: Path, study: Study, copy: WorkingCopy, options: dict[str, Any], *, shared: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Yield the options of `Study.run` that have the tasks of a folder simulate."""
     simulator = simulators.plain(study.problem.simulate)
@@ -270,7 +402,7 @@ def tasks_in(
         )
     recipe = Recipe(simulator, study.common_random_numbers, options.get("timeout"))
     kept = _Kept(study, copy)
-    with FolderExecutor(folder, study.definition["id"], recipe, kept.publish) as executor:
+    with FolderExecutor(folder, study.definition["id"], recipe, kept.publish, shared=shared) as executor:
         others = {name: value for name, value in options.items() if name != "timeout"}
         yield others | {"executor": executor, "workers": MOST_TASKS}
 
@@ -285,11 +417,11 @@ class _Kept:
     def publish(self) -> list[Job]:
         """Return the replications that have ended since the last call, all of them kept now."""
         ledger = self._study._journal.ledger
-        self._open += range(self._seen, len(ledger.trials))
-        self._seen = len(ledger.trials)
-        ended = [i for i in self._open if ledger.status(i) in (TOLD, FAILED)]
-        self._open = sorted({*self._open} - {*ended})
+        n = len(ledger.trials)
+        under_way = [*self._open, *range(self._seen, n)]
+        ended = [i for i in under_way if ledger.status(i) in (TOLD, FAILED)]
         self._copy.publish()
+        self._open, self._seen = sorted({*under_way} - {*ended}), n
         return [(t.alternative, t.context, t.seed) for t in (ledger.trials[i] for i in ended)]
 
 
@@ -316,3 +448,18 @@ def _reported(path: Path) -> Iterator[None]:
             f"{str(path)!r} cannot be taken over: {error}. It must be the file of a study that no other "
             "process uses."
         ) from error
+
+
+@contextmanager
+def _passing(path: Path) -> Iterator[None]:
+    """Report a full disk or a drive that is gone as a StorageError that may pass."""
+    try:
+        yield
+    except (OSError, ArgbestError) as error:
+        if isinstance(error, StorageError):
+            raise
+        cause = error if isinstance(error, OSError) else error.__cause__
+        brief = f"{str(path)!r} cannot be written: {getattr(cause, 'strerror', None) or error}"
+        trouble = StorageError(f"{brief}.")
+        trouble.transient, trouble.brief = True, brief
+        raise trouble from error

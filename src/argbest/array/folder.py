@@ -4,27 +4,40 @@
     results/JOB.TASK.json    what came of it                 the task writes, the coordinator removes
     tasks/TASK.json          that the task is alive          the task writes, and removes
     coordinator.json         that the coordinator is alive   the coordinator writes
+    unreadable/              files that none of us can have written, set aside by whoever finds them
 
 Every file has one writer, is made beside its place and renamed, and is never added to. So all that is asked
 of the file system is that a rename shows a whole file or none, and that others see it sooner or later.
 Nothing is locked. A result is known by what was simulated, so one that comes twice, or after its coordinator
 has ended, is one and the same.
+
+Jobs are commands, so nobody else may write in the folder, unless it is ``shared`` on purpose.
 """
 
+import errno
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+import os
+import stat
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from argbest import files
-from argbest.errors import ArgbestError, StorageError
-from argbest.simulators.calling import Job, Outcome
+from argbest import files, trust
+from argbest.checks import finite, flag, one_of, shown, unicode, whole
+from argbest.errors import ArgbestError, Notice, StorageError
+from argbest.simulators.calling import Job, Outcome, checked
 from argbest.storage.base import Worker
 
 RUNNING, FINISHED = "running", "finished"
+_PARTS = "jobs", "results", "tasks"
+_UNREADABLE = "unreadable"
+_FOR_GOOD = (errno.EACCES, errno.EISDIR, errno.ELOOP, errno.ENXIO)  # others pass, or the file is gone
+_LONGEST = 300  # characters of why a file cannot be used
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -42,98 +55,335 @@ class Recipe:
 
 
 @dataclass(frozen=True)
+class Sign:
+    """A task's sign of life."""
+
+    worker: Worker
+    simulating: str  # the job that it simulates, "" if there is none
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What a task says of a job: outcomes by key, or an ``error`` that no task could avoid."""
+
+    outcomes: dict[str, Outcome]
+    error: str = ""
+
+    def text(self) -> str:
+        """Return the text of a file of results."""
+        said = {key: [each.value, each.reason, each.seconds] for key, each in self.outcomes.items()}
+        return json.dumps({"error": self.error, "outcomes": said})
+
+
+@dataclass(frozen=True)
+class Given:
+    """A job: what to simulate with, and the replications by their keys."""
+
+    recipe: Recipe
+    jobs: dict[str, Job]
+
+
+@dataclass(frozen=True)
+class Announcement:
+    """The coordinator's sign of life."""
+
+    name: str
+    beat: int
+    state: str
+
+
+class _UnreadableError(Exception):
+    """A file was found and set aside."""
+
+
+@dataclass(eq=False)
 class Folder:
-    """The files in a shared folder; one that cannot be read yet is as one that is not there."""
+    """The files in the folder of a coordinator and its tasks.
+
+    A file that none of us can have written is set aside, which is said once, and is then as one that is not
+    there. What cannot be reached is a StorageError that may pass. With ``shared``, others may write there:
+    what they write is used.
+    """
 
     path: Path
+    shared: bool = False
+    _said: set[Path] = field(default_factory=set, repr=False)
 
     def make(self) -> None:
-        """Make the folder and what it holds."""
+        """Make the folder and what it holds; a StorageError if others can write there."""
+        for part in _PARTS:
+            self.make_part(part)
+        for part in _PARTS:
+            self._refuse_foreign(self.path / part)
+
+    def make_part(self, part: str) -> None:
+        """Make a folder in the folder, for its owner alone; the umask decides on a shared one."""
+        mode = 0o777 if self.shared else 0o700
         try:
-            for part in ("jobs", "results", "tasks"):
-                (self.path / part).mkdir(parents=True, exist_ok=True)
+            if not self.path.exists():
+                self.path.mkdir(mode=mode, parents=True, exist_ok=True)
+            (self.path / part).mkdir(mode=mode, exist_ok=True)
         except OSError as error:
             raise StorageError(
                 f"{str(self.path)!r} is no folder that tasks can share: {error.strerror}. Name the one that "
                 "`argbest submit` made."
             ) from None
 
-    def greet(self, worker: Worker) -> None:
-        """Write a task's sign of life; one that cannot be written is followed by another."""
-        with suppress(ArgbestError):
-            _write(self.path / "tasks" / f"{worker.name}.json", asdict(worker))
+    def make_inbox(self, task: str) -> None:
+        """Make a task's folder for jobs; the folder that it is in must be there."""
+        with self._reached():
+            (self.path / "jobs" / task).mkdir(mode=0o777 if self.shared else 0o700, exist_ok=True)
+
+    def check_there(self) -> None:
+        """Raise a StorageError if the folder or a part of it is gone."""
+        with self._reached():
+            for part in _PARTS:
+                os.stat(self.path / part)
+
+    def write(self, path: Path, text: str) -> Path:
+        """Return the path of a file in the folder, written, for its owner alone unless others share it."""
+        with self._reached():
+            return files.write(path, text, mode=0o666 if self.shared else 0o600)
+
+    def greet(self, worker: Worker, simulating: str = "") -> None:
+        """Write a task's sign of life."""
+        said = asdict(worker) | {"simulating": simulating}
+        self.write(self.path / "tasks" / f"{worker.name}.json", json.dumps(said))
 
     def leave(self, task: str) -> None:
         """Remove a task's sign of life, and its folder for jobs unless there are some."""
-        (self.path / "tasks" / f"{task}.json").unlink(missing_ok=True)
         with suppress(OSError):
+            (self.path / "tasks" / f"{task}.json").unlink(missing_ok=True)
             (self.path / "jobs" / task).rmdir()
 
-    def tasks(self) -> list[Worker]:
+    def signs(self) -> list[Sign]:
         """Return what every task said last."""
-        found = (_read(path) for path in _files(self.path / "tasks"))
-        return [Worker(**said) for said in found if said is not None]
+        found = (self._read_if_sound(path, _sign) for path in self._files("tasks"))
+        return [sign for sign in found if sign is not None]
 
     def give(self, task: str, name: str, recipe: Recipe, jobs: dict[str, Job]) -> None:
         """Write a job for a task: replications by their keys."""
-        _write(self.path / "jobs" / task / f"{name}.json", asdict(recipe) | {"jobs": jobs})
+        self.make_inbox(task)
+        said = asdict(recipe) | {"jobs": jobs}
+        self.write(self.path / "jobs" / task / f"{name}.json", json.dumps(said))
 
-    def given(self, task: str) -> Iterator[tuple[str, Recipe, dict[str, Job]]]:
-        """Yield the jobs of a task, by name."""
-        for path in _files(self.path / "jobs" / task):
-            if (said := _read(path)) is not None:
-                jobs = {key: (a, c, seed) for key, (a, c, seed) in said.pop("jobs").items()}
-                yield path.stem, Recipe(**said), jobs
+    def given(self, task: str, besides: Collection[str] = ()) -> Iterator[tuple[str, Given | None]]:
+        """Yield the jobs of a task by name, ``besides`` those known; None is one that was set aside."""
+        for path in self._files("jobs", task):
+            if path.stem in besides:
+                continue
+            self._refuse_foreign(path.parent)
+            try:
+                job = self._read(path, _given)
+            except _UnreadableError:
+                yield path.stem, None
+            else:
+                if job is not None:
+                    yield path.stem, job
 
     def inboxes(self) -> list[str]:
         """Return the tasks that have a folder for jobs."""
-        return sorted(path.name for path in (self.path / "jobs").iterdir())
+        with self._reached():
+            return sorted(path.name for path in (self.path / "jobs").iterdir() if path.is_dir())
 
     def take_back(self, task: str, name: str) -> None:
         """Remove a job."""
-        (self.path / "jobs" / task / f"{name}.json").unlink(missing_ok=True)
+        with self._reached():
+            (self.path / "jobs" / task / f"{name}.json").unlink(missing_ok=True)
 
-    def deliver(self, task: str, name: str, outcomes: dict[str, Outcome], error: str = "") -> None:
-        """Write what came of a job; an ``error`` is one that no task could avoid."""
-        said = {key: [each.value, each.reason, each.seconds] for key, each in outcomes.items()}
-        _write(self.path / "results" / f"{name}.{task}.json", {"error": error, "outcomes": said})
+    def deliver(self, task: str, name: str, delivery: Delivery) -> None:
+        """Write what came of a job."""
+        self.write(self.path / "results" / f"{name}.{task}.json", delivery.text())
 
     def results(self) -> list[Path]:
         """Return the files of results."""
-        return _files(self.path / "results")
+        return self._files("results")
 
-    def outcomes(self, path: Path) -> tuple[dict[str, Outcome], str] | None:
-        """Return what a file of results says: outcomes by key, and an error."""
-        said = _read(path)
-        if said is None:
-            return None
-        return {key: Outcome(*parts) for key, parts in said["outcomes"].items()}, said["error"]
+    def delivered(self, path: Path) -> Delivery | None:
+        """Return what a file of results says, None if it is not there; one set aside says nothing."""
+        self._refuse_foreign(path.parent)
+        try:
+            return self._read(path, _delivery)
+        except _UnreadableError:
+            return Delivery({})
+
+    def remove(self, path: Path) -> None:
+        """Remove a file of results."""
+        with self._reached():
+            path.unlink(missing_ok=True)
 
     def announce(self, coordinator: str, beat: int, state: str) -> None:
         """Write the coordinator's sign of life."""
-        with suppress(ArgbestError):
-            said = {"name": coordinator, "beat": beat, "state": state}
-            _write(self.path / "coordinator.json", said)
+        said = asdict(Announcement(coordinator, beat, state))
+        self.write(self.path / "coordinator.json", json.dumps(said))
 
-    def coordinator(self) -> dict[str, Any] | None:
+    def coordinator(self) -> Announcement | None:
         """Return the coordinator's last sign of life, None before the first."""
-        return _read(self.path / "coordinator.json")
+        return self._read_if_sound(self.path / "coordinator.json", _announcement)
+
+    def _files(self, *parts: str) -> list[Path]:
+        """Return the files in a part of the folder; hidden ones are of the system, or not whole yet."""
+        with self._reached():
+            try:
+                found = sorted(self.path.joinpath(*parts).iterdir())
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        return [path for path in found if path.suffix == ".json" and not path.name.startswith(".")]
+
+    def _read_if_sound(self, path: Path, shape: Callable[[Any, Path], _T]) -> _T | None:
+        try:
+            return self._read(path, shape)
+        except _UnreadableError:
+            return None
+
+    def _read(self, path: Path, shape: Callable[[Any, Path], _T]) -> _T | None:
+        """Return what a file says, None if there is none that can be read at the moment."""
+        try:
+            return shape(json.loads(self._text(path), parse_constant=_refuse_constant), path)
+        except OSError as error:
+            if error.errno not in _FOR_GOOD:
+                return None
+            reason = error.strerror or str(error)
+        except RecursionError:
+            reason = "it is nested too deeply"
+        except (ValueError, ArgbestError) as error:
+            reason = str(error)
+        self._set_aside(path, reason)
+        raise _UnreadableError
+
+    def _text(self, path: Path) -> str:
+        """Return the text of an ordinary file that nobody else can have written."""
+        kinds = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")  # neither led elsewhere, nor kept waiting by a pipe
+        number = os.open(path, os.O_RDONLY | sum(getattr(os, kind, 0) for kind in kinds))
+        try:
+            found = os.fstat(number)
+            if not stat.S_ISREG(found.st_mode):
+                raise ValueError("it is no ordinary file")
+            if not self.shared and (reason := trust.distrust_status(path, found)):
+                raise ValueError(f"{reason}; where that is meant, use --shared")
+            with open(number, "rb", closefd=False) as file:
+                return file.read().decode("utf-8")
+        finally:
+            os.close(number)
+
+    def _set_aside(self, path: Path, reason: str) -> None:
+        """Move what cannot be read out of the way, and say so the first time for every name."""
+        aside = self.path / _UNREADABLE / "-".join(path.relative_to(self.path).parts)
+        try:
+            self.make_part(_UNREADABLE)
+            os.replace(path, aside)
+            done = f"it is now {str(aside)!r}"
+        except FileNotFoundError:  # another process was quicker, and says so
+            return
+        except (OSError, StorageError):
+            done = "it cannot be moved out of the way"
+        if path not in self._said:
+            self._said.add(path)
+            say(
+                f"{str(path)!r} cannot be used ({reason[:_LONGEST]}); {done}, and the work goes on "
+                "without it."
+            )
+
+    def _refuse_foreign(self, part: Path) -> None:
+        """Raise a StorageError if others could put files into a part of the folder."""
+        if self.shared:
+            return
+        with self._reached():
+            reason = trust.distrust(part.resolve())
+        if reason:
+            raise StorageError(
+                f"the folder {str(self.path)!r} is refused, because {reason}. Jobs are commands that tasks "
+                "run as you, so nobody else may write there: use a folder of your own (chmod 700). If a "
+                "group shares it on purpose, add --shared to `argbest submit` (or to `task` and `resume`)."
+            )
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Report what cannot be written or read in the folder as a StorageError that may pass."""
+        try:
+            yield
+        except (OSError, ArgbestError) as error:
+            cause = error if isinstance(error, OSError) else error.__cause__
+            why = getattr(cause, "strerror", None) or str(error)
+            places = (self.path, *(self.path / part for part in _PARTS))
+            gone = next((place for place in places if not os.path.isdir(place)), None)
+            brief = f"the folder {str(gone or self.path)!r} " + (
+                "is gone" if gone else f"cannot be used: {why}"
+            )
+            trouble = StorageError(f"{brief}. Make it again with `argbest submit`, or make room in it.")
+            trouble.transient, trouble.brief = True, brief
+            raise trouble from error
 
 
-def _files(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except FileNotFoundError:
-        return []
+def say(words: str) -> None:
+    """Show a notice; where warnings are errors, nobody could catch it in a helper thread."""
+    with suppress(Notice):
+        warnings.warn(words, Notice, stacklevel=3)
 
 
-def _write(path: Path, said: dict[str, Any]) -> None:
-    files.write(path, json.dumps(said))
+def _sign(said: Any, path: Path) -> Sign:
+    parts = _parts(said, {*_names(Worker), "simulating"})
+    if parts["name"] != path.stem:
+        raise ValueError(f"it is the sign of {shown(parts['name'])}")
+    return Sign(
+        Worker(
+            path.stem,
+            _word("host", parts["host"]),
+            whole("process", parts["process"], at_least=0),
+            finite("started", parts["started"]),
+            finite("seen", parts["seen"]),
+            whole("slots", parts["slots"], at_least=1),
+            finite("busy", parts["busy"]),
+        ),
+        _word("simulating", parts["simulating"]),
+    )
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
+def _given(said: Any, _: Path) -> Given:
+    parts = _parts(said, {*_names(Recipe), "jobs"})
+    simulator, limit, jobs = parts["simulator"], parts["timeout"], parts["jobs"]
+    if not isinstance(simulator, dict) or not isinstance(jobs, dict) or not jobs:
+        raise ValueError("it names no simulator, or no replications")
+    if not all(isinstance(job, list) and len(job) == 3 for job in jobs.values()):
+        raise ValueError("a replication is an alternative, a context and a seed")
+    timeout = None if limit is None else finite("timeout", limit, above=0)
+    recipe = Recipe(simulator, flag("shared_seeds", parts["shared_seeds"]), timeout)
+    return Given(recipe, {key: (a, c, whole("seed", seed, at_least=0)) for key, (a, c, seed) in jobs.items()})
+
+
+def _delivery(said: Any, _: Path) -> Delivery:
+    parts = _parts(said, set(_names(Delivery)))
+    outcomes = parts["outcomes"]
+    if not isinstance(outcomes, dict) or not all(isinstance(each, list) for each in outcomes.values()):
+        raise ValueError("it holds no outcomes by name")
+    if not all(len(each) == 3 for each in outcomes.values()):
+        raise ValueError("an outcome is a value, a reason and seconds")
+    sound = {key: checked(Outcome(*each)) for key, each in outcomes.items()}
+    return Delivery(sound, _word("error", parts["error"]))
+
+
+def _announcement(said: Any, _: Path) -> Announcement:
+    parts = _parts(said, set(_names(Announcement)))
+    state = one_of("state", parts["state"], (RUNNING, FINISHED))
+    return Announcement(_word("name", parts["name"]), whole("beat", parts["beat"], at_least=0), state)
+
+
+def _names(kind: type) -> list[str]:
+    return [each.name for each in fields(kind)]
+
+
+def _parts(said: Any, names: set[str]) -> dict[str, Any]:
+    """Return what a file says by name if these are just the names expected."""
+    if not isinstance(said, dict) or said.keys() != names:
+        raise ValueError(f"expected {', '.join(sorted(names))}, got {shown(said)}")
     return said
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, got {shown(value)}")
+    return unicode(name, value)
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number")

@@ -7,20 +7,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from argbest import files
-from argbest.array.folder import FINISHED, Folder, Recipe
-from argbest.errors import InputError
+from argbest.array.folder import FINISHED, Delivery, Folder, Given, Recipe, say
+from argbest.errors import InputError, StorageError
 from argbest.simulators import simulator_from
 from argbest.simulators.calling import Outcome, evaluate, for_shared_seeds, reason
 from argbest.simulators.pool import SimulationPool
+from argbest.simulators.process import postponed
 from argbest.simulators.program import Program
+from argbest.storage.base import Worker
 from argbest.study.executors import Here
-from argbest.study.workers import Patience, Presence
+from argbest.study.workers import Patience, Presence, kept_beside
 
 _HEADS = {
     "slurm": """\
@@ -65,6 +66,7 @@ STARTS = {
 }
 POLL = 0.2  # seconds between looks into the folder
 PATIENCE = 600.0  # seconds without a coordinator
+GRACE = 1.0  # seconds before a failure is delivered: a simulator may be told to end before its task is
 _LATE = 60.0  # seconds after which an end that came before this task is taken for the end
 
 
@@ -77,6 +79,7 @@ class Script:
     file: Path  # the study file
     storage: str  # the study's own file
     name: str  # of the study in it
+    shared: bool = False  # others may write in the folder
 
     @property
     def folder(self) -> Path:
@@ -95,17 +98,29 @@ class Script:
 
     def write(self) -> Path:
         """Return the path of the script, written, with the folder made."""
-        Folder(self.folder).make()
-        (self.folder / "log").mkdir(exist_ok=True)
-        return files.write(self.path, self.text())
+        folder = Folder(self.folder, self.shared)
+        folder.make()
+        folder.make_part("log")
+        return folder.write(self.path, self.text())
 
     def text(self) -> str:
         """Return the script."""
         place, folder = self.file.parent.resolve(), self.folder.name
         argbest = [sys.executable, "-m", "argbest"]
         named = [] if self.name == "study" else ["--name", self.name]
+        shared = ["--shared"] if self.shared else []
         home = os.path.relpath(self.storage, place)
-        coordinate = ["resume", home, *named, "--file", self.file.name, "--folder", folder, "--quiet"]
+        coordinate = [
+            "resume",
+            home,
+            *named,
+            "--file",
+            self.file.name,
+            "--folder",
+            folder,
+            *shared,
+            "--quiet",
+        ]
         head = _HEADS[self.system].format(
             name="".join(c if c.isalnum() else "-" for c in self.file.stem)[:15],
             tasks=self.tasks,
@@ -115,26 +130,61 @@ class Script:
         return head + _BODY.format(
             place=shlex.quote(str(place)),
             coordinate=shlex.join(argbest + coordinate),
-            serve=shlex.join([*argbest, "task", folder]),
+            serve=shlex.join([*argbest, "task", folder, *shared]),
         )
 
 
-def serve(path: Path, *, patience: float = PATIENCE, late: float = _LATE) -> int:
+def serve(path: Path, *, patience: float = PATIENCE, late: float = _LATE, shared: bool = False) -> int:
     """Return how many jobs were done, once the coordinator is finished or has been silent for too long."""
-    folder, presence, done = Folder(path), Presence(), set[str]()
+    folder, presence, known, done = Folder(path, shared), Presence(), set[str](), 0
+    reaching = Patience(f"the folder {str(path)!r}")
     folder.make()
-    (path / "jobs" / presence.name).mkdir(exist_ok=True)
+    folder.make_inbox(presence.name)
     with ExitStack() as stack:
-        stack.enter_context(_present(folder, presence))
+        sign = stack.enter_context(_present(folder, presence, reaching))
         simulation = stack.enter_context(_Simulation())
         hope = _Hope(folder, patience, late)
         while hope.lasts():
-            for name, recipe, jobs in folder.given(presence.name):
-                if name not in done:
-                    folder.deliver(presence.name, name, *simulation.run(recipe, jobs))
-                    done.add(name)
+            for name, job in reaching(lambda: list(folder.given(presence.name, known))):
+                known.add(name)
+                if job is None:  # it was set aside: what it asked for is to be given again
+                    _deliver(folder, reaching, presence.name, name, Delivery({}))
+                    continue
+                with sign.simulating(name):
+                    delivery = simulation.run(job)
+                    if any(each.value is None for each in delivery.outcomes.values()):
+                        time.sleep(GRACE)
+                _deliver(folder, reaching, presence.name, name, delivery)
+                done += 1
             time.sleep(POLL)
-    return len(done)
+    return done
+
+
+def _deliver(folder: Folder, reaching: Patience, task: str, name: str, delivery: Delivery) -> None:
+    """Deliver what came of a job; what cannot be delivered, even later, is kept beside the folder."""
+    delivered = False
+
+    def attempt() -> None:
+        nonlocal delivered
+        with postponed():  # whoever is told to end just now has this to do before
+            folder.deliver(task, name, delivery)
+            delivered = True
+
+    try:
+        reaching(attempt)
+    except BaseException as error:
+        values = sum(each.value is not None for each in delivery.outcomes.values())
+        if delivered or not values:
+            raise
+        results = str((folder.path / "results").absolute())
+        kept = kept_beside(
+            folder.path.absolute().parent, f"undelivered-{name}.{task}.json", delivery.text(), values,
+            lambda path: shlex.join(["mv", str(path), results]),
+        )  # fmt: skip
+        if isinstance(error, StorageError):
+            raise StorageError(f"{error} {kept}") from error
+        say(kept)
+        raise
 
 
 class _Hope:
@@ -150,7 +200,7 @@ class _Hope:
         said, now = self._folder.coordinator(), time.monotonic()
         if said is not None and said != self._last:
             self._last, self._since = said, now
-        if self._last is not None and self._last["state"] == FINISHED:
+        if self._last is not None and self._last.state == FINISHED:
             return self._last == self._first and now - self._since < self._late
         return now - self._since < self._patience
 
@@ -168,18 +218,18 @@ class _Simulation:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
-    def run(self, recipe: Recipe, jobs: dict[str, Any]) -> tuple[dict[str, Outcome], str]:
+    def run(self, job: Given) -> Delivery:
         """Return the outcomes of replications by key, or an error that another task would meet, too."""
         began = time.monotonic()
         try:
-            self._prepare(recipe, len(jobs))
-            made = self._executor.submit(evaluate, self._simulate, [*jobs.values()]).result()
+            self._prepare(job.recipe, len(job.jobs))
+            made = self._executor.submit(evaluate, self._simulate, [*job.jobs.values()]).result()
         except InputError as error:
-            return {}, str(error)
+            return Delivery({}, str(error))
         except Exception as error:  # the process of a Python function died or was out of time
-            took = (time.monotonic() - began) / len(jobs)
-            made = [Outcome(None, reason(error), took)] * len(jobs)
-        return dict(zip(jobs, made, strict=True)), ""
+            took = (time.monotonic() - began) / len(job.jobs)
+            made = [Outcome(None, reason(error), took)] * len(job.jobs)
+        return Delivery(dict(zip(job.jobs, made, strict=True)))
 
     def _prepare(self, recipe: Recipe, batch: int) -> None:
         if (recipe, batch) == self._recipe:
@@ -194,17 +244,51 @@ class _Simulation:
         self._recipe = (recipe, batch)
 
 
+class _TaskSign:
+    """A task's sign of life, which says what it simulates."""
+
+    def __init__(self, folder: Folder, presence: Presence) -> None:
+        self._folder, self._presence = folder, presence
+        self._lock, self._job, self._left = threading.Lock(), "", False
+
+    def give(self, worker: Worker) -> None:
+        """Write the sign; one after the other, so that the last one says what is true."""
+        with postponed(), self._lock:
+            if not self._left:
+                self._folder.greet(worker, self._job)
+
+    def leave(self) -> None:
+        """Take the sign away, for good: that is how a task hands back what it has in hand."""
+        with postponed(), self._lock:
+            self._left = True
+            self._folder.leave(self._presence.name)
+
+    @contextmanager
+    def simulating(self, job: str) -> Iterator[None]:
+        """Say at once that a simulation begins; that it has ended is said by the next sign, or the result."""
+        self._job = job
+        with suppress(StorageError):  # the next sign may get through
+            self.give(self._presence.greeting())
+        try:
+            yield
+        finally:
+            self._job = ""
+
+
 @contextmanager
-def _present(folder: Folder, presence: Presence) -> Iterator[None]:
+def _present(folder: Folder, presence: Presence, reaching: Patience) -> Iterator[_TaskSign]:
     """Give signs of life, and take leave however this ends, short of being killed."""
+    sign = _TaskSign(folder, presence)
     usual = signal.getsignal(signal.SIGTERM)
     main = threading.current_thread() is threading.main_thread()
     if main:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what batch systems send before they kill
     try:
-        with presence.shown(folder.greet, Patience()):
-            yield
+        with presence.shown(sign.give, reaching):
+            try:
+                yield sign
+            finally:
+                sign.leave()
     finally:
-        folder.leave(presence.name)
         if main:
             signal.signal(signal.SIGTERM, usual)

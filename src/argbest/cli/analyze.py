@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 
+_NO_GAIN = 0.0005  # of a probability, which is shown with three digits
+
 _column = partial(click.option, metavar="COL")
 
 
@@ -186,9 +188,9 @@ def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
     say(f"where the next {frame['next'].sum()} replications should go:")
     _table((title, heading, "so far", "next"), rows, "pairs")
     if (forecast := answer["forecast"]) is not None:
-        after = f"about {chance(forecast['pcs_e'])} ({forecast['gain']:+.3f})"
-        more = f"{forecast['samples']} more replications in the best places"
-        say(f"forecast: {more} would raise PCS_E to {after}")
+        after, gain = f"about {chance(forecast['pcs_e'])}", forecast["gain"]
+        moved = f"raise PCS_E to {after} ({gain:+.3f})" if gain > _NO_GAIN else f"leave PCS_E at {after}"
+        say(f"forecast: {forecast['samples']} more replications in the best places would {moved}")
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:

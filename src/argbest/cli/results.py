@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from argbest import files
-from argbest.cli.stored import load, need_file, of_stored_study, show_failures
+from argbest.cli.stored import load, need_file, of_stored_study, resume_command, show_failures
 from argbest.cli.terminal import echo, say, show_json, table
 from argbest.errors import InputError
 from argbest.texts import chance
@@ -30,8 +30,9 @@ _FORMATS = (".csv", ".parquet", ".json")
 @of_stored_study
 @click.option("--watch", is_flag=True, help="Update the view until Ctrl-C or the end of the study.")
 @click.option("--every", type=click.FloatRange(0.1), default=2.0, help="Seconds between updates.")
+@click.option("--forecast", is_flag=True, help="Make the forecast even where it takes long.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
-def status(storage: str, name: str, watch: bool, every: float, as_json: bool) -> None:
+def status(storage: str, name: str, watch: bool, every: float, forecast: bool, as_json: bool) -> None:
     """Show the state of the study in STORAGE: progress, certainty, model, workers, failures."""
     from argbest.answers.forecasting import foreseen
     from argbest.answers.overview import overview
@@ -42,11 +43,11 @@ def status(storage: str, name: str, watch: bool, every: float, as_json: bool) ->
     while True:
         now = overview(study.refresh())
         if not watch:  # it takes a second or two, or is left out
-            ahead = foreseen(study, LEVEL)
+            ahead = study.forecast(LEVEL) if forecast and study.n_observations else foreseen(study, LEVEL)
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:
             click.clear()
-        show_json(now) if as_json else _show(study, now)
+        show_json(now) if as_json else _show(study, now, resume_command(storage, name))
         if not watch or _left(now) or _finished(study, now) or unheard():
             return
         time.sleep(every)
@@ -66,7 +67,7 @@ def _left(now: dict[str, Any]) -> bool:
     return bool(workers) and now["observations"] > 0 and not any(worker["alive"] for worker in workers)
 
 
-def _show(study: "Study", now: dict[str, Any]) -> None:
+def _show(study: "Study", now: dict[str, Any], again: str) -> None:
     from argbest.core.states import in_words
 
     trials, budget = now["trials"], now["budget"]
@@ -96,7 +97,7 @@ def _show(study: "Study", now: dict[str, Any]) -> None:
         if now.get("forecast"):
             say(f"forecast: {now['forecast']['sentence']}")
         elif "forecast" in now:
-            say("forecast: left out, because it would take long.")
+            _say_how_to_forecast(study, again)
         say(f"without a model: {now['guarantee']['sentence']}")
         if certainty["unanswered"]:
             say(f"no answer: {certainty['unanswered']} contexts, where every alternative failed")
@@ -105,6 +106,18 @@ def _show(study: "Study", now: dict[str, Any]) -> None:
     for alternative, context in now["set_aside"]:
         say(f"set aside: alternative {alternative!r} in context {context!r}")
     _show_workers(now["workers"])
+
+
+def _say_how_to_forecast(study: "Study", again: str) -> None:
+    """Print why there is no forecast, and the command that makes one."""
+    from argbest.answers.forecasting import n_paths
+
+    if n_paths(study):
+        command = again.replace("argbest resume", "argbest status", 1)
+        say("forecast: left out, because it would take long. To make it:")
+        echo(f"  {command} --forecast")
+    else:
+        say("forecast: left out, because the table is too large for one.")
 
 
 def _show_workers(workers: list[dict[str, Any]]) -> None:
@@ -143,7 +156,8 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     """Read every event of the study in STORAGE and check that it is sound.
 
     A snapshot makes long studies open fast. It only repeats what is in the events, so you can remove a wrong
-    one with --renew. The exit code is 1 if something is wrong.
+    one with --renew. An event that another program has changed since is shown, too. The exit code is 1 if
+    something is wrong.
     """
     from argbest.storage.opening import defined, open_storage, shown
     from argbest.study import checking
@@ -155,11 +169,14 @@ def check(storage: str, name: str, renew: bool, as_json: bool) -> None:
     if renew and not found.wrong:
         checking.forget(place)
     show_json({**asdict(found), "sound": found.sound}) if as_json else say(f"{shown(storage)}: {found}")
+    if found.changed and not found.wrong:
+        refused = "Restore a backup. To accept the events as they are now: add --renew."
+        say("The events count as they are now." if renew else refused)
     if found.wrong:
         say("Restore a backup. `sqlite3 FILE .recover` saves what can still be read of a file.")
     elif found.stale:
         say("It was removed." if renew else "No value is lost. To remove it: add --renew.")
-    if found.wrong or (found.stale and not renew):
+    if found.wrong or ((found.stale or found.changed) and not renew):
         raise SystemExit(1)
 
 

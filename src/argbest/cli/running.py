@@ -11,6 +11,7 @@ import click
 from argbest.cli.stored import load, of_stored_study, resume_command, show_answer, show_troubles
 from argbest.cli.terminal import echo, listed, note, say
 from argbest.errors import InputError, SimulationError, StorageError, StudyExistsError
+from argbest.options import parsed
 
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
@@ -37,12 +38,24 @@ def _limits(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Number of simulations at once.  [default: the study's, else 1]",
         ),
         click.option(
+            "--assume",
+            metavar="normal|range|deterministic",
+            help="What --guarantee assumes of the rewards.  [default: range if the study names one, else "
+            "normal]",
+        ),
+        click.option(
             "--guarantee",
-            "stop",
             metavar="ALPHA[,DELTA]",
             callback=lambda _context, _option, given: guaranteed(given),
             help="Stop once the data alone, without a model, certify with confidence 1 - ALPHA that every "
             "choice is within DELTA of the best; without DELTA: that it is the best.",
+        ),
+        click.option(
+            "--stop",
+            metavar="RULE",
+            callback=lambda _context, _option, given: stopping(given),
+            help="Stop rule, such as expected-pcs:target=0.95, or none: simulate the whole budget.  "
+            "[default: the study's]",
         ),
         click.option("--quiet", is_flag=True, help="Show no progress bar."),
     ):
@@ -64,6 +77,13 @@ def _simulator(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_shared = click.option(
+    "--shared",
+    is_flag=True,
+    help="Use a folder of tasks that other users can write to. They can then run commands as you.",
+)
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--storage", help="File or URL of a database.  [default: the study file's, else FILE.db]")
@@ -74,6 +94,8 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     After any interruption, continue with: argbest resume STORAGE
     """
     from argbest import studyfile
+    from argbest.study import assumptions
+    from argbest.study.limits import Guaranteed
     from argbest.study.study import Study
     from argbest.studyfile.options import n_designed
 
@@ -90,6 +112,8 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
             f"a budget of {options['budget']} is below the {needed} replications of the initial design; "
             "raise it, or lower [study] initial."
         )
+    if isinstance(rule := options.get("stop"), Guaranteed):
+        assumptions.of_rewards(described.problem.reward_range, rule.assume)  # refused before a study is made
     again = resume_command(where, described.name)
     try:
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
@@ -110,6 +134,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     type=click.Path(path_type=Path),
     help="Let the tasks that share FOLDER simulate (see `argbest submit`). Works on a copy of the file.",
 )
+@_shared
 @click.option("--readmit", is_flag=True, help="Try again the pairs that were set aside because they failed.")
 @_limits
 def resume(
@@ -118,6 +143,7 @@ def resume(
     python: str | None,
     file: Path | None,
     folder: Path | None,
+    shared: bool,
     readmit: bool,
     quiet: bool,
     **given: Any,
@@ -139,7 +165,7 @@ def resume(
 
     with taken(storage) as copy:
         study = load(str(copy.path), name, python, file)
-        with tasks_in(folder, study, copy, _planned(study, given)) as options:
+        with tasks_in(folder, study, copy, _planned(study, given), shared=shared) as options:
             go_on(study, options)
         study.close()
 
@@ -153,9 +179,13 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
     study = load(storage, name, python, file)
     _need_a_simulator(study.problem)
     before = study.n_observations
-    _go(study, _planned(study, given), quiet=quiet)
+    options = _planned(study, given)
+    _go(study, options, quiet=quiet)
     n = study.n_observations
     say(f"finished: {n} replications, {n - before} of them since this worker began")
+    if n:
+        onward = _onward(study, options, resume_command(storage, name, python))
+        _say_why_it_ended(study, options, onward, n - before)
 
 
 def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
@@ -172,7 +202,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
     from argbest.storage.opening import shown
     from argbest.study.limits import Guaranteed
 
-    problem = study.problem
+    problem, before = study.problem, study.n_observations
     echo(
         f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
         f"kept in {shown(where)}"
@@ -186,24 +216,61 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         raise KeyboardInterrupt(f"interrupted; {kept} replications are kept. To continue: {again}") from error
     except SimulationError as error:
         show_troubles(study)
-        raise SimulationError(f"{error} To readmit them: {again} --readmit") from error
+        raise SimulationError(f"{error} Once it is fixed, continue with: {again} --readmit") from error
     show_answer(study)
     if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
         found = study.guarantee(rule.alpha, rule.delta, assume=rule.assume)
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)
     if study.n_observations:
-        _say_what_next(study, again)
+        onward = _onward(study, options, again)
+        told = _say_why_it_ended(study, options, onward, study.n_observations - before)
+        _say_what_next(study, again, "" if told else onward)
 
 
-def _say_what_next(study: "Study", again: str) -> None:
-    """Print the commands that show the answer as a page, and go on where something is open."""
+def _onward(study: "Study", options: Options, again: str) -> str:
+    """Return the command that goes on: with twice of what is spent, or without the stop rule that is met."""
+    used, spent = study.n_observations, study._journal.ledger.spent
+    budget, seconds = options.get("budget"), options.get("seconds")
+    more = []
+    if seconds is not None and spent >= seconds:
+        more.append(f"--seconds {2 * spent:.2g}")
+    if (budget is None and seconds is None) or (budget is not None and used >= budget):
+        more.append(f"--budget {2 * used}")
+    if not more and options.get("stop") is not None:
+        more = [*([] if budget is None else [f"--budget {budget}"]), "--stop none"]
+    return " ".join([again, *(more or [f"--budget {2 * used}"])])
+
+
+def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: int) -> bool:
+    """Print that the stop rule is met, or why nothing was simulated; return whether it said how to go on."""
+    from argbest.study.limits import Limits
+    from argbest.studyfile.options import rule_in_words
+
+    rule, limit, used = options.get("stop"), options.get("budget"), study.n_observations
+    why = ""
+    if Limits(limit, options.get("seconds")).room(study._journal, mine=False) < 1:
+        spent = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
+        why = "" if simulated else f"the {spent} is spent."
+    elif rule is not None and used and not study.n_queued and rule(study):
+        share = f"{used} of at most {limit} replications" if limit else f"{used} replications"
+        why = f"the stop rule {rule_in_words(rule)} is met, with {share}."
+    if not why or simulated:
+        say(*([why] if why else []))
+        return False
+    say(f"nothing was simulated: {why}")
+    echo(f"to go on: {onward}")
+    return True
+
+
+def _say_what_next(study: "Study", again: str, onward: str) -> None:
+    """Print the commands that show the answer as a page and, unless told, go on where something is open."""
     from argbest.core.states import OPEN
 
     page = again.replace("argbest resume", "argbest report", 1).partition(" --python")[0]
     echo(f"next: {page} --open shows it as a page")
-    if (study.selection()["state"] == OPEN).any():
-        echo(f"      {again} --budget {2 * study.n_observations} continues: some contexts are still open")
+    if onward and (study.selection()["state"] == OPEN).any():
+        echo(f"      {onward} continues: some contexts are still open")
 
 
 def _go(study: "Study", options: Options, *, quiet: bool) -> None:
@@ -219,7 +286,34 @@ def _planned(study: "Study", given: Options) -> Options:
 
 
 def _merged(stored: Options, given: Options) -> Options:
-    return stored | {name: value for name, value in given.items() if value is not None}
+    """Return the options of a run as a study file would say them: those given instead of those stored."""
+    given = {name: value for name, value in given.items() if value is not None}
+    wish, assume = given.pop("guarantee", None), given.pop("assume", None)
+    if wish is not None and "stop" in given:
+        raise InputError("--guarantee is a stop rule, so it cannot stand beside --stop; give one of them.")
+    if wish is None and assume is not None:
+        raise InputError(f"--assume {assume} is about a guarantee; give --guarantee ALPHA too.")
+    if wish is not None:
+        given["stop"] = wish if assume is None else {**wish, "assume": assume}
+    merged = stored | given
+    return {name: value for name, value in merged.items() if name != "stop" or value}  # none: an empty rule
+
+
+def stopping(given: str | None) -> Options | None:
+    """Return the rule of --stop as a study file would say it, empty for "none"."""
+    if given is None or given == "none":
+        return None if given is None else {}
+    rule, options = parsed("--stop", given)
+    numbers = {name: _number(value) for name, value in options.items()}
+    return {"rule": rule, **numbers}
+
+
+def _number(text: str) -> float | str:
+    """Return the number that a text spells, or the text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def guaranteed(given: str | None) -> Options | None:
@@ -268,7 +362,8 @@ def _need_a_budget(options: Options) -> None:
     "--tasks", type=click.IntRange(1, 10_000), required=True, help="Number of tasks that simulate at once."
 )
 @click.option("--storage", help="File of the study.  [default: the study file's, else FILE.db]")
-def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
+@_shared
+def submit(file: Path, system: str, tasks: int, storage: str | None, shared: bool) -> None:
     """Write a script that runs the study in FILE as a job array on a cluster.
 
     The tasks share only the folder FILE.array. A study that already exists is continued.
@@ -289,7 +384,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
         plan = described.plain()
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)
         study.close()
-    script = Script(system, tasks, file, where, described.name)
+    script = Script(system, tasks, file, where, described.name, shared)
     script.write()
     say(f"{study.problem.name}: {study.n_observations} replications so far, kept in {where}")
     echo(f"written: {script.path}")
@@ -304,13 +399,14 @@ def submit(file: Path, system: str, tasks: int, storage: str | None) -> None:
     default=600.0,
     help="Seconds to wait for a coordinator that gives no sign of life.",
 )
-def task(folder: Path, patience: float) -> None:
+@_shared
+def task(folder: Path, patience: float, shared: bool) -> None:
     """Simulate the trials that the coordinator of a job array writes into FOLDER, until it has finished."""
     from argbest.array.folder import Folder
     from argbest.array.tasks import serve
 
-    done = serve(folder, patience=patience)
-    if not done and Folder(folder).coordinator() is None:
+    done = serve(folder, patience=patience, shared=shared)
+    if not done and Folder(folder, shared).coordinator() is None:
         raise StorageError(
             f"no coordinator came to {str(folder)!r} within {patience:g} s. Is it the folder that "
             "`argbest submit` made?"

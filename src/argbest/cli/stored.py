@@ -13,7 +13,7 @@ import click
 from argbest.cli.terminal import note, say, show_json, table
 from argbest.errors import ArgbestError, InputError, StorageError
 from argbest.lazy import later
-from argbest.texts import chance, number
+from argbest.texts import chance, first_of, number
 
 if TYPE_CHECKING:
     from argbest.problems.base import Problem
@@ -50,6 +50,12 @@ def need_file(storage: str) -> None:
     """Refuse the path of a file that is not there."""
     from argbest.storage.opening import meant
 
+    if Path(storage).suffix == ".toml" and "://" not in storage:
+        usual = shlex.quote(str(Path(storage).with_suffix(".db")))
+        raise StorageError(
+            f"{storage!r} is a study file. Name the file in which its study is kept, usually {usual}. "
+            f"`argbest run {shlex.quote(storage)}` makes it."
+        )
     if "://" not in storage and not meant(storage) and not Path(storage).exists():
         raise StorageError(
             f"there is no file {storage!r}. `argbest run` makes a study and says where it is kept."
@@ -79,7 +85,7 @@ def resume_command(storage: str, name: str, python: str | None = None) -> str:
 
 def show_answer(study: "Study") -> None:
     """Print the selection per context, the certificate and what went wrong."""
-    from argbest.answers import doubts
+    from argbest.answers import doubts, frames
     from argbest.report import curves
 
     problem = study.problem
@@ -97,7 +103,12 @@ def show_answer(study: "Study") -> None:
     table((contexts.title, "selected", "runner-up", "gap", "P(best)", "state"), rows, justify="right")
     if len(shown) > MOST_ROWS:
         say(f"... and {len(shown) - MOST_ROWS} more contexts; `argbest export` writes all.")
-    say(f"certificate: {study.certificate()}", f"contexts: {standing(study)}", *doubts.sentences(study))
+    certificate = study.certificate()
+    likelier = frames.likelier(problem, certificate)
+    notes = [f"{contexts.labels[i]}: {likelier[c]}" for i, c in enumerate(contexts.order) if likelier[c]]
+    say(f"certificate: {certificate}", f"contexts: {standing(study)}", *doubts.sentences(study))
+    if notes:
+        say(f"the best mean is selected, not the largest P(best); they differ at {first_of(notes)}")
 
 
 def short_labels(problem: "Problem") -> dict[Any, str]:
@@ -135,7 +146,7 @@ def show_troubles(study: "Study") -> None:
 
 def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:
     """Print the causes of failures that `overview` tells, the most frequent first."""
-    from argbest.report.curves import middle_cut
+    from argbest.report.looks import middle_cut
 
     if not failed:
         return

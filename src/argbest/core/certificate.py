@@ -12,7 +12,8 @@ from argbest.core.belief import Belief, BlockBelief, best, of_selected
 from argbest.core.blocks import right_roots
 from argbest.core.certainty import Certainty
 from argbest.core.correlated import CorrelatedAlternatives
-from argbest.core.states import LEVEL, states
+from argbest.core.decision import of_each_context
+from argbest.core.states import LEVEL, contenders, states
 from argbest.texts import Sentences, chance
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
@@ -133,6 +134,7 @@ class Certificate(Sentences):
     delta: float = 0.0
     answered: BoolArray | None = None  # [..., context]; None: every context has an answer
     mixture: Mixture | None = None
+    said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
 
     @cached_property
     def selected(self) -> IntArray:
@@ -142,6 +144,8 @@ class Certificate(Sentences):
     @property
     def certainty(self) -> Certainty:
         """What probabilities and losses follow from."""
+        if self.said is not None:
+            return self.said
         return self.belief if self.mixture is None else self.mixture
 
     @property
@@ -160,14 +164,49 @@ class Certificate(Sentences):
 
     @cached_property
     def best_probability(self) -> Array:
-        """P(each alternative is best), [..., alternative, context]."""
-        chance = self.certainty.best_probability()
-        return chance if self.answered is None else np.where(self.answered[..., None, :], chance, np.nan)
+        """P(each alternative is best), [..., alternative, context]; they sum to 1 in every context.
+
+        That of the selected one is P(it is best) as ``pcs`` says it without a zone, to the last digit: it is
+        known from bounds, too, where points are too few. The others share the rest. Alternatives that are
+        known to be equal are all the best, and the selected one counts as such.
+        """
+        found = agreeing(self.certainty.best_probability(), self._choice, self.within(0.0), self.belief.mean)
+        return found if self.answered is None else np.where(self.answered[..., None, :], found, np.nan)
+
+    def contenders(self, level: float = LEVEL) -> tuple[IntArray, IntArray]:
+        """Return alternatives by P(best), then by mean, [..., rank, context]; how many reach the level."""
+        return contenders(self.best_probability, level, self.belief.mean)
+
+    @cached_property
+    def likeliest(self) -> IntArray:
+        """The alternative with the largest P(best), [..., context]; not always the one selected.
+
+        The largest mean is selected, which loses least on average. Another one that is known less may be the
+        best more often and lose more where it is not.
+        """
+        return np.asarray(self.contenders()[0][..., 0, :])
+
+    @cached_property
+    def runner_up(self) -> IntArray:
+        """Of all but the selected alternative the one with the largest P(best), ties by mean, [..., context].
+
+        A single alternative is its own.
+        """
+        order, _ = self.contenders()
+        second = order[..., min(1, order.shape[-2] - 1), :]
+        return np.asarray(np.where(self.likeliest == self._choice, second, self.likeliest))
 
     @property
     def pcs(self) -> Array:
         """P(the selected alternative is right), [..., context]."""
-        return self._good(self.delta)
+        return self.within(self.delta)
+
+    def within(self, delta: float) -> Array:
+        """Return P(the selected alternative is within delta of the best), [..., context]."""
+        if delta not in self._looked_up:
+            found = self.certainty.good_probability(self._choice, delta)
+            self._looked_up[delta] = self._where_answered(found)
+        return self._looked_up[delta]
 
     @cached_property
     def lower_bound(self) -> Array:
@@ -181,8 +220,8 @@ class Certificate(Sentences):
 
     def states(self, delta: float, level: float = LEVEL) -> AnyArray:
         """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open."""
-        best = self._good(0.0)
-        return states(best, best if np.all(best >= level) else self._good(delta), level)
+        best = self.within(0.0)
+        return states(best, best if np.all(best >= level) else self.within(delta), level)
 
     @property
     def pcs_e(self) -> Array:
@@ -201,11 +240,25 @@ class Certificate(Sentences):
 
     @cached_property
     def p_all(self) -> Array:
-        """P(right in every context), [...], from joint draws."""
+        """P(right in every context), [...], from joint draws.
+
+        It is kept within what the contexts say one by one: at most that of the worst one, and no less than 1
+        minus the sum of their errors. So with one context it is P(right) there, and no draw is made.
+        """
+        each = self.pcs if self.answered is None else np.where(self.answered, self.pcs, 1.0)
+        lowest, highest = np.maximum(1.0 - np.sum(1.0 - each, axis=-1), 0.0), np.asarray(each.min(axis=-1))
+        if self._alone:
+            return highest
         right = self.drawn_losses <= self.delta
         if self.answered is not None:
             right = right | ~self.answered
-        return np.asarray(np.mean(np.all(right, axis=-1), axis=0))
+        return np.asarray(np.clip(np.mean(np.all(right, axis=-1), axis=0), lowest, highest))
+
+    @property
+    def _alone(self) -> bool:
+        """Whether no study has more than one context that has an answer: then nothing is joint."""
+        answered = np.ones(self.weights.shape, bool) if self.answered is None else self.answered
+        return bool(np.all(answered.sum(axis=-1) <= 1))
 
     @property
     def normals(self) -> Array:
@@ -224,12 +277,22 @@ class Certificate(Sentences):
             return mixture.drawn(lambda: self._blocks(mixture.n_points), losses)
         return np.concatenate([losses(self.belief.draw(some)) for some in self._blocks(1)])
 
+    @property
+    def n_draws(self) -> int:
+        """The number of joint draws behind ``p_all``; 0 with one context, which needs none."""
+        return 0 if self._alone else len(self.drawn_losses)
+
     def _blocks(self, multiple: int) -> Iterable[Array]:
         return self.source(multiple) if callable(self.source) else [self.source]
 
     @property
     def p_all_se(self) -> Array:
-        """The Monte Carlo standard error of ``p_all``; two more draws, one of each kind, keep it from 0."""
+        """The Monte Carlo standard error of ``p_all``; two more draws, one of each kind, keep it from 0.
+
+        It is 0 with one context, where no joint draw is made.
+        """
+        if self._alone:
+            return np.zeros(self.p_all.shape)
         n = len(self.drawn_losses)
         share = (n * self.p_all + 1.0) / (n + 2.0)
         return np.sqrt(share * (1.0 - share) / (n + 2.0))
@@ -281,21 +344,14 @@ class Certificate(Sentences):
     @property
     def _averaged(self) -> str:
         """How many hyper-parameters were averaged over and how many joint draws made, where these are few."""
-        n, draws = _MANY if self.mixture is None else self.mixture.n_points, len(self.drawn_losses)
+        n, draws = _MANY if self.mixture is None else self.mixture.n_points, self.n_draws
         few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
-        return few + (f"; P(all contexts) from {draws} joint draws only" if draws < _MANY_DRAWS else "")
+        return few + (f"; P(all contexts) from {draws} joint draws only" if 0 < draws < _MANY_DRAWS else "")
 
     @cached_property
     def _choice(self) -> IntArray:
         """The alternative with the largest mean, whether or not that is an answer."""
         return best(self.belief)
-
-    def _good(self, delta: float) -> Array:
-        """Return P(the selected alternative is within delta of the best), looked up once."""
-        if delta not in self._looked_up:
-            found = self.certainty.good_probability(self._choice, delta)
-            self._looked_up[delta] = self._where_answered(found)
-        return self._looked_up[delta]
 
     @cached_property
     def _looked_up(self) -> dict[float, Array]:
@@ -314,6 +370,26 @@ class Certificate(Sentences):
             return ""
         n, have = self.n_unanswered, "has" if self.n_unanswered == 1 else "have"
         return f"; {n} of {len(self.weights)} contexts {have} no answer: every alternative failed there"
+
+
+def agreeing(chance: Array, selected: IntArray, right: Array, mean: Array) -> Array:
+    """Return P(best) [..., alternative, context] with ``right`` [..., context] for the selected alternatives.
+
+    The others share what is left as they shared it before; where they had nothing the next mean has it.
+    """
+    place = of_each_context(selected)
+    others = chance.copy()
+    others[place] = 0.0
+    rest = others.sum(axis=-2)
+    if chance.shape[-2] > 1 and np.any(rest <= 0):
+        lower = mean.copy()
+        lower[place] = -np.inf
+        closest = of_each_context(lower.argmax(axis=-2))
+        others[closest] = np.where(rest > 0, others[closest], 1.0)
+        rest = np.where(rest > 0, rest, 1.0)
+    agreed = others * np.divide(1.0 - right, rest, out=np.zeros_like(rest), where=rest > 0)[..., None, :]
+    agreed[place] = right
+    return np.asarray(agreed)
 
 
 def _show(values: Array, form: Callable[[float], str] = chance) -> str:

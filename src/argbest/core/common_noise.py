@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray, IntArray, fdtr, fdtrc
+from argbest.core.arrays import Array, BoolArray, IntArray, fdtr, fdtrc, gammaincinv
+from argbest.core.integration import latin
 from argbest.core.shrinkage import shrunk
 from argbest.core.tally import Tally
 
@@ -242,6 +243,34 @@ def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
         least = -_FARTHEST / np.maximum(seen.together - 1.0, 1.0) if against[at] else 0.0
         rho[at] = np.clip(1.0 - cautious / level, least, 0.0 if against[at] else MOST)
     return rho
+
+
+def plausible(
+    tally: Tally,
+    noise: Array,
+    rho: Array,
+    n: int,
+    generator: np.random.Generator,
+    fewer: Array | float = 1.0,
+) -> Array:
+    """Return n correlations [n, context] of one study as likely as its data leave them, about ρ [context].
+
+    The variance that alternatives do not share is (1 − ρ) d/χ²_d with the d degrees of freedom of `estimate`:
+    those of the replications beyond what alternatives and numbers explain, and its doubt.
+    """
+    d = float(layout(tally, noise).apart_freedom.sum() / fewer) + _CAUTION
+    apart = (1.0 - rho) * 0.5 * d / gammaincinv(0.5 * d, latin(generator, (n, 1)))
+    return np.where(rho > 0.0, np.clip(1.0 - apart, 0.0, MOST), rho)
+
+
+def pooled(tally: Tally, noise: Array) -> Array:
+    """Return [...] ρ of studies as if it were the same in all contexts; 0 where chance would do as much."""
+    found = layout(tally, noise)
+    ratio, common, apart = found.ratio
+    alike = fdtrc(common, apart, ratio) < FOUND
+    mean_square = found.apart.sum(axis=-1) / apart
+    level = (found.apart + found.common).sum(axis=-1) / (apart + common)
+    return np.where(alike, np.clip(1.0 - mean_square / np.where(alike, level, 1.0), 0.0, 1.0), 0.0)
 
 
 def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from argbest.core import certainty
-from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr, ndtr, ndtri
+from argbest.core.arrays import Array, BoolArray, IntArray, ndtr, ndtri
 from argbest.core.belief import OneCellAtATime, of_selected
 from argbest.core.blocks import drawing_root
 from argbest.core.certainty import by_rows
@@ -18,11 +18,11 @@ from argbest.core.normal import loss as normal_loss
 
 SOBOL_POINTS = 4096
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
-_CROWD = 512  # alternatives of a context that are looked at together; of more, the likeliest to be the best
-_SMALL_CROWD = 256  # of each of many beliefs
-_LARGE, _SMALLEST_CROWD = 2**16, 32  # cells of a table of which only few alternatives per context are
+_CROWD = 512  # alternatives of a context that are drawn together; of more, the likeliest to be the best
+_SMALL_CROWD = 256  # of each of many beliefs about more contexts than these
+_FEW_CONTEXTS = 8
+_LARGE, _SMALLEST_CROWD = 2**16, 128  # cells of a table of which fewer alternatives per context are
 _KEPT = 2**21  # numbers of drawn regrets that are kept, 16 MB
-_NODES = 48  # of the integral over the largest of many leads
 _REACH = 6.0  # a rival that many standard deviations behind matters less than the points can tell
 
 
@@ -52,7 +52,7 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """Return the share of the Sobol points at which each is best; standard error below 0.008.
 
         Of one or two contenders it is exact. Where alternatives are very many, the least likely count as
-        never the best.
+        never the best. It does not matter what was asked before.
         """
         if "share" not in self._answered:
             self._mean_of_regret(self._leader, None)
@@ -63,31 +63,22 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
         """Return P(selected within delta of the best) from Sobol points, kept between closed-form bounds.
 
         Bonferroni's below and the least pairwise probability above: right in the tails, where points fail,
-        and equal where there is one rival. Where rivals are very many, the least likely count as if they
-        were independent of each other and of the rest: on the side of caution, for differences to the same
-        alternative go together (Slepian's inequality).
+        and equal where there is one rival. Where rivals are very many, the likeliest to be the best are
+        drawn. Those left out are neighbours of these, so that their maximum hardly adds to that of the
+        drawn ones; to count them as independent would make every choice look hopeless.
         """
         ratio = ratio_of(self._gaps(selected) + delta, self._difference_std(selected))
-        contenders, foremost = self._contenders
         average = self._mean_of_regret(selected, delta)
-        if foremost is not contenders:
-            average *= np.exp(np.sum(log_ndtr(ratio), axis=-2, where=contenders & ~foremost))
         bounded = np.maximum(average, self.lower_bound(selected, delta))
         return np.asarray(np.minimum(bounded, ndtr(ratio.min(axis=-2))))
 
     def expected_loss(self, selected: IntArray) -> Array:
         """Return E[best − selected] from Sobol points, between the largest and the sum of pairwise losses.
 
-        Where rivals are very many, the largest lead of the least likely is added as if these were
-        independent; nor can it be more than if all were.
+        Where rivals are very many, the likeliest to be the best are drawn, as in `good_probability`.
         """
-        gap, tau = self._gaps(selected), self._difference_std(selected)
-        pair, (contenders, foremost) = _pairwise_loss(gap, tau), self._contenders
-        average = self._mean_of_regret(selected, None)
-        if foremost is not contenders:
-            rest = largest_lead(gap, tau, contenders & ~foremost)
-            average = np.minimum(average + rest, largest_lead(gap, tau, contenders))
-        estimate = np.maximum(average, pair.max(axis=-2))
+        pair = _pairwise_loss(self._gaps(selected), self._difference_std(selected))
+        estimate = np.maximum(self._mean_of_regret(selected, None), pair.max(axis=-2))
         return np.asarray(np.minimum(estimate, pair.sum(axis=-2)))
 
     def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
@@ -98,8 +89,11 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
     @property
     def _crowd(self) -> int:
-        """How many alternatives of a context are looked at together: fewer where that is done often."""
-        if self.mean.shape[-2] * self.mean.shape[-1] > _LARGE:
+        """How many alternatives of a context are drawn together: fewer where that is done often."""
+        n_alternatives, n_contexts = self.mean.shape[-2:]
+        if n_contexts <= _FEW_CONTEXTS:
+            return _CROWD
+        if n_alternatives * n_contexts > _LARGE:
             return _SMALLEST_CROWD
         return _CROWD if self.n_draws == SOBOL_POINTS else _SMALL_CROWD
 
@@ -131,14 +125,14 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
             return np.divide(gap, tau, out=np.where(gap > 0, np.inf, 0.0), where=tau > 0)
 
     @cached_property
-    def _contenders(self) -> tuple[BoolArray, BoolArray]:
-        """Who may be the best, [..., alternative, context], and of a large crowd those likeliest to be."""
-        contenders = self._standing < _REACH
+    def _contenders(self) -> BoolArray:
+        """Who may be the best, [..., alternative, context]; of a large crowd those likeliest to be."""
+        contenders = np.asarray(self._standing < _REACH)
         if contenders.sum(axis=-2).max() <= self._crowd:
-            return contenders, contenders
+            return contenders
         promise = _pairwise_loss(self._gaps(self._leader), self._difference_std(self._leader))
         promise[of_each_context(self._leader)] = np.inf
-        return contenders, _foremost(contenders, promise, self._crowd)
+        return _foremost(contenders, promise, self._crowd)
 
     def _mean_of_regret(self, selected: IntArray, delta: float | None) -> Array:
         """Return the mean of 1{regret ≤ delta} over the points, or of the regret itself, [..., context].
@@ -157,11 +151,13 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
     def _regrets(self, chosen: IntArray) -> Iterator[tuple[IntArray, Array]]:
         """Yield rows and the best minus the chosen reward at every point, [row, point].
 
-        P(each is best) follows from the same draws: it is noted on the way, [row, alternative].
+        P(each is best) follows from the same draws: it is noted on the way, [row, alternative], unless one
+        was chosen that does not contend, so that others are drawn than those who do.
         """
         k = self.mean.shape[-2]
-        foremost, standing = (by_rows(each) for each in (self._contenders[1], self._standing))
-        keep = foremost | (np.arange(k) == chosen[:, None])
+        contenders, standing = (by_rows(each) for each in (self._contenders, self._standing))
+        keep = contenders | (np.arange(k) == chosen[:, None])
+        usual = np.array_equal(keep, contenders)
         share, leader = np.where(keep, ndtr(-standing), 0.0), self._leader.reshape(-1, 1)
         np.put_along_axis(share, leader, 0.0, axis=1)
         np.put_along_axis(share, leader, 1.0 - share.sum(axis=1, keepdims=True), axis=1)
@@ -172,7 +168,8 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
             share[rows[:, None], columns] = _shares(draws, winner)
             own = np.argmax(columns == chosen[rows, None], axis=1)
             yield rows, largest - draws[np.arange(len(rows)), :, own]
-        self._answered["share"] = share
+        if usual:
+            self._answered["share"] = share
 
     def _draws(self, keep: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
         """Yield (rows, the alternatives kept there [row, m], draws of those [row, point, m]), memory bounded.
@@ -224,20 +221,6 @@ def _pairwise_loss(gap: Array, tau: Array) -> Array:
     """Return E[(f_k − f_b)⁺] = τ h(gap/τ), h(v) = φ(v) − v Φ(−v)."""
     ratio = np.divide(gap, tau, out=np.zeros_like(gap), where=tau > 0)
     return np.where(tau > 0, tau * normal_loss(ratio), np.maximum(-gap, 0.0))
-
-
-def largest_lead(gap: Array, tau: Array, rivals: BoolArray) -> Array:
-    """Return E[max_k (f_k − f_b)⁺] over rivals as if independent, [..., context].
-
-    It is ∫₀^∞ 1 − Π_k Φ((x + gap_k)/τ_k) dx, by Gauss and Legendre's rule up to where all are left behind.
-    """
-    total = np.zeros((*gap.shape[:-2], gap.shape[-1]))
-    reach = np.max(_REACH * tau - gap, axis=-2, where=rivals, initial=0.0)
-    for node, weight in zip(*np.polynomial.legendre.leggauss(_NODES), strict=True):
-        x = 0.5 * (node + 1.0) * reach
-        below = np.sum(log_ndtr(ratio_of(gap + x[..., None, :], tau)), axis=-2, where=rivals)
-        total -= 0.5 * weight * reach * np.expm1(below)
-    return total
 
 
 def _foremost(rivals: BoolArray, score: Array, crowd: int) -> BoolArray:

@@ -11,16 +11,15 @@ import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, log_ndtr, ndtr
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
 from argbest.core.belief import of_selected
-from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, largest_lead, ratio_of
+from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_of
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
 from argbest.core.landmarks import followed
 from argbest.core.seen_cells import Seen, Solved, mean_of, solve, variance_of
 
 _MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB
-_NEAR = 6.0  # standard deviations: who is farther behind does not count
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,39 +44,21 @@ class Summary:
         return np.asarray(self.mean.max(axis=0, where=self.others[:, None], initial=-np.inf))
 
     @lru_cache(maxsize=8)  # noqa: B019
-    def below(self, selected: tuple[int, ...], delta: float) -> Array:
-        """Return P(no other is more than delta above the selected one) as if independent, [context]."""
-        gap, tau = self._behind(selected)
-        ratio = ratio_of(gap + delta, tau)
-        return np.asarray(np.exp(np.sum(log_ndtr(ratio), axis=0, where=ratio_of(gap, tau) < _NEAR)))
-
-    @lru_cache(maxsize=8)  # noqa: B019
-    def lead(self, selected: tuple[int, ...]) -> Array:
-        """Return E[largest lead of the others over the selected one] as if independent, [context]."""
-        gap, tau = self._behind(selected)
-        near = ratio_of(gap, tau) < _NEAR
-        some = near.any(axis=1)
-        return largest_lead(gap[some], tau[some], near[some])
-
-    @lru_cache(maxsize=8)  # noqa: B019
     def above(self, selected: tuple[int, ...], delta: float) -> Array:
         """Return an upper bound of Σ P(each other is more than delta above the selected one), [context]."""
-        gap, _ = self._behind(selected)
-        leader = np.sqrt(of_selected(self.var, np.array(selected)))
-        return np.asarray(ndtr(-ratio_of(gap + delta, leader + np.sqrt(self.var[self.others]))).sum(axis=0))
-
-    def _behind(self, selected: tuple[int, ...]) -> tuple[Array, Array]:
-        """Return how far the others are behind, and the standard deviation of that as if independent."""
         leader = np.array(selected)
         gap = of_selected(self.mean, leader) - self.mean[self.others]
-        return gap, np.sqrt(of_selected(self.var, leader) + self.var[self.others])
+        spread = np.sqrt(of_selected(self.var, leader)) + np.sqrt(self.var[self.others])
+        return np.asarray(ndtr(-ratio_of(gap + delta, spread)).sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class FocusedBelief(CorrelatedAlternatives):
-    """A belief about the foremost alternatives, and a summary of all others, taken for independent of them.
+    """A belief about the foremost alternatives, and a summary of all others.
 
-    The largest mean of every context is always among the foremost.
+    The largest mean of every context is always among the foremost. Probabilities and losses are those of
+    joint draws of the foremost: the others are less likely to be the best, and near relatives of these, so
+    that they hardly raise the largest reward. Bounds count them.
     """
 
     inner: AdditiveBelief  # [..., foremost, context]
@@ -161,16 +142,14 @@ class FocusedBelief(CorrelatedAlternatives):
         return self._spread(np.zeros(self.summary.mean.shape), self._inner.best_probability())
 
     def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
-        """Return P(selected within delta of the best); the rest as if independent: on the side of caution."""
+        """Return P(selected within delta of the best of the foremost)."""
         whole = self.including(selected)
-        found = whole._inner.good_probability(whole._place(selected)[0], delta)
-        return np.asarray(found * whole.summary.below(_first(selected), delta))
+        return whole._inner.good_probability(whole._place(selected)[0], delta)
 
     def expected_loss(self, selected: IntArray) -> Array:
-        """Return E[best − selected]; the largest lead of the rest is added as if these were independent."""
+        """Return E[best of the foremost − selected]."""
         whole = self.including(selected)
-        found = whole._inner.expected_loss(whole._place(selected)[0])
-        return np.asarray(found + whole.summary.lead(_first(selected)))
+        return whole._inner.expected_loss(whole._place(selected)[0])
 
     def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
         """Return Bonferroni's bound, the one that holds however alternatives covary."""

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, BlockBelief
+from argbest.core.belief import Belief, BlockBelief, next_samples
 from argbest.core.decision import of_each_context
 from argbest.core.normal import log_loss, loss
+from argbest.core.replications import NextSamples
 
 _FARTHEST = 1e150  # of a gap over a slope: its square is still a number
 _COLUMNS = 2**16  # entries of the covariances of alternatives worked on together, half a megabyte
@@ -182,7 +183,13 @@ def precision_root(belief: Belief, lookahead: float = 1.0) -> Array:
 
 
 def log_kg_here(belief: Belief) -> Array:
-    """Return log KG(k, c; c): what a sample is worth in its own context, [..., alternative, context]."""
+    """Return log KG(k, c; c): what a sample is worth in its own context, [..., alternative, context].
+
+    Where alternatives share noise it is that of the replication which the sample will be.
+    """
+    if (samples := next_samples(belief)) is not None:
+        each = [log_kg_of_samples(belief, samples, c, slice(c, c + 1)) for c in range(belief.mean.shape[-1])]
+        return np.concatenate(each, axis=-1)
     root = precision_root(belief)
     if not covary(belief):
         return log_kg(gap_to_rival(belief.mean), belief.var * root)
@@ -191,6 +198,22 @@ def log_kg_here(belief: Belief) -> Array:
         here = np.einsum("...cjc->...cj", columns(belief, some))
         values.append(envelope_kg(lines, here * root[..., some, :, None]))
     return np.concatenate(values, axis=-2)
+
+
+def log_kg_of_samples(
+    belief: Belief, samples: NextSamples, context: int, sampled: slice = slice(None)
+) -> Array:
+    """Return log KG(k, c; context) of the next replications in the contexts ``sampled``, [..., k, c].
+
+    What one observes is a contrast of its cell with those that have shown the same noise, so the slopes are
+    covariances with the contrast over the root of its variance.
+    """
+    n_alternatives = belief.mean.shape[-2]
+    every = np.broadcast_to(np.arange(n_alternatives), (*belief.mean.shape[:-2], n_alternatives))
+    some, rows = samples.among(sampled), belief.cov_rows(every, np.full_like(every, context))[..., sampled]
+    slope = some.covariances(rows).swapaxes(-1, -3).swapaxes(-1, -2)  # [..., c, j, k] to [..., k, c, j]
+    slope = slope / np.sqrt(some.var)[..., None]
+    return envelope_kg(belief.mean[..., None, None, :, context], slope)
 
 
 def covary(belief: Belief) -> bool:

@@ -8,6 +8,8 @@ that are noisy in all contexts, and what is a pair's own; each kind of factor is
   differ are rare, and not that there is no noise (`_quiet`).
 - *Skewness.* Where rewards are skewed, a sample variance has fewer degrees of freedom than values less one,
   and is large just where the mean is extreme (`_fewer`).
+- *Shared luck.* Alternatives that share random numbers show the same luck: together they tell little more of
+  how noisy their context is than one of them (`_Crowd`).
 - *What is unseen.* Rare values that some pairs have shown may be still to come in others (`_tail`).
 - *Misfit.* With 30 degrees of freedom within pairs only the scatter there counts: how far means lie from a
   belief may be the belief's fault.
@@ -20,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from argbest.core import binomial
+from argbest.core import binomial, common_noise
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri, stdtr
 from argbest.core.binomial import Expected
 from argbest.core.integration import latin
@@ -38,6 +40,7 @@ _LENDERS = 30  # degrees of freedom that tell it
 _USUAL = 0.05  # the chance at which borrowed noise reaches as far as it may
 _HALVINGS = 60
 _ERROR = 0.01  # the chance that a best pair is wrongly out
+_NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _TIED = 1e-20  # of the largest sum of squares: less is rounding
 _GAMMA = 0.75  # excess kurtosis of a gamma distribution over twice its squared skewness
 _BEYOND_CHANCE = 2.0  # variances of the squared skewness that chance may explain
@@ -61,6 +64,7 @@ class _Scatter(NamedTuple):
     freedom: Array
     tied: BoolArray  # pairs whose values are all equal, while others vary: they tell nothing
     fewer: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
+    crowd: Array  # [..., 1, context]: how many alternatives tell of their context as much as one
     shape: "_Shape"
 
 
@@ -86,6 +90,21 @@ class _Shape(NamedTuple):
     third: Array  # Σ (r/unit)³, r being distances to the pair's mean
     farthest: Array  # max |r|, -1 where single values are not known
     unit: Array  # the largest |r| of the study, [..., 1, 1]: no power of r/unit overflows
+
+
+class _Crowd(NamedTuple):
+    """Alternatives whose replications are alike: n of them in a context, with the correlation ρ."""
+
+    size: Array  # n, [..., 1, context]
+    correlation: Array  # ρ, [..., 1, 1]
+
+    def times(self, power: int) -> Array:
+        """Return by how much sums over alternatives vary more than of independent ones, [..., 1, context].
+
+        Hermite polynomials of degree p of normal variables have the correlation ρᵖ, so that the variance of
+        a sum of n is 1 + (n − 1) ρᵖ times that of independent ones. Sums of squares have p = 2.
+        """
+        return 1.0 + np.maximum(self.size - 1.0, 0.0) * self.correlation**power
 
 
 class _Tail(NamedTuple):
@@ -165,7 +184,8 @@ def plausible_pair_noise(
     if (few := _without_the_unobserved(tally)) is not None:
         return plausible_pair_noise(few.tally, n, generator)[:, few.row]
     scatter = _scatter(tally)
-    level = 2.0 * gammaincinv(0.5 * scatter.freedom.sum(), latin(generator, (n, 1, 1)))
+    freedom, alone = scatter.freedom.sum(), (scatter.freedom / scatter.crowd).sum()
+    level = 2.0 * gammaincinv(0.5 * alone, latin(generator, (n, 1, 1))) * freedom / alone
     table = _drawn_factors(scatter, n, generator)
     table *= (scatter.squares / table).sum(axis=(-2, -1), keepdims=True) / level
     chance = generator.gamma(_HALF, 1.0 / _HALF, table.shape)
@@ -181,20 +201,21 @@ class Rarities(NamedTuple):
     events: int  # values too far from the others of their pair for normal noise, one of a pair at most
     rate: float  # their share of all replications
     size: float  # root mean squared distance to the other values
+    relative: float  # the same over the standard deviation expected in their pairs
     skewness: float  # beyond chance, without sign
 
 
 def rarities(tally: Tally) -> Rarities:
     """Return what the single values of one study show; nothing for a rate, whose shape is known."""
     if binomial.is_rate(tally) or not tally.m2.any():
-        return Rarities(0, 0.0, 0.0, 0.0)
+        return Rarities(0, 0.0, 0.0, 0.0, 0.0)
     few = _without_the_unobserved(tally)
     short = tally if few is None else few.tally
     scatter = _scatter(short)
     tail = _tail(short, scatter)
-    rate, size = float(tail.rate.item()), float(np.sqrt(tail.square.item()))
+    rate, size, relative = (float(each.item()) for each in (tail.rate, *map(np.sqrt, tail[1:])))
     skewness = float(np.sqrt(np.maximum(scatter.fewer.item() - 1.0, 0.0) / _GAMMA))
-    return Rarities(round(rate * int(tally.count.sum())), rate, size, skewness)
+    return Rarities(round(rate * int(tally.count.sum())), rate, size, relative, skewness)
 
 
 def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative: bool = False) -> Array:
@@ -211,7 +232,7 @@ def relative_noise(tally: Tally, *, missed: Array | None = None, per_alternative
     if (few := _without_the_unobserved(tally, missed)) is not None:
         return relative_noise(few.tally, missed=few.missed, per_alternative=per_alternative)[few.row]
     scatter = _scatter(tally, missed)
-    table = _factors(scatter.squares, scatter.freedom).table * _quiet(tally, scatter.tied)
+    table = _factors(scatter.squares, scatter.freedom, scatter.crowd).table * _quiet(tally, scatter.tied)
     axes = (-1,) if per_alternative else (-2, -1)
     weight = np.where(tally.count.sum(axis=axes, keepdims=True) > 0, tally.count, 1)
     average = (weight * table).sum(axis=axes, keepdims=True) / weight.sum(axis=axes, keepdims=True)
@@ -252,7 +273,7 @@ def _within_pairs(tally: Tally) -> tuple[Array, Array, Array]:
         return table[few.row], unseen[few.row], fewer
     axes = (-2, -1)
     scatter = _scatter(tally)
-    table = _factors(scatter.squares, scatter.freedom).table
+    table = _factors(scatter.squares, scatter.freedom, scatter.crowd).table
     freedom = scatter.freedom.sum(axis=axes, keepdims=True)
     table *= (scatter.squares / table).sum(axis=axes, keepdims=True) / freedom
     hidden = _tail(tally, scatter).unseen(tally.count, table)
@@ -267,14 +288,46 @@ def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
     squares, freedom = tally.m2, np.maximum(tally.count - 1, 0).astype(float)
     tied = (tally.count > 1) & (squares <= _TIED * squares.max(axis=axes, keepdims=True, initial=0.0))
     tied &= np.any((tally.count > 1) & ~tied, axis=axes, keepdims=True)
+    shape = _shape(tally)
+    usual, crowd = _usual(tally, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
+    fewer = _fewer(tally, shape, tied, usual, crowd)
     if missed is not None:
         idle = np.isnan(missed)
         squares = squares + tally.count * np.where(idle, 0.0, missed)
         freedom, tied = (tally.count - idle).astype(float), np.zeros(tally.shape, bool)
-    shape = _shape(tally)
-    fewer = _fewer(tally, shape)
     squares, freedom = (np.where(tied, 0.0, each) / fewer for each in (squares, freedom))
-    return _Scatter(squares, freedom, tied, fewer, shape)
+    return _Scatter(squares, freedom, tied, fewer, crowd.times(2), shape)
+
+
+def _usual(tally: Tally, squares: Array, freedom: Array) -> tuple[Array, _Crowd]:
+    """Return the variances a_k b_c as of normal rewards, and how alike the luck of alternatives is.
+
+    Each follows from the other: at first alternatives are taken to have luck of their own.
+    """
+    usual = _by_row_and_column(squares, freedom, 1.0)
+    crowd = _crowd(tally, usual, freedom)
+    if crowd.correlation.any():
+        usual = _by_row_and_column(squares, freedom, crowd.times(2))
+        crowd = _crowd(tally, usual, freedom)
+    return usual, crowd
+
+
+def _by_row_and_column(squares: Array, freedom: Array, crowd: Array | float) -> Array:
+    """Return a_k b_c, with the level of the squares; 1 where these say nothing."""
+    found = _factors(squares, freedom, crowd)
+    table = np.broadcast_to(found.by_alternative * found.by_context, squares.shape)
+    total = freedom.sum(axis=(-2, -1), keepdims=True)
+    level = (squares / table).sum(axis=(-2, -1), keepdims=True) / np.maximum(total, 1.0)
+    table = table * np.where(level > 0, level, 1.0)
+    return np.asarray(np.maximum(table, _NONE * table.max(axis=(-2, -1), keepdims=True)))
+
+
+def _crowd(tally: Tally, usual: Array, freedom: Array) -> _Crowd:
+    """Return how alike the replications of alternatives are that share random numbers."""
+    size = (freedom > 0).sum(axis=-2, keepdims=True).astype(float)
+    if tally.common is None:
+        return _Crowd(size, np.zeros((*tally.shape[:-2], 1, 1)))
+    return _Crowd(size, common_noise.pooled(tally, usual)[..., None, None])
 
 
 def _shape(tally: Tally) -> _Shape:
@@ -300,29 +353,33 @@ def _shape(tally: Tally) -> _Shape:
     return _Shape(np.where(whole, third, 0.0), np.where(whole, farthest, -1.0), unit)
 
 
-def _fewer(tally: Tally, shape: _Shape) -> Array:
+def _fewer(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _Crowd) -> Array:
     """Return by how much skewness divides the degrees of freedom of sample variances, [..., 1, 1].
 
     Var(s²) = σ⁴ (2/(n − 1) + κ/n), so that a variance is worth (n − 1)/(1 + κ/2) degrees of freedom. The
     excess kurtosis κ shows only in long samples, and where noise differs from pair to pair it seems to be
-    there. The skewness γ shows in three values, pooled over pairs as Σ n k₃ / Σ n over s³ (k₃ is Fisher's
-    statistic), and differing noise alone has none. As in gamma distributions κ = 1.5 γ². What chance does to
-    γ² is taken off twice: its variance by the pairs themselves, or if larger that of normal rewards.
+    there. The skewness γ shows in three values, pooled over pairs as Σ n k₃ / Σ n (Fisher's statistic k₃ of
+    values in units of the ``usual`` noise), and differing noise alone has none. As in gamma distributions
+    κ = 1.5 γ². What chance does to γ² is taken off twice: its variance by the pairs themselves, or if larger
+    that of normal rewards, more where alternatives share their luck.
     """
     axes = (-2, -1)
-    some = (tally.count > 2) & (shape.farthest >= 0)
+    some = (tally.count > 2) & (shape.farthest >= 0) & ~tied
     n = np.where(some, tally.count, 3).astype(float)
     factor = np.where(some, n / ((n - 1) * (n - 2)), 0.0)
-    third, weight = n * factor * shape.third, np.where(some, n, 0.0)
+    unit = shape.unit / np.sqrt(usual)
+    third, weight = n * factor * shape.third * unit**3, np.where(some, n, 0.0)
     total = weight.sum(axis=axes, keepdims=True)
     freedom = np.where(some, n - 1, 0.0).sum(axis=axes, keepdims=True)
-    squares = np.where(some, tally.m2 / shape.unit**2, 0.0)
+    squares = np.where(some, tally.m2 / usual, 0.0)
     var = squares.sum(axis=axes, keepdims=True) / np.maximum(freedom, 1.0)
     usable = (total > 0) & (var > _TIED)
     scale = np.where(usable, total * var**1.5, 1.0)
     skewness = third.sum(axis=axes, keepdims=True) / scale
-    by_pairs = np.sum((third / scale) ** 2, axis=axes, keepdims=True)
-    of_normal = 6.0 * np.sum(weight**2 * factor, axis=axes, keepdims=True) / np.where(usable, total, 1.0) ** 2
+    alike = crowd.times(3)
+    by_pairs = np.sum(alike * (third / scale) ** 2, axis=axes, keepdims=True)
+    of_normal = 6.0 * np.sum(alike * weight**2 * factor, axis=axes, keepdims=True)
+    of_normal /= np.where(usable, total, 1.0) ** 2
     chance = _BEYOND_CHANCE * np.maximum(by_pairs, of_normal)
     return np.where(usable, 1.0 + _GAMMA * np.maximum(skewness**2 - chance, 0.0), 1.0)
 
@@ -347,11 +404,11 @@ def _quiet(tally: Tally, tied: BoolArray) -> Array:
     return np.where(tied, np.minimum(1.0, _HALF / (tally.count + 1) / np.maximum(high, 1e-300)), 1.0)
 
 
-def _factors(squares: Array, freedom: Array) -> _Factors:
-    """Return a_k, b_c and u_kc, each kind shrunk in turn."""
+def _factors(squares: Array, freedom: Array, crowd: Array | float = 1.0) -> _Factors:
+    """Return a_k, b_c and u_kc, each kind shrunk in turn; ``crowd`` is how often a context tells the same."""
     by_alternative = np.ones(squares.shape)
     for _ in range(_SWEEPS):
-        of_context, degrees = (squares / by_alternative).sum(axis=-2), freedom.sum(axis=-2)
+        of_context, degrees = ((each / crowd).sum(axis=-2) for each in (squares / by_alternative, freedom))
         contexts = agreement(of_context, degrees)
         by_context = contexts.estimate(of_context, degrees)[..., None, :]
         of_alternative, degrees = (squares / by_context).sum(axis=-1), freedom.sum(axis=-1)
@@ -369,11 +426,12 @@ def _drawn_factors(scatter: _Scatter, n: int, generator: np.random.Generator) ->
 
     The factors are drawn in turn, each given the others (Gibbs), with their firmness drawn first (`drawn`).
     """
-    squares, freedom = scatter.squares, scatter.freedom
+    squares, freedom, crowd = scatter.squares, scatter.freedom, scatter.crowd
     own, by_alternative = np.ones((n, *squares.shape)), np.ones((n, squares.shape[0], 1))
     for turn in range(_ROUNDS):
         left = squares / own
-        by_context = drawn((left / by_alternative).sum(axis=-2), freedom.sum(axis=-2), generator)[:, None]
+        of_context, degrees = ((each / crowd).sum(axis=-2) for each in (left / by_alternative, freedom))
+        by_context = drawn(of_context, degrees, generator)[:, None]
         by_alternative = drawn((left / by_context).sum(axis=-1), freedom.sum(axis=-1), generator)[..., None]
         expected = by_alternative * by_context
         flat, last = (squares / expected).reshape(n, -1), turn == _ROUNDS - 1
@@ -523,7 +581,6 @@ def _flat(tally: Tally) -> tuple[Array, Array]:
     return squares.reshape(flat), freedom.reshape(flat)
 
 
-_NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _UNDERFLOW = 1e-290  # what lies below has underflowed: a quotient by it would overflow
 
 

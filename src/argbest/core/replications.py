@@ -147,6 +147,12 @@ class NextSamples(NamedTuple):
         share, shown = ahead.share.swapaxes(-1, -3).swapaxes(-1, -2), ahead.shown.swapaxes(-1, -3)
         return cls(np.ascontiguousarray(share), np.ascontiguousarray(shown), var)
 
+    def among(self, contexts: slice) -> "NextSamples":
+        """Return the samples of some contexts."""
+        return NextSamples(
+            self.share[..., contexts, :, :], self.shown[..., contexts, :, :], self.var[..., contexts]
+        )
+
     def covariances(self, rows: Array) -> Array:
         """Return those with every sample, [..., c, m, k], from those with every cell, [..., m, k, c]."""
         by_context = np.ascontiguousarray(rows.swapaxes(-1, -3).swapaxes(-1, -2))

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 
 SURE, EQUAL, OPEN = "sure", "equal", "open"
 LEVEL = 0.95  # the probability from which a statement counts as sure
 INTERVAL = 0.9  # the probability of the intervals that are shown
 _ROUNDING = 1e-12  # of a sum of probabilities
-_SHARE = 0.01  # of the range of the posterior means: a difference that seldom matters
+_ALIKE = 9  # digits of probabilities that are told apart
+_SHARE = 0.01  # of what wrong choices lose: a difference that seldom matters
 
 
 def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
@@ -23,14 +24,15 @@ def states(best: Array, within: Array, level: float = LEVEL) -> AnyArray:
     return names
 
 
-def contenders(chance: Array, level: float = LEVEL) -> tuple[IntArray, IntArray]:
+def contenders(chance: Array, level: float = LEVEL, mean: Array | None = None) -> tuple[IntArray, IntArray]:
     """Return who is likeliest to be best, [..., rank, context], and how many reach the level together.
 
     ``chance`` is P(best) [..., alternative, context]; nobody is in question where there is no answer (NaN).
+    Of those that are equal but for rounding the larger ``mean`` is first, if means are given, then the first.
     """
     answered = np.asarray(~np.isnan(chance).all(axis=-2))
     known = np.where(answered[..., None, :], chance, 0.0)
-    order = np.argsort(-known, axis=-2, kind="stable")
+    order = np.lexsort([-known] if mean is None else [-mean, -known.round(_ALIKE)], axis=-2)
     reached = np.cumsum(np.take_along_axis(known, order, axis=-2), axis=-2)
     size = np.minimum(1 + np.sum(reached < level - _ROUNDING, axis=-2), chance.shape[-2])
     return order, size * answered
@@ -49,6 +51,21 @@ def in_words(number: dict[str, int], delta: float, level: float = LEVEL) -> str:
     )
 
 
-def usual_delta(mean: Array) -> float:
-    """Return one hundredth of the range of the posterior means of a study."""
-    return _SHARE * float(np.ptp(mean))
+def usual_delta(mean: Array, ruled_out: BoolArray | None = None) -> float:
+    """Return one hundredth of what all but the mildest quarter of wrong choices lose at least.
+
+    A wrong choice is a pair [alternative, context] that can be selected and has not the best posterior mean
+    of its context; it loses the difference. Delta is one hundredth of the lower quartile of these losses, 0
+    where nothing can be chosen wrongly.
+
+    The reason: a difference does not matter if it is small beside what a choice decides. The range of all
+    means, which was taken before, does not say that. It holds what contexts have in common for all
+    alternatives, which no choice changes, and a few hopeless pairs, such as queues that are overloaded, make
+    it as large as you like. Of the lower quartile up to three quarters of all pairs may be hopeless. It is
+    taken over the whole table, so that near ties in some contexts do not make it small.
+    """
+    wrong = np.ones(mean.shape, bool) if ruled_out is None else ~ruled_out
+    possible = np.where(wrong, mean, -np.inf)
+    wrong[possible.argmax(axis=0), np.arange(mean.shape[1])] = False
+    loss = (possible.max(axis=0) - mean)[wrong]
+    return _SHARE * float(np.quantile(loss, 0.25)) if len(loss) else 0.0

@@ -15,6 +15,7 @@ from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
+from argbest.problems import labels
 from argbest.problems.base import Problem
 from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
 from argbest.registry import Family
@@ -315,6 +316,9 @@ def _described(problem: Problem | Family) -> str:
     if not isinstance(problem, Problem):
         return f"{problem.name} {digest(text(problem))}"
     parts = {each.name: getattr(problem, each.name) for each in fields(problem) if each.name != "description"}
-    if not problem.rate:  # results that were stored before there were rates are still found
+    # Results that were stored before there were rates and titles are still found.
+    if not problem.rate:
         del parts["rate"]
-    return f"{problem.name} {digest(text(parts))}"
+    if problem.name == labels.title(problem.simulate, problem.alternatives, problem.contexts):
+        parts["name"] = labels.UNNAMED
+    return f"{parts['name']} {digest(text(parts))}"

@@ -33,6 +33,7 @@ from argbest.models.searched import (
     starts,
     study_changed,
     told_noise,
+    unwrap_options,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class AdditiveGP:
     noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
+        unwrap_options(self)
         object.__setattr__(self, "parts", checked_parts(self.parts, PARTS))
         check_kernel(self.kernel)
         noise = "pooled" if self.noise == "pair" and self.noise_sd is not None else self.noise
@@ -228,9 +230,12 @@ class AdditiveGP:
             missed, expected = belief or (None, None)
             tables = plausible_pair_noise(tally, n, generator, missed=missed, expected=expected)
             tables = tables / params.spread**2 if learned.known else tables
-        several = repeated(params, n)
+        several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
+        if np.any(params.correlation > 0.0):
+            correlation = common_noise.plausible(data, table, params.correlation, n, generator, learned.fewer)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
-        return Plausible(replace(several, theta=points.theta, **found), n, points.effective)
+        several = replace(several, theta=points.theta, correlation=correlation, **found)
+        return Plausible(several, n, points.effective)
 
     def predict(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, separation: Array

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from argbest.checks import one_of
 from argbest.core import conditioning, priors
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import BlockBelief
@@ -27,6 +28,7 @@ from argbest.models.searched import (
     search_troubles,
     starts,
     told_noise,
+    unwrap_options,
 )
 
 if TYPE_CHECKING:
@@ -75,8 +77,9 @@ class GP:
     noise_sd: float | Array | None = None
 
     def __post_init__(self) -> None:
+        unwrap_options(self)
         check_kernel(self.kernel)
-        priors.hyperprior(self.prior, 1)
+        one_of("prior", self.prior, priors.PRIORS)
         object.__setattr__(self, "noise_sd", checked_noise(self.noise, self.noise_sd, NOISES))
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:

@@ -31,16 +31,24 @@ class NoiseOptions(Protocol):
         """Its standard deviation, where it is known."""
 
 
+def unwrap_options(model: object) -> None:
+    """Put the entry of an array without dimensions in its place, as an option of the model."""
+    for each in fields(model):  # type: ignore[arg-type]
+        value = getattr(model, each.name)
+        if isinstance(value, np.ndarray) and value.shape == ():
+            object.__setattr__(model, each.name, value.item())
+
+
 def check_kernel(name: str) -> None:
     """Raise an InputError unless there is such a kernel."""
     if not isinstance(name, str) or name not in priors.KERNELS:
-        raise unknown_name("kernel", str(name), priors.KERNELS)
+        raise unknown_name("kernel", name, priors.KERNELS)
 
 
 def checked_noise(noise: str, noise_sd: object, noises: Collection[str]) -> Array | None:
     """Return the known standard deviation of the noise, read-only, or None where the noise is learned."""
     if not isinstance(noise, str) or noise not in noises:
-        raise unknown_name("noise", str(noise), noises)
+        raise unknown_name("noise", noise, noises)
     if noise_sd is None:
         return None
     if noise == "pair":

@@ -8,8 +8,9 @@ import numpy as np
 
 from argbest.core import knowledge_gradient as kg
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief
+from argbest.core.belief import Belief, next_samples
 from argbest.core.decision import Decision
+from argbest.core.replications import NextSamples
 from argbest.errors import InputError
 from argbest.policies.base import Moment, OneByOne, largest
 
@@ -26,6 +27,8 @@ class IKG(OneByOne):
     logarithms; ties at random. ``lookahead`` is the number of replications looked ahead, noise σ²/lookahead;
     ``math.inf`` is the noise-free look-ahead behind the published curves of Cakmak, Gao and Zhou. Where
     replications differ in cost: the largest IKG / cost, as in the knowledge gradient per unit of cost.
+    With common random numbers a sample is the next replication of its pair, whose noise others may have
+    shown; other look-aheads than 1 count noise as if it were not shared.
     """
 
     weighs_cost: ClassVar[bool] = True
@@ -63,9 +66,21 @@ def log_ikg(
     log_weights = kg.log(weights)
     root = kg.precision_root(belief, lookahead)
     log_cost = np.zeros(()) if cost is None else np.log(cost)
+    samples = next_samples(belief) if lookahead == 1.0 else None
+    if samples is not None:
+        return np.where(candidates, _of_samples(belief, samples, log_weights) - log_cost, -np.inf)
     if kg.covary(belief):
         return np.where(candidates, _correlated(belief, root, log_weights) - log_cost, -np.inf)
     return _independent(belief, root, log_weights, candidates, log_cost)
+
+
+def _of_samples(belief: Belief, samples: NextSamples, log_weights: Array) -> Array:
+    """Return log IKG of every pair's next replication, where alternatives share noise."""
+    total = np.full(belief.mean.shape, -np.inf)
+    for context in np.flatnonzero(np.isfinite(log_weights)).tolist():
+        value = kg.log_kg_of_samples(belief, samples, context) + log_weights[context]
+        total = np.logaddexp(total, value)
+    return total
 
 
 def _correlated(belief: Belief, root: Array, log_weights: Array) -> Array:
@@ -166,7 +181,8 @@ class LEVI(OneByOne):
 
     EI = s h(d/s) with s = V/√(V + σ²) and d = |μ_kc − max_{j≠k} μ_jc| (local expected value of information,
     Pearce and Branke 2017). Where alternatives covary, a sample moves the rivals too: EI is then KG(k, c; c).
-    Where replications differ in cost: the largest w_c EI / cost.
+    Where replications differ in cost: the largest w_c EI / cost. With common random numbers a sample is the
+    next replication of its pair, as in IKG.
     """
 
     weighs_cost: ClassVar[bool] = True

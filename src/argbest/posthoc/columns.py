@@ -1,5 +1,6 @@
 """Columns of a table of runs: which alternative or context every row tells, contexts in bins if asked."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -106,9 +107,12 @@ def numbers(frame: pd.DataFrame, name: str, rows: IntArray) -> Array:
         values = np.array([np.nan if v is None else v for v in map(real, column.tolist())], float)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        value = column.iloc[[int(bad[0])]].tolist()[0]  # a value of Python's own
+        found = column.iloc[bad].tolist()  # values of Python's own
+        # One text makes texts of all numbers in a column of a file: the odd one is the one to name.
+        at = next((i for i, value in enumerate(found) if not _spells_number(value)), 0)
+        value = found[at]
         raise InputError(
-            f"data row {rows[bad[0]] + 1} has {name} {value!r} ({type(value).__name__}); expected a finite "
+            f"data row {rows[bad[at]] + 1} has {name} {value!r} ({type(value).__name__}); expected a finite "
             f"number.{_advice(value)}"
         )
     return values
@@ -260,7 +264,15 @@ def _advice(value: object) -> str:
     """Return what to do about a value that should have been a number."""
     if isinstance(value, str) and _COMMA.fullmatch(value.strip()):
         return " If this is a decimal comma, read the file with decimal=',' (--decimal ,)."
-    return " Convert the column to numbers." if isinstance(value, str) else " Correct or remove the row."
+    return " Convert the column to numbers." if _spells_number(value) else " Correct or remove the row."
+
+
+def _spells_number(value: object) -> bool:
+    """Return whether a text is that of a finite number."""
+    try:
+        return isinstance(value, str) and math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _sort(value: object) -> str | None:

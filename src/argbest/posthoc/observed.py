@@ -14,6 +14,7 @@ from argbest.errors import InputError
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Bins, Located, Names
 from argbest.problems.base import Problem, Simulate
+from argbest.study.rewards import impossible
 from argbest.study.study import Study
 from argbest.study.trial import MOST
 
@@ -130,8 +131,9 @@ def observe(
     missing are refused, or left out with ``dropna``.
     """
     if not isinstance(frame, pd.DataFrame) or frame.empty:
-        got = "a frame without rows" if isinstance(frame, pd.DataFrame) else type(frame).__name__
-        raise InputError(f"got {got}; expected a pandas DataFrame with a row for every run.")
+        if isinstance(frame, pd.DataFrame):
+            raise InputError("got a table without rows; expected a row for every run.")
+        raise InputError(f"got {type(frame).__name__}; expected a pandas DataFrame with a row for every run.")
     flag("dropna", dropna)
     names = (
         columns.named("alternative", frame, alternative, categorical),
@@ -155,6 +157,13 @@ def observe(
         bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, reward_range=reward_range,
         rate=rate, name=name,
     )  # fmt: skip
+    if problem.reward_range is not None:
+        for row, each in zip(rows[n == 1], numbers[n == 1].tolist(), strict=True):
+            if wrong := impossible(problem, each):
+                raise InputError(
+                    f"data row {row + 1} has an impossible {value}: {wrong}. Correct the row, or what was "
+                    "said of the rewards (rate, reward_range)."
+                )
     dropped = len(frame) - len(kept)
     said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
     notes = *([said] if dropped else []), *where[0].notes, *where[1].notes

@@ -58,7 +58,10 @@ class Axis:
         """Return the axis of a sequence of labels, a sequence of dicts or a DataFrame, all distinct."""
         axis = cls._read(kind, given)
         if len(axis) < _FEWEST[kind]:
-            raise InputError(f"got {len(axis)} {kind}s; at least {_FEWEST[kind]} needed. Give more {kind}s.")
+            several = "" if len(axis) == 1 else "s"
+            raise InputError(
+                f"got {len(axis)} {kind}{several}; at least {_FEWEST[kind]} needed. Give more {kind}s."
+            )
         refuse_repeats(f"identical {kind}s", list(axis.columns.values()))
         refuse_repeats(f"duplicate {kind} labels", [axis.labels])
         return axis

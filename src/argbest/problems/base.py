@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from argbest.checks import affordable, flag, indifference_zone, interval, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.replications import Replications
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
 from argbest.errors import InputError
@@ -39,6 +40,7 @@ class Problem:
     numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
     noise's standard deviation `noise_sd` (a number or a table) let the problem score selections; 0 says that
     the simulator has no noise, so that equal replications are what is expected.
+    `name` is the title of reports and pictures, by default the name of the simulator (`labels.title`).
     `reward` says what is simulated, with its unit, for pictures and pages: "waiting time, minutes".
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
     outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every
@@ -73,7 +75,7 @@ class Problem:
         truth: object = None,
         truth_se: object = None,
         noise_sd: object = None,
-        name: str = "problem",
+        name: str | None = None,
         description: str = "",
         reward: str = "reward",
         reward_range: object = None,
@@ -84,8 +86,8 @@ class Problem:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         rows, columns = (
-            replace(axis, word=axis.word or name)
-            for axis, name in zip(labels.declared(given, categorical), argument_words(simulate), strict=True)
+            replace(axis, word=axis.word or word)
+            for axis, word in zip(labels.declared(given, categorical), argument_words(simulate), strict=True)
         )
         shape = (len(rows), len(columns))
         affordable(
@@ -102,7 +104,7 @@ class Problem:
             truth=None if truth is None else _frozen(table("truth", truth, shape)),
             truth_se=None if truth is None else _spread("truth_se", error, shape),
             noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
-            name=_text("name", name),
+            name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
             reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
@@ -190,7 +192,7 @@ class Problem:
         """Return the tally of a frame with the columns of both `Axis.frame` and `value`, in the user's sign.
 
         Rows that summarise several replications say so in the columns `n` and `variance`, as those of
-        `Study.observations` do.
+        `Study.observations` do. All other values are kept one by one too: their shape tells of the noise.
         """
         where = self.alternatives.locate(frame), self.contexts.locate(frame)
         if "value" not in frame.columns:
@@ -205,7 +207,9 @@ class Problem:
             if "variance" not in frame.columns:
                 raise InputError("rows with n > 1 need the column 'variance' (of the sample). Add it.")
             variance[several] = _column(frame[several], "variance")
-        return from_observations(where, value, self.shape, n=n, m2=variance * (n - 1))
+        told = from_observations(where, value, self.shape, n=n, m2=variance * (n - 1))
+        k, c = (each[~several] for each in where)
+        return replace(told, single=Replications(k, c, np.zeros_like(k), value[~several]))
 
     def summary(self) -> dict[str, Any]:
         """Return the problem as JSON-ready values, None where unknown; positions count from 0."""

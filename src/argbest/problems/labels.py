@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +27,11 @@ _EXACT = 2**53  # integers beyond it are no longer distinct as floats
 _MOST_ENTRIES = 10**7  # alternatives or contexts
 _CLOSE = 1e-12  # relative; a number read back from a text file may differ in its last digit
 _NAMED = 5  # values in a sentence
+UNNAMED = "problem"  # what a problem without a name was called up to version 0.1
+_SAY_NOTHING = {  # names of functions that do not tell one study from another
+    *("call", "evaluate", "experiment", "func", "function", "inner", "main", "model", "objective", "run"),
+    *("sim", "simulate", "simulation", "simulator", "value", "wrapper"),
+}
 
 
 def is_frame(given: object) -> bool:
@@ -129,6 +135,26 @@ def argument_words(simulate: object) -> tuple[str, str]:
         for name in given[:2]
     )
     return one, two
+
+
+def word(axis: "Axis") -> str:
+    """Return what one entry is called: its only column, the simulator's word for it, or its kind."""
+    if len(axis.columns) == 1 and not axis.named:
+        return next(iter(axis.columns))
+    return axis.word or axis.kind
+
+
+def title(simulate: object, alternatives: "Axis", contexts: "Axis") -> str:
+    """Return the name of a problem that was given none: what its simulator is called, or what is chosen.
+
+    The function `cost_per_hour` makes it "cost per hour"; a function that is merely called `simulate`, and no
+    function, "best order per demand".
+    """
+    function = simulate.func if isinstance(simulate, partial) else simulate
+    called = getattr(function, "__name__", "")
+    if called.isidentifier() and len(called) > 2 and called[0] != "_" and called not in _SAY_NOTHING:
+        return " ".join(called.split("_")).strip()
+    return f"best {word(alternatives)} per {word(contexts)}"
 
 
 def texts(columns: Columns) -> tuple[Label, ...]:

@@ -10,13 +10,14 @@ from argbest.answers.predicting import coordinate, evenly, knows_new_contexts
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
+from argbest.report.looks import middle_cut
 from argbest.study.study import Study
 from argbest.texts import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LONGEST = 28  # characters of a label
+_LONGEST = 28  # columns of a label
 MOST_PAIRS = 10_000  # in the tables of a page
 _ALTERNATIVES, _CONTEXTS = 500, 60  # of larger tables: so many at most, and so many at least
 
@@ -125,8 +126,8 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
     )
     if hasattr(certificate.belief, "foremost"):
         words += (
-            " P(best) in the tables compares only the leading alternatives with each other. How sure the "
-            "answer is counts all others, too, as if they were independent: it can be much lower."
+            f" All probabilities compare the {len(certificate.belief.foremost):,} leading alternatives with "
+            "each other: of so many, the others are near relatives of these and hardly ever the best."
         )
     return Excerpt(alternatives, contexts, words)
 
@@ -198,7 +199,7 @@ def side(axis: Axis) -> Side:
 def shorten(values: Sequence[Label]) -> list[str]:
     """Return texts that are as short as may be while values that differ look different."""
     if any(isinstance(value, str) for value in values):
-        texts = [middle_cut(str(value)) for value in values]
+        texts = [middle_cut(str(value), _LONGEST) for value in values]
         return texts if len(set(texts)) == len(set(values)) else [str(value) for value in values]
     if all(isinstance(value, int) for value in values):
         return [str(value) for value in values]
@@ -214,12 +215,6 @@ def row_labels(axis: Axis, short: Callable[[Sequence[Label]], list[str]] = short
     if axis.named or not axis.columns:
         return short(axis.labels)
     return [", ".join(parts) for parts in zip(*map(short, axis.columns.values()), strict=True)]
-
-
-def middle_cut(text: str, longest: int = _LONGEST) -> str:
-    """Return text of at most so many letters, what is too much taken from its middle."""
-    half = (longest - 1) // 2
-    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 
 
 def _sort_keys(values: Sequence[Label]) -> Array:

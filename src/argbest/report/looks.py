@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from unicodedata import east_asian_width
+from unicodedata import combining, east_asian_width
 
 from argbest.errors import DataNotice
 
@@ -103,7 +103,48 @@ def luminance(colour: Any) -> float:
 
 def columns(text: str) -> float:
     """Return how long a text is, in letters of usual width; those of Chinese or Japanese are wider."""
-    return sum(1.8 if east_asian_width(letter) in "WF" else 1.0 for letter in text)
+    return sum(map(_width, text))
+
+
+def middle_cut(text: str, longest: int) -> str:
+    """Return text of at most so many `columns`, what is too much taken from its middle."""
+    if columns(text) <= longest:
+        return text
+    room = (longest - 1) // 2
+    end = _beginning(text[::-1], room)[::-1]
+    while end and combining(end[0]):  # an accent stays with its letter
+        end = end[1:]
+    return f"{_beginning(text, room)}…{end}"
+
+
+def folded(text: str, room: float) -> list[str]:
+    """Return text in lines of at most so many `columns`, broken at spaces, within a word where it must be."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and columns(joined := f"{lines[-1]} {word}") <= room:
+            lines[-1] = joined
+            continue
+        while columns(word) > room and (start := _beginning(word, room)):
+            lines.append(start)
+            word = word[len(start) :]
+        lines.append(word)
+    return lines
+
+
+def _width(letter: str) -> float:
+    if combining(letter):
+        return 0.0
+    return 1.8 if east_asian_width(letter) in "WF" else 1.0
+
+
+def _beginning(text: str, room: float) -> str:
+    """Return the first letters that fit into so many columns."""
+    taken = 0.0
+    for i, letter in enumerate(text):
+        taken += _width(letter)
+        if taken > room:
+            return text[:i]
+    return text
 
 
 def families(texts: Iterable[str], *, notify: bool = False) -> list[str]:

@@ -1,6 +1,6 @@
 """What notebooks show of a study: its answer, and its pictures by ``study.plot``."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from argbest import report
 from argbest.core.states import LEVEL
@@ -32,6 +32,7 @@ def of_study(study: Study) -> str:
 class Plots:
     """Pictures of a study, each a figure of matplotlib; called by itself it is the policy map.
 
+    A notebook shows each below the cell that made it, whether the line ends in a semicolon or not.
     ``theme`` is "light" or "dark". Keep one with ``figure.savefig("map.png")``.
     """
 
@@ -51,7 +52,7 @@ class Plots:
         *,
         coordinate: str | None = None,
         context: object = None,
-        leading: int = 4,
+        leading: int | None = None,
         level: float = LEVEL,
         theme: str | None = None,
     ) -> "Figure":
@@ -80,4 +81,6 @@ class Plots:
 
 
 def _figure(ax: "Axes") -> "Figure":
-    return cast("Figure", ax.figure)  # they were made on a figure of their own
+    figure: Any = ax.figure  # they were made on a figure of their own
+    figure.show_after_this_cell()
+    return cast("Figure", figure)

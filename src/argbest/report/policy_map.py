@@ -23,9 +23,9 @@ _PALEST = 0.12  # share of its colour that a cell keeps when nothing is certain
 def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None = None) -> "Axes":
     """Return axes that show which alternative is selected in which context, and how surely.
 
-    Contexts with one numeric coordinate lie along it: a band per alternative, the deeper the likelier it is
+    Contexts with one numeric coordinate lie along it: a band per alternative, the stronger the likelier it is
     best there, between the contexts too, and P(best) of the selection in a strip above. Contexts on a grid of
-    two coordinates are a map: a colour per alternative, the deeper the surer. All others are the rows of a
+    two coordinates are a map: a colour per alternative, the stronger the surer. All others are the rows of a
     table. Marks tell sure, equal and open contexts apart (`Study.selection`). ``theme`` is "light" or "dark".
     """
     style.require_study(study)
@@ -40,7 +40,10 @@ def plot_policy_map(study: Study, *, ax: "Axes | None" = None, theme: str | None
         width, height = tables.size(grid.rows, grid.columns)
         sheet = style.sheet(ax, theme, max(width, 0.75 * len(grid.columns.labels) + 1.5), height + 0.4)
         _draw_grid(
-            sheet, policy, grid, style.titled(study.problem.name, "selected alternative; deeper is surer")
+            sheet,
+            policy,
+            grid,
+            style.titled(study.problem.name, "selected alternative; stronger colour is surer"),
         )
     else:
         sheet = style.sheet(ax, theme, *tables.size(policy.contexts, policy.alternatives))
@@ -76,7 +79,7 @@ def _draw_curve(sheet: Sheet, policy: PolicyMap, curve: PolicyCurve) -> "Axes":
     strip.spines[["top", "right"]].set_visible(False)
     ax.set_xlim(left, right)
     ax.tick_params(labelsize=TICK)
-    ax.set_xlabel(style.plain(policy.contexts.title), fontsize=LABEL)
+    style.name_axes(ax, x=policy.contexts.title)
     tables.name_rows(ax, policy.alternatives)
     tables.bar(ax, image, "P(best)")
     return strip
@@ -129,15 +132,17 @@ def _draw_grid(sheet: Sheet, policy: PolicyMap, grid: Grid, title: str) -> None:
     handles: list[Any] = [Patch(facecolor=_hue(theme, len(leaders), i)) for i in range(len(leaders))]
     if written and len(leaders) > len(theme.colours):  # one hue for all: the labels in the cells tell them
         handles, names = [], []
-    framed = [state for state in edges if (policy.state == state).any()] or [OPEN]
-    handles += [Rectangle((0, 0), 1, 1, **edges[state]) for state in framed]
+    framed = [state for state in edges if (policy.state == state).any()]
+    for state in framed:  # as the first cell that has this frame
+        colour = cells[np.nonzero(present & (policy.state == state)[grid.context])][0]
+        handles.append(Rectangle((0, 0), 1, 1, **edges[state] | {"fill": True, "facecolor": colour}))
     tables.name(ax, grid.rows, grid.columns)
     ax.tick_params(length=0)
     style.key(ax, handles, [*names, *(_meaning(policy)[state] for state in framed)], title=title)
 
 
 def grid_colours(policy: PolicyMap, grid: Grid, theme: Theme) -> Array:
-    """Return [row, column, 3]: the hue of the selected alternative, the deeper the larger P(best).
+    """Return [row, column, 3]: the hue of the selected alternative, the stronger the larger P(best).
 
     Where more alternatives are selected than there are hues that anyone can tell apart, all share one.
     """

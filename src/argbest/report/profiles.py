@@ -14,12 +14,15 @@ from argbest.core.states import LEVEL
 from argbest.errors import unknown_name
 from argbest.problems.axis import Item, Label
 from argbest.problems.base import Problem
+from argbest.problems.labels import word
 from argbest.report import curves, looks, style, tables
-from argbest.report.style import LABEL, Sheet
+from argbest.report.style import Sheet
 from argbest.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_FEWEST, _MOST = 4, 8  # alternatives, where nobody says how many
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +47,23 @@ def profiles(
     *,
     coordinate: str | None = None,
     context: object = None,
-    leading: int = 4,
+    leading: int | None = None,
     level: float = LEVEL,
     points: int = 121,
 ) -> Profiles:
-    """Return mean and interval of the alternatives that are likeliest best somewhere along a coordinate.
+    """Return mean and interval of the alternatives that are selected or likeliest best along a coordinate.
 
+    ``leading`` is how many of the likeliest. By default these are all that are selected somewhere along it,
+    but no more than 8; where fewer than 4 are, the likeliest others, too.
     The other coordinates are those of ``context``, by default the one where the selection is least certain;
     where there are no others it holds nothing, and must be a context of the problem.
     A numeric coordinate runs over its bounds where the model can speak of contexts never simulated, else over
     the simulated contexts. Intervals hold the mean reward with probability ``level``.
     """
     style.require_study(study)
-    leading, level = whole("leading", leading, at_least=1), finite("level", level, above=0, below=1)
+    level = finite("level", level, above=0, below=1)
+    if leading is not None:
+        leading = whole("leading", leading, at_least=1)
     problem = study.problem
     name, here = _coordinate(problem, coordinate), _here(study, context)
     n_points = whole("points", points, at_least=2, at_most=10**5)
@@ -66,14 +73,19 @@ def profiles(
         for column in ("mean", "low", "high", "p_best")
     )
     chance = np.nan_to_num(p_best)  # where there is no answer nobody leads
-    order = np.lexsort((-chance.mean(axis=1), -chance.max(axis=1)))[:leading]
+    known = _simulated(problem, name, here)
+    selected = np.zeros(problem.n_alternatives, bool)
+    if leading is None:
+        selected[_selected(study, known, [_moved(here, name, value) for value in at])] = True
+        leading = min(max(int(selected.sum()), _FEWEST), _MOST)
+    order = np.lexsort((-chance.mean(axis=1), -chance.max(axis=1), ~selected))[:leading]
     labels = curves.row_labels(problem.alternatives)
     held = dict(here) if isinstance(here, dict) else {name: here}
     del held[name]
     return Profiles(
         coordinate=name, held=held, at=at, joined=joined, labels=tuple(labels[k] for k in order),
         leaders=order, mean=mean[order], low=low[order], high=high[order],
-        p_best=p_best[order], data=_data(study, order, _simulated(problem, name, here), name),
+        p_best=p_best[order], data=_data(study, order, known, name),
     )  # fmt: skip
 
 
@@ -82,7 +94,7 @@ def plot_profiles(
     *,
     coordinate: str | None = None,
     context: object = None,
-    leading: int = 4,
+    leading: int | None = None,
     level: float = LEVEL,
     ax: "Axes | None" = None,
     theme: str | None = None,
@@ -96,8 +108,9 @@ def plot_profiles(
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     (_lines if found.joined else _bars)(sheet, found)
     wanted = "larger" if study.problem.goal == "max" else "smaller"
-    sheet.ax.set_ylabel(style.plain(f"mean {study.problem.reward}\n({wanted} is better)"), fontsize=LABEL)
-    sheet.ax.set_xlabel(style.plain(found.coordinate), fontsize=LABEL)
+    contexts = study.problem.contexts
+    along = found.coordinate if contexts.columns else word(contexts)
+    style.name_axes(sheet.ax, x=along, y=f"mean {study.problem.reward}\n({wanted} is better)")
     style.bare(sheet.ax)
     held = ", ".join(f"{n} = {curves.shorten([v])[0]}" for n, v in found.held.items())
     title = style.titled(study.problem.name, f"leading alternatives, {level:.0%} intervals")
@@ -116,7 +129,7 @@ def _lines(sheet: Sheet, found: Profiles) -> None:
         sheet.ax.fill_between(at, found.low[i], found.high[i], color=colour, alpha=0.16, linewidth=0)
         own = found.data[found.data["leader"] == i]
         _points(sheet, own["at"].to_numpy(float), own, colour, marker)
-    sheet.ax.margins(x=0.01)
+    sheet.ax.margins(x=0.03)  # the marks at both ends are whole
 
 
 def _bars(sheet: Sheet, found: Profiles) -> None:
@@ -198,6 +211,12 @@ def _simulated(problem: Problem, name: str, here: Item) -> list[int]:
         return order
     columns = problem.contexts.columns
     return [c for c in order if all(columns[n][c] == here[n] for n in columns if n != name)]
+
+
+def _selected(study: Study, known: list[int], rows: list[Item]) -> list[int]:
+    """Return the alternatives selected in the simulated contexts; where there are none, in these rows."""
+    frame = study.selection().iloc[known] if known else study.predict(rows)
+    return [study.problem.alternatives.index(label) for label in frame["selected"] if label is not None]
 
 
 def _data(study: Study, leaders: IntArray, known: list[int], name: str) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 Every context is an element of class "hit" with its position as ``data-c`` and its choice in words as title.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,8 @@ from argbest.answers.predicting import coordinate
 from argbest.core.arrays import Array, IntArray
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.report import curves
-from argbest.report.curves import Grid, PolicyMap
-from argbest.report.looks import columns
+from argbest.report.curves import Grid, PolicyMap, Side
+from argbest.report.looks import columns, folded, middle_cut
 from argbest.report.wording import one_by_one
 from argbest.study.study import Study
 from argbest.texts import as_html
@@ -27,17 +27,28 @@ _FRAMES = {
     EQUAL: 'fill="none" stroke="currentColor" stroke-dasharray="1 2"',
     OPEN: 'fill="none" stroke="currentColor" stroke-dasharray="4 2" stroke-width="1.6"',
 }
-_LETTER = 7.3  # pixels
+_LETTER, _BOLD, _LINE = 7.3, 8.1, 16.0  # pixels
+_LONGEST = 28  # columns of a label: not quite half of the width
 _SEEN = 0.02  # P(best) below which nothing is drawn
+_STEPS = (0.3, 0.65, 1.0)  # P(best) in the legend
 _LIKELY = 0.05  # P(best) that an alternative needs somewhere to have a row
 
 
 class _Frame(NamedTuple):
-    """Where the cells lie: left and right end, and where they begin from above."""
+    """Where the cells lie: left and right end, and where they begin from above; and the title above them."""
 
     left: float
     right: float
-    top: float = 20.0
+    top: float
+    title: list[str]
+
+
+class _Key(NamedTuple):
+    """A line of the legend: what is drawn, how wide that is, and what it means."""
+
+    drawn: str
+    wide: float
+    words: str
 
 
 def sketch(study: Study) -> str:
@@ -61,7 +72,7 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
     likely = np.nan_to_num(policy.probability).max(axis=1) >= _LIKELY
     rows = np.flatnonzero(likely | np.isin(np.arange(len(likely)), policy.selected))
     names = [policy.alternatives.labels[k] for k in rows]
-    frame = _frame(names)
+    frame = _frame(names, policy.alternatives.title)
     inside = _edges(None if at is None else np.sort(at)[shown], len(shown))
     edges = frame.left + (frame.right - frame.left) * inside
     high = min(24.0, max(320.0 / len(rows), 3.0))
@@ -72,20 +83,21 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
         place = int(policy.contexts.order[c])
         hits.append(_hit(x, frame.top, end - x, bottom - frame.top, place, said))
     middles = bottom - high * (np.arange(len(rows)) + 0.5)
-    drawn += [*hits, *_left(frame, names, middles, high, policy.alternatives.title)]
+    drawn += [*hits, *_left(frame, names, middles, high)]
     ticks = [] if sort and len(shown) > 12 else [policy.contexts.labels[c] for c in shown]
     bottom, below = _below(ticks, (edges[:-1] + edges[1:]) / 2, bottom)
     title = f"{policy.contexts.title}{', sorted by choice' if sort else ''}"
     title += f" ({len(shown)} of {len(policy.selected):,})" if len(shown) < len(policy.selected) else ""
-    return _svg([*drawn, *below], title, bottom, _legend(policy))
+    shades = [f'fill="{_SHADE}" fill-opacity="{_band_depth(p):.2f}"' for p in _STEPS]
+    return _svg([*drawn, *below], title, bottom, [*_marks(policy), _scale(shades, "more likely the best")])
 
 
 def _column(
     policy: PolicyMap, c: int, rows: IntArray, x: float, wide: float, bottom: float, high: float
 ) -> Iterator[str]:
-    """Yield the cells of a context, the deeper the likelier, and a mark at its choice."""
+    """Yield the cells of a context, the stronger the likelier, and a mark at its choice."""
     for row in np.flatnonzero(policy.probability[rows, c] >= _SEEN).tolist():
-        depth = 0.06 + 0.74 * policy.probability[rows[row], c]
+        depth = _band_depth(policy.probability[rows[row], c])
         y = bottom - high * (row + 1)
         yield _rect(x, y, wide, high, f'fill="{_SHADE}" fill-opacity="{depth:.2f}"')
     if policy.answered[c] and (wide >= 5 or policy.state[c] != SURE):
@@ -97,19 +109,22 @@ def _column(
 def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
     """Return a cell per context, coloured by its alternative; framed where it is equal or open."""
     n_rows, n_columns = grid.context.shape
-    frame = _frame(grid.rows.labels)
+    frame = _frame(grid.rows.labels, grid.rows.title)
     wide, high = (frame.right - frame.left) / n_columns, min(34.0, max(360.0 / n_rows, 3.0))
     leaders = np.unique(policy.selected[policy.answered]).tolist()
     fits = max((_length(policy.alternatives.labels[k]) for k in leaders), default=0) < wide - 4 and high >= 13
+
+    def fill(chosen: int, p: float) -> str:
+        hue = _hue(leaders.index(chosen), len(leaders))
+        return f'fill="{hue}" fill-opacity="{_cell_depth(p):.2f}"'
+
     drawn, hits, bottom = [], [], frame.top + high * n_rows
     for row, column in np.argwhere(grid.context >= 0).tolist():
         c, x, y = int(grid.context[row, column]), frame.left + wide * column, bottom - high * (row + 1)
         hits.append(_hit(x, y, wide, high, int(policy.contexts.order[c]), said))
         if not policy.answered[c]:
             continue
-        hue = _hue(leaders.index(policy.selected[c]), len(leaders))
-        depth = 0.12 + 0.63 * float(policy.p_best[c]) ** 2
-        drawn.append(_rect(x, y, wide, high, f'fill="{hue}" fill-opacity="{depth:.2f}"'))
+        drawn.append(_rect(x, y, wide, high, fill(policy.selected[c], policy.p_best[c])))
         if policy.state[c] != SURE:
             drawn.append(_rect(x + 2, y + 2, wide - 4, high - 4, _FRAMES[policy.state[c]]))
         if fits:
@@ -117,16 +132,34 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
                 _text(x + wide / 2, y + high / 2 + 4, policy.alternatives.labels[policy.selected[c]])
             )
     middles = bottom - high * (np.arange(n_rows) + 0.5)
-    drawn += [*hits, *_left(frame, grid.rows.labels, middles, high, grid.rows.title)]
+    drawn += [*hits, *_left(frame, grid.rows.labels, middles, high)]
     centres = frame.left + wide * (np.arange(n_columns) + 0.5)
     bottom, below = _below(grid.columns.labels, centres, bottom)
-    legend = _hue_legend([policy.alternatives.labels[k] for k in leaders], policy.alternatives.title)
-    marks = [m for m in _legend(policy, framed=True) if m]
-    return _svg([*drawn, *below], grid.columns.title, bottom, [*legend, *marks])
+    legend = _hue_legend(leaders, policy.alternatives, fill)
+    for state, words in _meanings(policy).items():
+        some = np.flatnonzero(policy.state == state)
+        if state != SURE and some.size:  # as the first cell that has this frame
+            cell = _rect(0, -11, 18, 14, fill(policy.selected[some[0]], policy.p_best[some[0]]))
+            legend.append(_Key(cell + _rect(1.5, -9.5, 15, 11, _FRAMES[state]), 18, words))
+    if leaders:
+        legend.append(_scale([fill(leaders[0], p) for p in _STEPS], "surer"))
+    return _svg([*drawn, *below], grid.columns.title, bottom, legend)
 
 
-def _frame(labels: Sequence[str]) -> _Frame:
-    return _Frame(min(14 + max(map(_length, map(_cut, labels))), 185), WIDTH - 8)
+def _band_depth(p: float) -> float:
+    """Return how opaque the cell of an alternative is that is the best with probability p."""
+    return 0.06 + 0.74 * float(p)
+
+
+def _cell_depth(p: float) -> float:
+    """Return how opaque the cell of a context is whose choice is the best with probability p."""
+    return 0.12 + 0.63 * float(p) ** 2
+
+
+def _frame(labels: Sequence[str], title: str) -> _Frame:
+    lines = folded(title, (WIDTH - 4) / _BOLD)
+    left = 14 + max(map(_length, map(_cut, labels)))
+    return _Frame(left, WIDTH - 8, 4 + _LINE * len(lines), lines)
 
 
 def _edges(at: Array | None, n: int) -> Array:
@@ -138,13 +171,17 @@ def _edges(at: Array | None, n: int) -> Array:
     return np.asarray((edges - edges[0]) / (edges[-1] - edges[0]))
 
 
-def _left(frame: _Frame, labels: Sequence[str], at: Any, high: float, title: str) -> list[str]:
+def _left(frame: _Frame, labels: Sequence[str], at: Any, high: float) -> list[str]:
+    """Return the labels left of the cells, those that do not overlap, and the title above them."""
     step = max(1, int(np.ceil(13 / high)))
     some = [
         _text(frame.left - 5, y + 4, _cut(label), "end")
         for label, y in list(zip(labels, at, strict=True))[::step]
     ]
-    return [_text(2, 12, title, "start", 'font-weight="600"'), *some]
+    heads = (
+        _text(2, 12 + _LINE * i, line, "start", 'font-weight="600"') for i, line in enumerate(frame.title)
+    )
+    return [*heads, *some]
 
 
 def _below(labels: Sequence[str], at: Array, bottom: float) -> tuple[float, list[str]]:
@@ -159,28 +196,37 @@ def _below(labels: Sequence[str], at: Array, bottom: float) -> tuple[float, list
     return bottom + (18 if texts else 4), texts
 
 
-def _legend(policy: PolicyMap, *, framed: bool = False) -> list[tuple[str, str]]:
-    """Return marks and meanings of the states that occur; a frame of a cell has the meaning of a mark."""
-    words = {
-        SURE: "" if framed else f"sure ({100 * LEVEL:.0f} % or more)",
+def _meanings(policy: PolicyMap) -> dict[str, str]:
+    """Return what the states mean."""
+    return {
+        SURE: f"sure ({100 * LEVEL:.0f} % or more)",
         EQUAL: f"equal (within {policy.delta:.2g})",
         OPEN: "open",
     }
-    found = [
-        (_rect(0, -9, 12, 10, _FRAMES[state]) if framed else _mark(state, 6, -4, 5), said)
-        for state, said in words.items()
-        if said and (policy.state == state).any()
-    ]
-    return [*found, ("", "deeper: surer")]
 
 
-def _hue_legend(labels: Sequence[str], title: str) -> list[tuple[str, str]]:
-    n, step = len(labels), max(1, (len(labels) - 1) // 7)
-    some = list(range(n)) if n <= len(_HUES) else sorted({*range(0, n, step), n - 1})
+def _marks(policy: PolicyMap) -> list[_Key]:
+    """Return marks and meanings of the states that occur."""
     return [
-        ("", f"{title}:"),
-        *((_rect(0, -9, 12, 10, f'fill="{_hue(i, n)}"'), _cut(labels[i])) for i in some),
+        _Key(_mark(state, 6, -4, 5), 12, words)
+        for state, words in _meanings(policy).items()
+        if (policy.state == state).any()
     ]
+
+
+def _hue_legend(leaders: Sequence[int], side: Side, fill: Callable[[int, float], str]) -> list[_Key]:
+    """Return the colours of the alternatives as cells have them that are sure; of many, some."""
+    n, step = len(leaders), max(1, (len(leaders) - 1) // 7)
+    some = list(range(n)) if n <= len(_HUES) else sorted({*range(0, n, step), n - 1})
+    swatches = (_rect(0, -11, 18, 14, fill(leaders[i], 1.0)) for i in some)
+    keys = (_Key(swatch, 18, _cut(side.labels[leaders[i]])) for swatch, i in zip(swatches, some, strict=True))
+    return [_Key("", 0, f"{middle_cut(side.title, 50)}:"), *keys]
+
+
+def _scale(fills: Sequence[str], words: str) -> _Key:
+    """Return cells of growing strength, as any page's paper shows them, and what the strongest means."""
+    drawn = "".join(_rect(14 * i, -11, 14, 14, fill) for i, fill in enumerate(fills))
+    return _Key(drawn, 14.0 * len(fills), f"stronger colour: {words}")
 
 
 def _hue(i: int, n: int) -> str:
@@ -188,17 +234,23 @@ def _hue(i: int, n: int) -> str:
     return _HUES[i] if n <= len(_HUES) else f"hsl({210 + 300 * i / (n - 1):.0f} 55% 48%)"
 
 
-def _svg(drawn: Sequence[str], title: str, bottom: float, legend: Sequence[tuple[str, str]]) -> str:
-    x, y = 2.0, bottom + 14
-    parts = [*drawn, _text((WIDTH + 100) / 2, y, title, extra='font-weight="600"')]
-    y += 20
-    for mark, words in legend:
-        wide = (16 if mark else 0) + _length(words) + 14
-        if x + wide > WIDTH and x > 2:
-            x, y = 2.0, y + 17
-        inside = _text(16 if mark else 0, 0, words, "start")
-        parts.append(f'<g transform="translate({x:.0f} {y:.0f})">{mark}{inside}</g>')
-        x += wide
+def _svg(drawn: Sequence[str], title: str, bottom: float, legend: Sequence[_Key]) -> str:
+    x, y = 2.0, bottom - 2
+    parts = list(drawn)
+    for line in folded(title, (WIDTH - 4) / _BOLD):
+        y += _LINE
+        half = _BOLD * columns(line) / 2
+        middle = min((WIDTH + 100) / 2, WIDTH - 2 - half)  # below the cells, if there is room
+        parts.append(_text(middle, y, line, extra='font-weight="600"'))
+    y += 22
+    for drawn_key, wide, words in legend:
+        begin = wide + 5 if wide else 0.0
+        whole = begin + _length(words) + 14
+        if x + whole > WIDTH + 14 and x > 2:
+            x, y = 2.0, y + 19
+        inside = _text(begin, 0, words, "start")
+        parts.append(f'<g transform="translate({x:.0f} {y:.0f})">{drawn_key}{inside}</g>')
+        x += whole
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="policy" viewBox="0 0 {WIDTH} {y + 8:.0f}"'
     return f'{head} font-size="13" font-family="inherit" fill="currentColor">{"".join(parts)}</svg>'
 
@@ -229,7 +281,7 @@ def _text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "
 
 
 def _cut(label: str) -> str:
-    return curves.middle_cut(label, 22)
+    return middle_cut(label, _LONGEST)
 
 
 def _length(text: str) -> float:

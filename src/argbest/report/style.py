@@ -4,6 +4,7 @@ Nothing global of matplotlib is touched, and it is imported only when something 
 """
 
 import io
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,8 +14,7 @@ from argbest import files
 from argbest.checks import one_of
 from argbest.errors import ArgbestError, InputError
 from argbest.report import looks
-from argbest.report.curves import middle_cut
-from argbest.report.looks import DARK, LIGHT, THEMES, Theme, luminance
+from argbest.report.looks import DARK, LIGHT, THEMES, Theme, luminance, middle_cut
 from argbest.study.study import Study
 from argbest.texts import harmless
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_SCREEN = 110  # dots per inch of a picture in a notebook
 BAND = 1.96  # standard errors: 95 %
 TITLE, LABEL, TICK = 9.5, 9.0, 8.0  # points
 _WIDTH = 0.56  # of a letter, in units of its size
@@ -71,14 +72,46 @@ def canvas(width: float, height: float) -> "Figure":
     class Picture(Figure):
         """A figure that notebooks show by themselves, whatever backend there is."""
 
+        _waits = False  # it is shown when the running cell ends
+
         def draw(self, renderer: Any) -> None:
             with looks.told_already():
                 super().draw(renderer)
 
-        def _repr_png_(self) -> bytes:
-            return content(self, "png", dpi=110)
+        def _ipython_display_(self) -> None:
+            if _kernel() is None:
+                raise NotImplementedError  # a terminal shows its name
+            if not self._waits:
+                self._show()
+
+        def _show(self) -> None:
+            from IPython.display import Image, display
+
+            # Twice as many pixels as it is large: sharp on screens of high density.
+            display(Image(content(self, "png", dpi=2 * _SCREEN), format="png", retina=True))
+
+        def show_after_this_cell(self) -> None:
+            """Have a notebook show it once, even if its line ends in a semicolon or others follow."""
+            shell = _kernel()
+            if shell is None:
+                return
+
+            def show() -> None:
+                shell.events.unregister("post_execute", show)
+                self._waits = False
+                self._show()
+
+            self._waits = True
+            shell.events.register("post_execute", show)
 
     return Picture(figsize=(width, height), layout="constrained")
+
+
+def _kernel() -> Any:
+    """Return the shell of the notebook that this runs in, None where it is none."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell if hasattr(shell, "kernel") else None
 
 
 def finish(made: Sheet) -> "Axes":
@@ -105,13 +138,27 @@ def headline(ax: "Axes", text: str) -> None:
     ax.set_title(wrapped(ax, text), fontsize=TITLE)
 
 
-def wrapped(ax: "Axes", text: str, size: float = TITLE) -> str:
-    """Return text in as few lines as fit the width of the figure, measured in its font, and about as long."""
+def name_axes(ax: "Axes", *, x: str = "", y: str = "") -> None:
+    """Write what the axes mean, in as many lines as that needs."""
+    wide, high, _ = points(ax)
+    if x:
+        ax.set_xlabel(wrapped(ax, x, LABEL, wide), fontsize=LABEL)
+    if y:
+        lines = (wrapped(ax, line, LABEL, high) for line in y.split("\n"))
+        ax.set_ylabel("\n".join(lines), fontsize=LABEL)
+
+
+def wrapped(ax: "Axes", text: str, size: float = TITLE, room: float | None = None) -> str:
+    """Return text in as few lines as fit, measured in its font, and about as long.
+
+    The room is in points, by default that above the axes.
+    """
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     text = harmless(text)
-    room, font = _ACROSS * points(ax)[2], FontProperties(size=size, family=looks.families([text]))
+    room = _ACROSS * points(ax)[2] if room is None else room
+    font = FontProperties(size=size, family=looks.families([text]))
     letters = max(int(room / (0.4 * size)), 12)
     lines = textwrap.wrap(text, letters)
     with looks.told_already():
@@ -181,10 +228,7 @@ def key(ax: "Axes", handles: list[Any], labels: list[str], *, title: str = "") -
 
 def cut(labels: Sequence[str], room: float) -> tuple[str, ...]:
     """Return labels that fit into so many points; as they are where two would then be alike."""
-    short = tuple(
-        middle_cut(label, max(int(room * len(label) / length(label) + 1e-9), 5)) if label else label
-        for label in labels
-    )
+    short = tuple(middle_cut(label, max(int(room / (_WIDTH * TICK) + 1e-9), 5)) for label in labels)
     return short if len(set(short)) == len(set(labels)) else tuple(labels)
 
 

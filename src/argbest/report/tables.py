@@ -9,7 +9,6 @@ import numpy as np
 
 from argbest.answers.predicting import coordinate
 from argbest.checks import finite
-from argbest.core import states
 from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.states import LEVEL
 from argbest.report import curves, looks, style
@@ -37,7 +36,7 @@ def name(ax: "Axes", rows: Side, columns: Side) -> None:
         shown = range(len(columns.labels))
     labels = [style.plain(columns.labels[i]) for i in shown]
     ax.set_xticks(shown, labels, fontsize=TICK, rotation=90 if upright else 0)
-    ax.set_xlabel(style.plain(columns.title), fontsize=LABEL)
+    style.name_axes(ax, x=columns.title)
     name_rows(ax, rows, high)
 
 
@@ -47,7 +46,7 @@ def name_rows(ax: "Axes", side: Side, high: float | None = None) -> None:
     side = replace(side, labels=style.cut(side.labels, 0.3 * full))
     shown = thinned(len(side.labels), (usual if high is None else high) * _ROOM / (1.3 * TICK))
     ax.set_yticks(shown, [style.plain(side.labels[i]) for i in shown], fontsize=TICK)
-    ax.set_ylabel(style.plain(side.title), fontsize=LABEL)
+    style.name_axes(ax, y=side.title)
 
 
 def write(ax: "Axes", texts: AnyArray, backgrounds: AnyArray) -> bool:
@@ -142,8 +141,8 @@ def contenders(study: Study, *, level: float = LEVEL) -> Contention:
     level = finite("level", level, above=0, below=1)
     problem = study.problem
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
-    chance, probability = study.certificate().best_probability, np.full(problem.shape, np.nan)
-    order, sizes = states.contenders(chance, level)
+    certificate, probability = study.certificate(), np.full(problem.shape, np.nan)
+    chance, (order, sizes) = certificate.best_probability, certificate.contenders(level)
     for c, m in enumerate(sizes):
         probability[order[:m, c], c] = chance[order[:m, c], c]
     shown = probability[np.ix_(alternatives.order, contexts.order)]
@@ -155,7 +154,7 @@ def plot_contention(
 ) -> "Axes":
     """Return axes with a cell per alternative still in the running, and how many there are per context.
 
-    In the running are the fewest alternatives that hold the best one with probability ``level``; the deeper
+    In the running are the fewest alternatives that hold the best one with probability ``level``; the stronger
     their cell, the likelier. Contexts are arranged as in `plot_allocation`. ``theme`` is "light" or "dark".
     """
     found = contenders(study, level=level)

@@ -10,8 +10,9 @@ import pandas as pd
 
 from argbest.answers import doubts, forecasting, guarantee
 from argbest.core.certificate import Certificate
-from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, contenders
+from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.problems.axis import Axis, Label
+from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.study.study import Study
 from argbest.texts import chance
@@ -41,13 +42,6 @@ def names(axis: Axis) -> list[str]:
         return [", ".join(parts) for parts in zip(*columns, strict=True)]
     bare = _whole(axis.labels)
     return bare if isinstance(axis.labels[0], str) else [f"{word(axis)} {each}" for each in bare]
-
-
-def word(axis: Axis) -> str:
-    """Return what one entry is called: its only column, the simulator's word for it, or its kind."""
-    if len(axis.columns) == 1 and not axis.named:
-        return next(iter(axis.columns))
-    return axis.word or axis.kind
 
 
 def short(axis: Axis) -> list[str]:
@@ -117,7 +111,9 @@ class _Known:
         self.selected, self.state = selection["selected"].tolist(), selection["state"].tolist()
         self.p_best, self.zone = selection["p_best"].tolist(), f"{study.indifference():.2g}"
         self.said, self.bare = names(self.axis), short(self.axis)
-        self.probability = study.certificate().best_probability
+        certificate = study.certificate()
+        self.probability, self.likeliest = certificate.best_probability, certificate.likeliest
+        self.ranked, self.sizes = certificate.contenders()
 
     def choice(self, group: Sequence[int]) -> tuple[str, str]:
         """Return what to choose in contexts that agree, and how surely."""
@@ -128,16 +124,25 @@ class _Known:
         rivals = [k for k in self._contenders(group) if k != chosen]
         if state == EQUAL:
             return self._either([chosen, *rivals]), f", equal within {self.zone}"
-        return self.said[chosen], f", open ({p}; or {self._either(rivals[:2])})"
+        return self.said[
+            chosen
+        ], f", open ({p}; or {self._either(rivals[:2])}{self._likelier(group, chosen)})"
 
     def _contenders(self, group: Sequence[int]) -> list[int]:
-        """Return who is likely to be best in these contexts, likeliest first."""
-        probability, found = self.probability[:, list(group)], dict[int, float]()
-        order_of, sizes = contenders(probability)
-        for column, order, size in zip(probability.T, order_of.T, sizes, strict=True):
-            for k in order[: max(size, 2)].tolist():
-                found[k] = max(found.get(k, 0.0), float(column[k]))
-        return sorted(found, key=lambda k: -found[k])
+        """Return who is likely to be best in these contexts, likeliest first: as the certificate ranks."""
+        found = dict[int, float]()
+        for c in group:
+            for k in self.ranked[: max(self.sizes[c], 2), c].tolist():
+                found[k] = max(found.get(k, 0.0), float(self.probability[k, c]))
+        return sorted(found, key=lambda k: -found[k])  # of equal ones the first found
+
+    def _likelier(self, group: Sequence[int], chosen: int) -> str:
+        """Return that another is more likely the best, and why it is not chosen; "" where that is not so."""
+        others = {int(self.likeliest[c]) for c in group} - {chosen}
+        if not others:
+            return ""
+        first = next(k for k in self._contenders(group) if k in others)
+        return f"; {self.said[first]} is more likely the best, but {self.said[chosen]} has the better mean"
 
     def _either(self, some: Sequence[int]) -> str:
         """Return "order 70, 80 or 90": the word once, the first ones of many."""

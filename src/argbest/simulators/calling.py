@@ -7,7 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
-from argbest.checks import real, shown, truth
+from argbest.checks import not_negative, real, shown, truth
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.texts import capped
@@ -82,6 +82,20 @@ def number(value: object) -> float:
         return found
     limit = f" of at most {LARGEST:g}" if found is not None and math.isfinite(found) else ""
     raise SimulationError(f"it returned {shown(value)}, which is not one finite number{limit}")
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """Return an outcome that came from elsewhere if a study can keep it, else raise what is wrong with it.
+
+    It is one finite number or the reason why there is none, and took a time: what `tell` would take.
+    """
+    seconds = not_negative("seconds", outcome.seconds)
+    if not isinstance(outcome.reason, str) if outcome.value is None else outcome.reason is not None:
+        raise SimulationError(
+            f"got the value {shown(outcome.value)} and the reason {shown(outcome.reason)}; expected one"
+        )
+    value = None if outcome.value is None else number(outcome.value)
+    return Outcome(value, outcome.reason, seconds, outcome.error)
 
 
 def reason(error: BaseException) -> str:

@@ -43,18 +43,25 @@ _ABANDONED: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
 
 @contextlib.contextmanager
 def postponed() -> Iterator[None]:
-    """Let an interruption wait until the block is over, so that nothing in it is left half done."""
+    """Let an interruption wait until the block is over, so that nothing in it is left half done.
+
+    That is Ctrl-C, and SIGTERM where somebody handles it: the system's own way with it cannot be postponed.
+    """
     if threading.current_thread() is not threading.main_thread():  # no other is ever interrupted
         yield
         return
     waiting: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    usual = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in usual:
+        signal.signal(number, lambda number, _: waiting.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual or signal.SIG_DFL)
-        if waiting and callable(usual):
-            usual(waiting[0], None)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        for came in waiting[:1]:
+            usual[signal.Signals(came)](came, None)
 
 
 class _Guard:

@@ -22,6 +22,7 @@ from argbest.storage.base import Asked, Event, Plain, Refit, Told, are_truths
 VERSION = 1  # of what pages and states hold; others are left aside
 _RARE = {kind.__name__: kind for kind in get_args(Event) if kind not in (Asked, Told)}
 _DIGEST = 16  # bytes
+_ROUNDING = 2e-15  # of a sum, times the root of the number of terms: some ten times what is usual
 _RARELY, _ASKED, _TOLD = range(3)
 _ASKED_COLUMNS = tuple(field.name for field in fields(Asked))
 _TOLD_COLUMNS = ("trial", "n", "mean", "m2", "size", "truths", "seconds", "time")
@@ -60,6 +61,22 @@ class Paged(Protocol):
         """Let go of all pages."""
 
 
+@runtime_checkable
+class Summed(Protocol):
+    """A storage that can add up the rows of its events by itself, far faster than they are read."""
+
+    def sums(self, last: int) -> Mapping[str, float]:
+        """Return the `SUMS` of the events up to number ``last``."""
+
+
+# What tells whether a row was changed, by the names of columns that are multiplied and added up: of trials
+# and of observations. The last one of observations tells whether two values have changed places.
+SUMS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "asked": ((), ("alternative",), ("context",), ("replication",)),
+    "told": ((), ("n",), ("m2",), ("mean",), ("trial", "mean")),
+}
+
+
 @dataclass(frozen=True)
 class Past:
     """Events as columns: numbers of all that was asked and told, and the other events themselves."""
@@ -71,6 +88,18 @@ class Past:
     values: AnyArray  # all single values, one after the other
     workers: tuple[str, ...]
     rare: tuple[Event, ...]
+
+    def adds_up_to(self, sums: Mapping[str, float]) -> bool:
+        """Return whether these events have the sums that a database finds, but for the rounding of sums."""
+        for kind, columns in (("asked", self.asked), ("told", self.told)):
+            for names in SUMS[kind]:
+                terms = np.ones(len(columns["trial"]))
+                for name in names:
+                    terms = terms * columns[name]
+                rounding = _ROUNDING * np.sqrt(len(terms)) * float(np.abs(terms).sum())
+                if not abs(sums[" ".join((kind, *names))] - float(terms.sum())) <= rounding:
+                    return False
+        return True
 
     def last(self) -> Event:
         """Return the last event."""

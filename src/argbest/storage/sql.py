@@ -1,5 +1,7 @@
 """Storage in an SQLite file or a PostgreSQL database, shared by threads, processes and machines."""
 
+import functools
+import operator
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -12,14 +14,15 @@ import sqlalchemy as sa
 
 from argbest.errors import InputError, StorageError, StudyExistsError
 from argbest.lazy import later
-from argbest.storage.base import BACKUP, Event, Plain, Worker
+from argbest.storage.base import BACKUP, Asked, Event, Plain, Told, Worker
 from argbest.storage.connections import READ, Connections
 from argbest.storage.log import SQLLog, read
 from argbest.storage.opening import shown
-from argbest.storage.pages import Page
+from argbest.storage.pages import SUMS, Page
 from argbest.storage.place import place
 from argbest.storage.schema import (
     PAGED_SINCE,
+    TABLES,
     kinds,
     make_tables,
     migrate,
@@ -38,6 +41,24 @@ _STUDY = sa.select(studies.c.id, studies.c.revision, studies.c.schema_version).w
 )
 # Nobody else gets this lock, while rows of other tables may still refer to the study: workers can greet.
 _STUDY_LOCKED = _STUDY.with_for_update(key_share=True)
+
+
+def _sum(table: sa.Table, columns: tuple[str, ...]) -> sa.ColumnElement[Any]:
+    """Return the sum of a product of columns; of none the number of rows."""
+    if not columns:
+        return sa.func.count(type_=sa.Numeric(asdecimal=False))
+    factors = (sa.type_coerce(table.c[name], sa.Double) for name in columns)
+    one: sa.ColumnElement[Any] = sa.literal_column("1.0")  # SQLite's integers would overflow
+    product = functools.reduce(operator.mul, factors, one)
+    return sa.func.sum(product, type_=sa.Numeric(asdecimal=False))
+
+
+_SUMS = {
+    kind: sa.select(*(_sum(table, columns) for columns in SUMS[kind])).where(
+        table.c.study == sa.bindparam("study"), table.c.revision <= sa.bindparam("last")
+    )
+    for kind, table in (("asked", TABLES[Asked]), ("told", TABLES[Told]))
+}
 
 
 class SQLStorage:
@@ -162,6 +183,18 @@ class SQLStorage:
         with self._way.connection() as connection, self._way.explained():
             found = connection.execute(query.where(pages.c.study == self._study(connection)[0]))
             return [Page(*row) for row in found]
+
+    def sums(self, last: int) -> dict[str, float]:
+        """Return the `SUMS` of the events up to number ``last``."""
+        self._need()
+        found: dict[str, float] = {}
+        with self._way.connection() as connection, self._way.explained():
+            upto = {"study": self._study(connection)[0], "last": last}
+            for kind, query in _SUMS.items():
+                row = connection.execute(query, upto).one()
+                names = (" ".join((kind, *columns)) for columns in SUMS[kind])
+                found |= {name: float(each or 0) for name, each in zip(names, row, strict=True)}
+        return found
 
     def keep_page(self, page: Page) -> None:
         """Keep a page in place of all that reach beyond its first event, and forget all other states."""

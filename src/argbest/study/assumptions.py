@@ -41,8 +41,12 @@ def named(assume: object) -> str | None:
 
 
 def of_study(study: "Study", assume: str | None) -> Assumption:
+    """Return the assumption of that name for the rewards of a study."""
+    return of_rewards(study.reward_range, assume)
+
+
+def of_rewards(limits: tuple[float, float] | None, assume: str | None) -> Assumption:
     """Return the assumption of that name; of None the weakest that was declared: a range, else normal."""
-    limits = study.reward_range
     name = named(assume) or (NORMAL if limits is None else RANGE)
     if name != RANGE:
         return Assumption(name)

@@ -2,10 +2,13 @@
 
 A snapshot is what a study has become, kept beside its events so that opening it costs by what is new: pages
 (`argbest.storage.pages`) and the state that they add up to. It is an aid and no more: one that is missing,
-damaged, of another version or of other events is passed over, and all events are read.
+damaged, of another version or of another study is passed over, and all events are read. What it alone can
+tell is that the row of an event was changed since: then it is passed over too, but kept as a witness.
 """
 
 import json
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ import numpy as np
 
 from argbest.core.arrays import AnyArray
 from argbest.core.tally import LARGEST
-from argbest.errors import StorageError
+from argbest.errors import DataNotice, StorageError
 from argbest.problems.base import Problem
 from argbest.storage import pages
 from argbest.storage.base import (
@@ -32,7 +35,7 @@ from argbest.storage.base import (
     Told,
     explained,
 )
-from argbest.storage.pages import Page, Paged, Past
+from argbest.storage.pages import Page, Paged, Past, Summed
 from argbest.study import definition
 from argbest.study.ledger import Ledger
 from argbest.study.trial import OPEN
@@ -47,16 +50,19 @@ class Check:
     snapshot: int  # events that the snapshot holds, 0 without one
     wrong: str  # with the events, "" if nothing is
     stale: str  # with the snapshot, "" if nothing is: no value depends on it
+    changed: str  # which event is not as it was stored, "" if the snapshot knows of none
 
     @property
     def sound(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.wrong and not self.stale
+        return not self.wrong and not self.stale and not self.changed
 
     def __str__(self) -> str:
         if self.wrong:
             return f"damaged: {self.wrong}"
         held = f"{self.events:,} events, {self.observations:,} replications"
+        if self.changed:
+            return f"changed by another program: {self.changed}"
         if self.stale:
             return f"all events are sound ({held}), but the snapshot does not match them: {self.stale}"
         kept = f"; the snapshot of the first {self.snapshot:,} agrees with them" if self.snapshot else ""
@@ -71,7 +77,7 @@ def check(storage: Storage, stored: Plain) -> Check:
     with explained("the definition of the study"):
         ledger = empty_ledger(definition.problem_from(stored["problem"], None), stored)
     events: Sequence[Event] = ()
-    reached, wrong, stale = 0, "", ""
+    reached, wrong, stale, changed = 0, "", "", ""
     try:
         integrity = getattr(storage, "integrity", None)  # databases that know of their own damage
         if integrity is not None:
@@ -80,15 +86,15 @@ def check(storage: Storage, stored: Plain) -> Check:
         with explained("an event"):
             kept = storage.pages() if isinstance(storage, Paged) else []
             reached = kept[-1].last if kept else 0
-            arrays, words, stale = _held_against(events, kept)
+            arrays, words, stale, changed = _held_against(events, kept, stored["id"])
             for number, event in enumerate(events, start=1):
                 refuse_unsound(event, ledger)
                 ledger.apply(event)
-                if number == reached and not stale:
+                if number == reached and not stale and not changed:
                     stale = _difference(ledger, arrays, words)
     except StorageError as error:
         wrong = str(error)
-    return Check(len(events), ledger.n_observations, reached, wrong, stale)
+    return Check(len(events), ledger.n_observations, reached, wrong, stale, changed)
 
 
 def forget(storage: Storage) -> None:
@@ -105,21 +111,39 @@ def empty_ledger(problem: Problem, stored: Plain) -> Ledger:
     )  # fmt: skip
 
 
-def _held_against(events: Sequence[Event], kept: Sequence[Page]) -> tuple[Mapping[str, AnyArray], Plain, str]:
-    """Return the state that pages lead to, and how their events are not those given, "" if they are."""
+def _held_against(
+    events: Sequence[Event], kept: Sequence[Page], study: str
+) -> tuple[Mapping[str, AnyArray], Plain, str, str]:
+    """Return the state that pages lead to, what is wrong with them, and which event they have otherwise."""
     if not kept:
-        return {}, {}, ""
+        return {}, {}, "", ""
     try:
         with explained("a page"):
             past, arrays, words = pages.read(kept)
-            found = past.events()
+            changed = _changed(past, events)
     except StorageError as error:
-        return {}, {}, str(error)
-    theirs = zip(found, map(pages.without_params, events), strict=False)
-    other = next((i for i, (one, two) in enumerate(theirs, start=1) if one != two), None)
+        return {}, {}, str(error), ""
+    if words.get("study") != study:
+        return arrays, words, "it belongs to another study.", ""
     if len(events) < kept[-1].last:
-        return arrays, words, f"it holds {kept[-1].last:,} events, there are {len(events):,}."
-    return arrays, words, "" if other is None else f"event {other:,} is another one there."
+        return arrays, words, f"it holds {kept[-1].last:,} events, there are {len(events):,}.", ""
+    return arrays, words, "", changed
+
+
+def _changed(past: Past, events: Sequence[Event]) -> str:
+    """Return which event is not as it was when pages were made of it, "" if all are.
+
+    A page has a fingerprint of itself, so where both differ it is the row of the event that was changed.
+    """
+    theirs = zip(past.events(), map(pages.without_params, events), strict=False)
+    for number, (first, now) in enumerate(theirs, start=1):
+        if first != now:
+            return f"event {number:,} was stored as {_words(first)}, and is {_words(now)} now."
+    return ""
+
+
+def _words(event: Event) -> str:
+    return str(event)[:_LONGEST]
 
 
 def _difference(ledger: Ledger, arrays: Mapping[str, AnyArray], words: Plain) -> str:
@@ -133,14 +157,17 @@ def _difference(ledger: Ledger, arrays: Mapping[str, AnyArray], words: Plain) ->
     return f"they add up to another {', '.join(names)}." if names else ""
 
 
+_ROUNDED = 1e-9  # of a number: two ways to add up the same values agree so far
+_LONGEST = 300  # characters of an event in a message
 _LATEST = 9e9  # seconds since 1970: the year 2255
 
 
 def refuse_unsound(event: Event, ledger: Ledger) -> None:
     """Refuse an event that this study can never have written: it would be taken for something else."""
     if not _sound(event, ledger):
-        said = str(event)[:200]
-        raise StorageError(f"the stored events contain one that argbest never wrote: {said}. {BACKUP}")
+        raise StorageError(
+            f"the stored events contain one that argbest never wrote: {_words(event)}. {BACKUP}"
+        )
 
 
 def _sound(event: Event, ledger: Ledger) -> bool:
@@ -170,13 +197,28 @@ def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
 
 def _value_is_sound(told: Told) -> bool:
     values = told.values
-    if values is not None and (len(values) != told.n or not all(abs(each) <= LARGEST for each in values)):
+    if not (told.n >= 1 and abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2):
         return False
-    return told.n >= 1 and abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2
+    if values is None:
+        return True
+    if len(values) != told.n or not all(abs(each) <= LARGEST for each in values):
+        return False
+    if told.n == 1:  # by far the most common
+        return values[0] == told.mean and told.m2 == 0.0
+    rounding = _ROUNDED * max(map(abs, values))
+    squares = math.fsum((each - told.mean) ** 2 for each in values)
+    same = abs(told.m2 - squares) <= _ROUNDED * squares + told.n * rounding**2
+    return same and abs(told.mean - math.fsum(values) / told.n) <= rounding
 
 
 EVERY = 1000  # events at least: to read so many one by one takes some hundredths of a second
 _SHARE = 10  # and as many as a tenth of the pairs, whose tables are written each time
+
+
+_WHAT_TO_DO = (
+    "Another program changed it, and the study counts it as it is now. Restore a backup; or accept the "
+    "events as they are: argbest check STORAGE --renew"
+)
 
 
 class Snapshot(NamedTuple):
@@ -197,10 +239,11 @@ class Snapshots:
         self._every = max(EVERY, cells // _SHARE)
         self._reached = 0  # events in the last one, as far as is known
         self._anew = False  # what is there cannot be used
+        self._contradicted = False  # by events, so it stays: it alone shows what these were at first
 
     def read(self) -> Snapshot | None:
         """Return the last one; None where there is none that can be relied on."""
-        self._reached, self._anew = 0, False
+        self._reached, self._anew, self._contradicted = 0, False, False
         if self._storage is None:
             return None
         with suppress(StorageError), explained("a snapshot"):
@@ -211,10 +254,22 @@ class Snapshots:
                 return None
             past, arrays, words = pages.read(kept)
             last, *news = self._storage.since(kept[-1].last - 1)
-            if words["study"] == self._study and past.last() == pages.without_params(last):
-                self._reached, self._anew = kept[-1].last, False
-                return Snapshot(past, arrays, words, news)
+            if words["study"] != self._study:
+                return None
+            if past.last() != pages.without_params(last) or not self._adds_up(past):
+                changed = _changed(past, self._storage.since(0))
+                if changed:
+                    self._contradicted = True
+                    warnings.warn(f"{changed} {_WHAT_TO_DO}", DataNotice, stacklevel=2)
+                    return None
+            self._reached, self._anew = kept[-1].last, False
+            return Snapshot(past, arrays, words, news)
         return None
+
+    def _adds_up(self, past: Past) -> bool:
+        """Return whether the rows of events add up to what pages hold, where the storage can tell."""
+        storage = self._storage
+        return not isinstance(storage, Summed) or past.adds_up_to(storage.sums(len(past.kind)))
 
     def refuse(self) -> None:
         """Let the next one take the place of all that are there: the last could not be used."""
@@ -222,7 +277,8 @@ class Snapshots:
 
     def due(self, revision: int) -> bool:
         """Return whether one should be kept, now that there are so many events."""
-        return self._storage is not None and revision - self._reached >= self._every
+        possible = self._storage is not None and not self._contradicted
+        return possible and revision - self._reached >= self._every
 
     def keep(self, revision: int, arrays: Mapping[str, AnyArray], words: Plain) -> bool:
         """Return whether the state after so many events was kept; not if another worker was faster."""

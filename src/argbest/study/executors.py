@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem, Simulate
 from argbest.simulators import process
-from argbest.simulators.calling import Outcome, evaluate
+from argbest.simulators.calling import Outcome, checked, evaluate, reason
 from argbest.simulators.program import Program
 from argbest.study.limits import Resources
 from argbest.study.rewards import impossible
@@ -232,9 +232,17 @@ def outcomes(future: Job, n: int, seconds: float) -> Sequence[Outcome]:
             f"the executor broke: {error}. The trials are kept for the next run."
         ) from error
     if error is None and not future.cancelled():
-        return future.result()
-    reason = "cancelled" if error is None else f"{type(error).__name__}: {error}"
-    return [Outcome(None, reason, seconds)] * n
+        return [_sound(each, seconds) for each in future.result()]
+    why = "cancelled" if error is None else f"{type(error).__name__}: {error}"
+    return [Outcome(None, why, seconds)] * n
+
+
+def _sound(outcome: Outcome, seconds: float) -> Outcome:
+    """Return the outcome, as a failure that took so long if it is none that could be told."""
+    try:
+        return checked(outcome)
+    except (InputError, SimulationError) as error:
+        return Outcome(None, reason(error), seconds, error)
 
 
 def possible(outcome: Outcome, problem: Problem) -> Outcome:

@@ -102,8 +102,8 @@ class _TargetPCS:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        finite("the target probability", self.target, above=0, below=1)
-        indifference_zone(self.delta)
+        target = finite("the target probability", self.target, above=0, below=1)
+        self.__dict__.update(target=target, delta=indifference_zone(self.delta))
 
     def __call__(self, study: "Study") -> bool:
         """Return whether the target is reached, by claims that nothing speaks against (`study.doubts`)."""
@@ -144,7 +144,7 @@ class OpportunityCost:
     target: float
 
     def __post_init__(self) -> None:
-        finite("the target opportunity cost", self.target, above=0)
+        self.__dict__.update(target=finite("the target opportunity cost", self.target, above=0))
 
     def __call__(self, study: "Study") -> bool:
         """Return whether the expected opportunity cost is at most the target, and nothing is in doubt."""
@@ -172,8 +172,8 @@ class Guaranteed:
     assume: str | None = None
 
     def __post_init__(self) -> None:
-        finite("alpha", self.alpha, above=0, below=1)
-        indifference_zone(self.delta)
+        alpha = finite("alpha", self.alpha, above=0, below=1)
+        self.__dict__.update(alpha=alpha, delta=indifference_zone(self.delta))
         one_of("contexts", self.contexts, ("all", "each"))
         assumptions.named(self.assume)
 

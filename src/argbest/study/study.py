@@ -174,8 +174,14 @@ class Study(AskTell):
         return kept[zone].copy()
 
     def indifference(self, delta: float | None = None) -> float:
-        """Return the difference that does not matter: as given, or 1/100 of the range of posterior means."""
-        return usual_delta(self._learned().belief.mean) if delta is None else indifference_zone(delta)
+        """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
+
+        That is one hundredth of the lower quartile, over all pairs that are not the best of their context, of
+        the distance between their posterior mean and the best one.
+        """
+        if delta is not None:
+            return indifference_zone(delta)
+        return usual_delta(self._learned().belief.mean, self._ruled_out)
 
     def alternative(self, label: object) -> Item:
         """Return an alternative as the simulator receives it, named by its label or its row.

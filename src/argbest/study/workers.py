@@ -55,7 +55,7 @@ class Lifeline:
             _folder().mkdir(mode=0o700, exist_ok=True)
             if secrets.randbelow(_SELDOM) == 0:
                 _prune()
-            self._number = _locked(_path(identity), os.O_CREAT | os.O_EXCL)
+            self._number = locked(_path(identity), os.O_CREAT | os.O_EXCL)
 
     def let_go(self) -> None:
         """Tell that this worker has ended."""
@@ -69,7 +69,7 @@ def ended(identity: str) -> bool:
     if fcntl is None:
         return False
     try:
-        number = _locked(_path(identity))
+        number = locked(_path(identity))
     except OSError:  # no such file here, or somebody holds it
         return False
     if number is not None:
@@ -77,9 +77,12 @@ def ended(identity: str) -> bool:
     return number is not None
 
 
-def _locked(path: Path, flags: int = 0) -> int | None:
-    """Return the number of the open and locked file, None if the folder is not ours alone."""
-    if not _private(path.parent):
+def locked(path: Path, flags: int = 0) -> int | None:
+    """Return the number of the open and locked file, None if the folder is not ours alone.
+
+    An OSError says that somebody holds it. Whoever closes the file, or ends, lets go.
+    """
+    if fcntl is None or not _private(path.parent):
         return None
     number = os.open(path, os.O_RDWR | os.O_NOFOLLOW | flags, mode=0o600)
     try:
@@ -90,12 +93,16 @@ def _locked(path: Path, flags: int = 0) -> int | None:
     return number
 
 
-def _path(identity: str) -> Path:
+def boot() -> str:
+    """Return the number of this boot of this machine, where the system gives it one."""
     try:
-        boot = _BOOT.read_text(encoding="ascii").strip()
+        return _BOOT.read_text(encoding="ascii").strip()
     except OSError:
-        boot = "boot"
-    return _folder() / f"{boot}-{''.join(filter(str.isalnum, identity.rpartition('-')[2]))}"
+        return "boot"
+
+
+def _path(identity: str) -> Path:
+    return _folder() / f"{boot()}-{''.join(filter(str.isalnum, identity.rpartition('-')[2]))}"
 
 
 def _folder() -> Path:
@@ -112,7 +119,7 @@ def _prune() -> None:
     """Remove files of workers that ended long ago."""
     for path in _folder().iterdir():
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _KEPT and (number := _locked(path)) is not None:
+            if time.time() - path.stat().st_mtime > _KEPT and (number := locked(path)) is not None:
                 path.unlink()
                 os.close(number)
 
@@ -208,9 +215,13 @@ def at_once(action: Callable[[], _T]) -> _T:
 
 
 class Patience:
-    """Tries again while a storage may come back; once it is over, every try is the only one."""
+    """Tries again while a storage may come back; once it is over, every try is the only one.
 
-    def __init__(self) -> None:
+    ``what`` is out of reach, in words; ``wait`` sleeps between two tries, and may return earlier.
+    """
+
+    def __init__(self, what: str = "the storage", wait: Callable[[float], object] | None = None) -> None:
+        self._what, self._sleep = what, wait
         self.deaf = -math.inf  # when the storage was last found out of reach, by the monotonic clock
         self.in_vain = False  # the last try failed, and there is no other
         self._over = False
@@ -246,25 +257,24 @@ class Patience:
                     )
                 self._wait(pause)
             except Exception:
-                _say_passed(began)
+                self._say_passed(began)
                 raise
             else:
                 self.in_vain = False
-                _say_passed(began)
+                self._say_passed(began)
                 return found
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _wait(self, pause: float) -> None:
         try:
-            time.sleep(pause)
+            (self._sleep or time.sleep)(pause)
         except BaseException:  # Ctrl-C: whoever has that much to do shall not be kept any longer
             self.give_up()
             raise
 
-
-def _say_passed(began: float | None) -> None:
-    if began is not None:
-        _say(f"the storage can be reached again, after {time.monotonic() - began:.0f} seconds.")
+    def _say_passed(self, began: float | None) -> None:
+        if began is not None:
+            _say(f"{self._what} can be reached again, after {time.monotonic() - began:.0f} seconds.")
 
 
 def _say(words: str) -> None:
@@ -273,30 +283,35 @@ def _say(words: str) -> None:
 
 def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
     """Return a sentence that says where the values are kept, and the command that delivers them."""
-    said = f"{len(values)} simulated value{'s' if len(values) > 1 else ''} could not be delivered"
     lines = "".join(json.dumps(line(each)) + "\n" for each in values)
-    for folder in _folders(storage):
-        path = folder / f"undelivered-{worker.rpartition('-')[2]}.jsonl"
+    name = f"undelivered-{worker.rpartition('-')[2]}.jsonl"
+    study = getattr(storage, "path", None)
+    beside = None if study is None else study.parent
+    return kept_beside(beside, name, lines, len(values), lambda path: _command(storage, path))
+
+
+def kept_beside(folder: Path | None, name: str, text: str, n: int, command: Callable[[Path], str]) -> str:
+    """Return a sentence that says where a text with n values is kept, and the command that delivers them."""
+    said = f"{n} simulated value{'s' if n > 1 else ''} could not be delivered"
+    for place in _folders(folder):
+        path = place / name
         with suppress(OSError):
-            _write(path, lines)
-            return (
-                f"{said}, so they are kept in {str(path)!r}. To deliver them later: {_command(storage, path)}"
-            )
-    return f"{said}, nor written to a file. They are: {lines.strip()}"
+            _write(path, text)
+            return f"{said}, so they are kept in {str(path)!r}. To deliver them later: {command(path)}"
+    return f"{said}, nor written to a file. They are: {text.strip()}"
+
+
+def _folders(beside: Path | None) -> Iterable[Path]:
+    """Yield where to write: beside what is out of reach, in the working folder, in the temporary one."""
+    if beside is not None:
+        yield beside
+    yield Path.cwd()
+    yield Path(tempfile.gettempdir())
 
 
 def line(told: Told) -> dict[str, Any]:
     """Return a value as `argbest tell` reads it."""
     return {"trial": told.trial, "values": list(told.values or ()), "seconds": told.seconds}
-
-
-def _folders(storage: Storage) -> Iterable[Path]:
-    """Yield where to write: beside the study, in the working folder, in the folder for passing things."""
-    path = getattr(storage, "path", None)
-    if path is not None:
-        yield path.parent
-    yield Path.cwd()
-    yield Path(tempfile.gettempdir())
 
 
 def _write(path: Path, text: str) -> None:

@@ -23,7 +23,7 @@ from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, Stop,
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
-        *("name", "description", "goal", "reward", "reward_range", "rate", "problem"),
+        *("name", "description", "goal", "reward", "reward_range", "rate", "noise_sd", "problem"),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
@@ -185,6 +185,16 @@ def _stop(given: object) -> Stop:
     with within("[run] stop"):
         indifference_zone(options.get("delta", 0.0))
         return _STOPS[rule](**options)
+
+
+def rule_in_words(rule: Stop) -> str:
+    """Return a stop rule as `--stop` takes it, expected-pcs:target=0.95; usual options are left out."""
+    name = next((name for name, kind in _STOPS.items() if isinstance(rule, kind)), None)
+    if name is None:
+        return "that was given"
+    said = [(each.name, getattr(rule, each.name), each.default) for each in fields(_STOPS[name])]
+    options = ",".join(f"{key}={value}" for key, value, usual in said if value != usual)
+    return f"{name}:{options}" if options else name
 
 
 def _initial(given: object) -> object:

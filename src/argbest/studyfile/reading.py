@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry
-from argbest.checks import affordable, finite, flag, one_of
+from argbest.checks import affordable, finite, flag, not_negative, one_of
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
@@ -26,11 +27,12 @@ from argbest.studyfile import shipped
 from argbest.studyfile.options import TOP, Plain, run_options, table, text, within
 from argbest.table_files import read_table
 
+_DATABASE = b"SQLite format 3\0"  # how its files begin
 _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
 _OF_PROBLEM = (
     *("alternatives", "contexts", "simulator"),
-    *("goal", "description", "reward", "reward_range", "rate"),
+    *("goal", "description", "reward", "reward_range", "rate", "noise_sd"),
 )
 
 
@@ -65,7 +67,11 @@ def read(path: str | os.PathLike[str]) -> StudyFile:
 
 def _parsed(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        content = file.read_bytes()
+        if content.startswith(_DATABASE):
+            again = f"argbest resume {shlex.quote(shown(file))}"
+            raise InputError(f"{file.name} is a stored study, not a study file. To continue it: {again}")
+        return tomllib.loads(content.decode("utf-8-sig"))
     except FileNotFoundError:
         raise InputError(
             f"there is no study file {shown(file)!r}; `argbest init` writes an example."
@@ -111,11 +117,13 @@ def _problem(
     simulate, limit = file_options.simulator(content.get("simulator"), folder)
     rate = flag("rate", content.get("rate", False))
     limits = reward_limits(content.get("reward_range"), rate=rate)
+    noise = None if "noise_sd" not in content else not_negative("noise_sd", content["noise_sd"])
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
             goal=goal, name=content.get("name") or stem, description=content.get("description", ""),
             reward=content.get("reward", "reward"), reward_range=limits, rate=rate,
+            noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from argbest.errors import StorageError
+from argbest.storage import pages
 from argbest.storage.base import (
     Asked,
     Begun,
@@ -23,7 +24,7 @@ from argbest.storage.base import (
     Told,
     Worker,
 )
-from argbest.storage.pages import Page, Paged
+from argbest.storage.pages import Page, Paged, Summed
 
 NASTY = 'Robert\'); DROP TABLE argbest_trials;-- <b>"&amp;"</b> %s :name {0} \\ \n\t naïve 试验 🎲'
 _NUMBERS = (0.1, 1 / 3, -math.pi, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e22, 2.0**53 + 2)
@@ -45,7 +46,7 @@ def assert_valid_storage(new: Opener, *, again: Callable[[Storage], Storage] | N
     other = again or (lambda storage: storage)
     for check in (_check_definition, _check_events, _check_refits, _check_discarding, _check_workers):
         _run(check, new, other)
-    for check in (_check_visibility, _check_exclusion, _check_readers, _check_pages):
+    for check in (_check_visibility, _check_exclusion, _check_readers, _check_pages, _check_sums):
         _run(check, new, other)
 
 
@@ -131,6 +132,22 @@ def _check_pages(storage: Storage, second: Storage) -> None:
         assert second.paged() == reached, f"the pages reach to {second.paged()!r}; expected {reached!r}"
     storage.drop_pages()
     assert list(second.pages()) == [], "pages that were dropped are still there"
+
+
+def _check_sums(storage: Storage, second: Storage) -> None:
+    """Check the sums of a storage that adds up its events itself: they tell whether one was changed."""
+    if not isinstance(second, Summed):
+        return
+    for trial in range(20):
+        told = Told(trial, 2, 0.1 * trial - 0.7, 1e9 + trial, None, None, 1.0)
+        _add(storage, [_asked(trial), Refit(trial, trial, None), told])
+    events = list(second.since(0))
+    for n in (0, 30, 60):
+        past, _, _ = pages.read([pages.page(events[:n], 0, "", {}, {})])
+        assert past.adds_up_to(second.sums(n)), f"the sums of the first {n} events are {second.sums(n)!r}"
+    events[2] = replace(told, trial=0, mean=0.25)
+    past, _, _ = pages.read([pages.page(events, 0, "", {}, {})])
+    assert not past.adds_up_to(second.sums(len(events))), "the sums are also those of a changed event"
 
 
 def _check_definition(storage: Storage, second: Storage) -> None:

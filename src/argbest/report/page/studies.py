@@ -16,11 +16,12 @@ from argbest.errors import TooFewDataError
 from argbest.experiment.fingerprint import text
 from argbest.jsonable import rounded, table, value, values
 from argbest.problems.axis import Axis
+from argbest.problems.labels import word
 from argbest.report import curves
 from argbest.report.curves import Excerpt
 from argbest.report.page.document import Plain, destination, versions, write
 from argbest.report.sketch import sketch
-from argbest.report.wording import answer, choices, count, names, set_aside, short, word
+from argbest.report.wording import answer, choices, count, names, set_aside, short
 from argbest.study.study import Study
 
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
@@ -102,7 +103,7 @@ def _certainty(certificate: Certificate, delta: float, shown: Excerpt) -> Plain:
     figures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     return {
         **{name: value(np.asarray(getattr(certificate, name)).item()) for name in figures},
-        "draws": len(certificate.drawn_losses),
+        "draws": certificate.n_draws,
         "level": LEVEL,
         "delta": value(delta),
         "probability": values(_brief(shown.of(certificate.best_probability))),

@@ -4,7 +4,7 @@
 
   const { element, harmless, number, count } = argbest.text;
   const { section, folded } = argbest.sections;
-  const { progress, workers, failures } = argbest.standing;
+  const { progress, workers, failures, pace } = argbest.standing;
   const EVERY = 2000, // milliseconds between two questions
     PATIENCE = 8000; // without an answer: then contact is lost
   const MEASURES = ["PCS_E", "PCS_M", "P(all)", "EOC"];
@@ -55,6 +55,9 @@
     }
     standing(state);
     contact(...mood(state));
+    const { observations, budget } = state.standing;
+    const place = document.getElementById("contact");
+    place.style.setProperty("--done", budget ? Math.min(observations / budget, 1) : 0); // a line below the words
   }
 
   // What the page says of itself ------------------------------------------------------------------------
@@ -88,11 +91,11 @@
         "waiting",
         now.trials.pending ? "Live: the first simulations run." : "Live: nothing simulated yet.",
       ];
-    if (picture === null) return ["waiting", `Live: ${told}. Computing the answers …`];
+    if (picture === null) return ["waiting", `Live: ${told}.${pace(now)} Computing the answers …`];
     if (now.finished) return ["finished", `Finished: ${told}.${numbers}`];
     const hands = now.workers.filter((worker) => worker.alive).length;
     const idle = hands || now.trials.pending ? "" : " No worker is simulating at the moment.";
-    return ["live", `Live: ${told}.${idle}${numbers}`];
+    return ["live", `Live: ${told}.${idle}${pace(now)}${numbers}`];
   }
 
   // What is always shown: progress, workers, failures ----------------------------------------------------
@@ -102,11 +105,11 @@
     return (state) => updates.forEach((update) => update(state.standing));
   }
 
-  /** Put what is known between the progress and these, which were there before. */
+  /** Put what is known above the progress and the rest of the book-keeping, which were there before. */
   function arrange() {
     const main = document.getElementById("main"),
       contents = document.getElementById("contents");
-    for (const id of ["workers", "failures", "how"]) {
+    for (const id of ["progress", "workers", "failures", "how"]) {
       main.append(document.getElementById(id));
       contents.append(contents.querySelector(`[href="#${id}"]`).parentNode);
     }

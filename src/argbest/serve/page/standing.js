@@ -13,6 +13,29 @@
     return `${number(Math.floor(whole / 3600))} h ${Math.floor((whole % 3600) / 60)} min`;
   }
 
+  /** How long it will take, as roughly as that is known: less than a minute, 8 min, 2 h 10 min, 3 days. */
+  function wait(seconds) {
+    const minutes = Math.round(seconds / 60);
+    if (minutes < 1) return "less than a minute";
+    if (minutes < 60) return `about ${minutes} min`;
+    if (minutes >= 48 * 60) return `about ${number(Math.round(minutes / 1440))} days`;
+    const tens = 10 * Math.round(minutes / 10);
+    return `about ${Math.floor(tens / 60)} h` + (tens % 60 ? ` ${tens % 60} min` : "");
+  }
+
+  /** A rate in the unit that makes it easy to read: 3.2 per second, 14 per minute. */
+  function speed(perSecond) {
+    const [unit, seconds] =
+      perSecond >= 1 ? ["second", 1] : perSecond * 60 >= 1 ? ["minute", 60] : ["hour", 3600];
+    return `${number(Number((perSecond * seconds).toPrecision(2)))} per ${unit}`;
+  }
+
+  /** A sentence on rate and time left; "" where they are not known. */
+  function pace({ per_second: perSecond, seconds_left: left }) {
+    if (perSecond === null) return "";
+    return ` ${speed(perSecond)}${left === null ? "" : `, ${wait(left)} left`}.`;
+  }
+
   function progress() {
     const host = section("progress", "Progress");
     const observations = amount("Replications"),
@@ -22,13 +45,18 @@
     return (now) => {
       observations.show(now.observations, now.budget, number);
       seconds.show(now.seconds_spent, now.seconds_budget, duration);
-      const { told, pending, given_back, failed } = now.trials;
+      const { told, pending, failed } = now.trials;
+      const due = now.budget
+        ? "replications of the budget that are neither done nor under way"
+        : "pairs of the initial design and trials given back";
       figures.replaceChildren();
       cards(figures, [
         ["Under way", number(pending), "trials being simulated"],
         ["Told", number(told), "trials with a value"],
         ["Failed", number(failed), "trials without a value"],
-        ["To come", number(now.queued + given_back), "pairs of the initial design and trials given back"],
+        ["To come", number(now.to_come), due],
+        ["Rate", now.per_second === null ? "–" : speed(now.per_second), "replications of late"],
+        ["Time left", now.seconds_left === null ? "–" : wait(now.seconds_left), "at this rate"],
       ]);
       const share = now.budget
         ? `${Math.min(100, Math.floor((100 * now.observations) / now.budget))} % · `
@@ -133,5 +161,5 @@
     return shown;
   }
 
-  argbest.standing = { progress, workers, failures };
+  argbest.standing = { progress, workers, failures, pace };
 })((globalThis.argbest = globalThis.argbest || {}));

@@ -7,7 +7,7 @@
 
   argbest.explorer = function (host, data) {
     const kit = data.prediction,
-      predictor = argbest.predictor(kit);
+      predictor = argbest.predictor(kit, ofTheStudy(data));
     const context = kit.coordinates.map((coordinate) => coordinate.values[data.contexts.order[0]]);
     const controls = element("div", { className: "controls" });
     const verdict = element("p", { className: "verdict", attributes: { "aria-live": "polite" } });
@@ -89,18 +89,24 @@
         found.runnerUp === null
           ? "the only alternative that did not fail here"
           : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd)} ± ${number(found.gapSd, 2)}`;
+      const likelier =
+        found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest + 1e-9
+          ? ", which is more likely the best but has the worse mean"
+          : "";
       return [
         "choose ",
         element("strong", { id: "predicted" }, labels[found.selected]),
         `: best with probability ${probability(found.pBest)}, mean ${rounded(mean, sd)} ± ${number(sd, 2)}, ` +
-          `${ahead}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}.`,
+          `${ahead}${likelier}; expected loss ${rounded(found.expectedLoss, data.certainty.delta / 10)}.`,
       ];
     }
 
     /** The likeliest alternatives with their probabilities. */
     function rank(found) {
+      const better = data.goal === "min" ? -1 : 1;
       const order = [...found.probability.keys()].sort(
-        (a, b) => found.probability[b] - found.probability[a] || a - b,
+        (a, b) =>
+          found.probability[b] - found.probability[a] || better * (found.mean[b] - found.mean[a]) || a - b,
       );
       bars.replaceChildren();
       argbest.table(bars, {
@@ -123,6 +129,17 @@
     update();
     return move;
   };
+
+  /** What the study says of its contexts: the numbers that the tables of the page show. */
+  function ofTheStudy(data) {
+    if (data.left_out) return undefined; // such a kit is made of these numbers
+    const [pBest, loss] = ["p_best", "expected_loss"].map((name) => data.decisions.columns.indexOf(name));
+    return (c) => ({
+      probability: data.certainty.probability.map((row) => row[c]),
+      pBest: data.decisions.rows[c][pBest],
+      expectedLoss: data.decisions.rows[c][loss],
+    });
+  }
 
   /** A control for one coordinate: slider and box for a number, a list for anything else. */
   function field(coordinate, j, onchange) {

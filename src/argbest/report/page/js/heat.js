@@ -2,7 +2,7 @@
 (function (argbest) {
   "use strict";
 
-  const { element, number } = argbest.text;
+  const { element, count, show } = argbest.text;
   const MOST_COLUMNS = 30; // alternatives side by side
 
   /**
@@ -24,10 +24,8 @@
 
     function build(values) {
       place.replaceChildren();
-      if (kept.length < alternatives.total) {
-        const words = `Shown are the ${kept.length} alternatives with the largest entries of ${number(alternatives.total)}.`;
-        place.append(element("p", {}, words));
-      }
+      const listed = alternatives.order.length;
+      if (kept.length < listed) place.append(element("p", {}, shownOf(kept.length, listed)));
       if (data.left_out) place.append(element("p", {}, data.left_out));
       const columns = kept.map((k) => ({
         name: alternatives.labels[k],
@@ -46,7 +44,7 @@
     function update(next) {
       const values = read(next),
         before = kept;
-      kept = telling(alternatives.order, values);
+      kept = telling(alternatives.order, values, kind);
       if (shown && kept.join() === before.join()) shown.replace(rows(values));
       else build(values);
     }
@@ -55,12 +53,25 @@
     return update;
   }
 
-  /** The alternatives with the largest entries, in their order: no more than fit side by side. */
-  function telling(order, values) {
-    const size = order.map((k) => Math.max(...values[k]));
-    const larger = (i) => size.filter((other) => other > size[i]).length;
-    const among = (_, i) => size.length <= MOST_COLUMNS || larger(i) < MOST_COLUMNS;
-    return order.filter(among).slice(0, MOST_COLUMNS);
+  /** A sentence on how many alternatives have a column, and which. */
+  function shownOf(some, all) {
+    if (!some) return `None of ${count(all, "alternative")} has an entry above 0.`;
+    const which = some < MOST_COLUMNS ? "all others are 0" : "those with the largest entries";
+    return `Shown are ${some} of ${count(all, "alternative")}: ${which}.`;
+  }
+
+  /**
+   * The alternatives that have a column, in the order of reading: all of a few; of many those with the largest
+   * entries, and none whose entries all read as 0.
+   */
+  function telling(order, values, kind) {
+    if (order.length <= MOST_COLUMNS) return order;
+    const size = new Map(order.map((k) => [k, Math.max(...values[k])]));
+    const largest = [...order]
+      .sort((a, b) => size.get(b) - size.get(a))
+      .filter((k) => show(size.get(k), kind) !== show(0, kind))
+      .slice(0, MOST_COLUMNS);
+    return order.filter((k) => largest.includes(k));
   }
 
   /** The contexts that tables by alternative show, in the order of reading, and their columns in these. */

@@ -56,8 +56,10 @@
 
   /** Columns of a plain {columns, rows} table; kinds by name, else by what the values are. */
   function columnsOf(given, kinds = {}) {
+    const bare = given.columns.map((name) => name.replace(/^(alternative|context)\./, "").replaceAll("_", " "));
     return given.columns.map((name, i) => ({
       name,
+      title: bare.indexOf(bare[i]) === bare.lastIndexOf(bare[i]) ? bare[i] : name,
       kind: kinds[name] || (given.rows.some((row) => typeof row[i] === "number") ? "number" : "text"),
     }));
   }

@@ -8,7 +8,7 @@
 
   const HELP = {
     selected: "the alternative with the best posterior mean",
-    runner_up: "the alternative with the next best posterior mean",
+    runner_up: "of the others, the alternative that is most likely the best",
     mean: "posterior mean of the selected alternative",
     gap: "how much better the selected alternative is expected to be than the runner-up",
     gap_sd: "standard deviation of that difference",
@@ -32,7 +32,17 @@
     host.append(place);
     const rows = (next) => next.contexts.order.map((c) => next.decisions.rows[c]);
     let names = "",
-      shown = null;
+      shown = null,
+      called = new Map(); // what the context of each row is called
+
+    /** What a narrow screen has room for: where, what, and how surely. */
+    function brief(columns) {
+      const own = columns.map((column, i) => ({ ...column, of: (row) => row[i] })),
+        [selected, chance, state] = ["selected", "p_best", "state"].map((name) => own.find((each) => each.name === name));
+      const contexts = own.slice(0, own.indexOf(selected));
+      const together = { name: "context", kind: "text", of: (row) => called.get(row) };
+      return [contexts.length === 1 ? contexts[0] : together, selected, chance, state];
+    }
 
     function build(next) {
       const where = (name) => next.decisions.columns.indexOf(name),
@@ -49,15 +59,17 @@
       const meaning =
         `sure: P(best) is at least ${level}; equal: not sure, but within ${number(delta)} of the best ` +
         "with that probability; open: neither";
+      const columns = columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
+        ...column,
+        title: titles[column.name] || column.title,
+        unit: units[column.name],
+        help: column.name === "state" ? meaning : HELP[column.name],
+      }));
       place.replaceChildren();
       shown = argbest.table(place, {
         caption: "Selected alternative per context",
-        columns: columnsOf(next.decisions, { p_best: "probability" }).map((column) => ({
-          ...column,
-          title: titles[column.name] || column.name.replace(/^context\./, ""),
-          unit: units[column.name],
-          help: column.name === "state" ? meaning : HELP[column.name],
-        })),
+        columns,
+        brief: brief(columns),
         rows: rows(next),
         file: "decisions.csv",
         filter: true,
@@ -70,6 +82,7 @@
     function update(next) {
       const before = names;
       names = next.decisions.columns.join();
+      called = new Map(next.decisions.rows.map((row, c) => [row, next.contexts.names[c]]));
       if (names === before) shown.replace(rows(next));
       else build(next);
     }
@@ -101,6 +114,16 @@
 
   function figures(place, sure) {
     place.replaceChildren();
+    const loss = [
+      "Expected loss",
+      rounded(sure.eoc, sure.delta / 10),
+      "opportunity cost of the selections, weighted over contexts",
+    ];
+    if (!sure.draws) {
+      // One context: on average, in the worst and everywhere at once are the same.
+      cards(place, [["Right", probability(sure.pcs_e), "probability that the selection is best"], loss]);
+      return;
+    }
     cards(place, [
       [
         "Right on average",
@@ -113,7 +136,7 @@
         `${probability(sure.p_all)} ± ${number(sure.p_all_se, 2)}`,
         `probability that no context is wrong, ± one standard error of its ${count(sure.draws, "random draw")}`,
       ],
-      ["Expected loss", rounded(sure.eoc, sure.delta / 10), "opportunity cost of the selections, weighted over contexts"],
+      loss,
     ]);
   }
 
@@ -325,7 +348,8 @@
         data.prediction.family === "listed"
           ? "Predictions for the contexts listed in this page; the controls move to the nearest of them."
           : "Predictions for any context in range, computed in this page from the same data and model. " +
-              "They treat the model's estimates as known, so they are somewhat surer than the table above.",
+              "Between the simulated contexts they treat the model's estimates as known, so they are somewhat " +
+                "surer than at these, which have the numbers of the table above.",
       ),
       data,
     );

@@ -3,6 +3,8 @@
   "use strict";
 
   const { element, rounded, show, count } = argbest.text;
+  const LONG = 40; // letters of a text that needs a column of some width
+  const narrow = matchMedia("screen and (max-width: 48rem)"); // paper shows everything
   let made = 0;
 
   /**
@@ -10,22 +12,26 @@
    * a number is rounded by its uncertainty `unit(row)`. Kinds are
    * text, number, probability (drawn with a bar), share and count (shaded by `fill`, 0 to 1). Options: caption,
    * file (name of the CSV), filter (whether there is a box), keep ({label, test(row)}: a box that keeps some
-   * rows only), mark(row) (class of a row), plain (no tools and no sorting: for what is replaced all the time).
+   * rows only), mark(row) (class of a row), plain (no tools and no sorting: for what is replaced all the time),
+   * brief (the columns that a narrow screen shows, each with `of(row)`, its value; a box shows all of them).
    */
   function table(
     host,
-    { caption, columns, rows, file, filter = false, keep = null, mark = null, plain = false },
+    { caption, columns, rows, file, filter = false, keep = null, mark = null, plain = false, brief = null },
   ) {
     const id = `table-${++made}`;
-    const state = { order: null, upwards: true, words: "", kept: false };
+    const state = { order: null, upwards: true, words: "", kept: false, whole: false };
     const status = element("output", { className: "status", attributes: { "aria-live": "polite" } });
-    const body = element("tbody");
-    const headings = columns.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
+    const head = element("tr"),
+      body = element("tbody");
+    const everything = columns.map((column, i) => ({ ...column, of: (row) => row[i] }));
+    let view = [],
+      headings = [];
     const whole = element(
       "table",
       { id, className: columns.length > 12 ? "wide" : "" },
-      element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, ...headings)),
+      element("caption", {}, element("span", {}, caption)),
+      element("thead", {}, head),
       body,
     );
     const tools = element("div", {
@@ -46,6 +52,11 @@
           draw();
         }),
       );
+    const all = tick("all columns", (on) => {
+      state.whole = on;
+      arrange();
+    });
+    if (brief) narrow.addEventListener("change", arrange);
     if (file)
       tools.append(element("button", { type: "button", className: "csv", onclick: save }, "Download CSV"));
     if (filter || keep) tools.append(status);
@@ -62,6 +73,19 @@
       ),
     );
 
+    /** Take the columns that there is room for, in the order in which the rows came. */
+    function arrange() {
+      const short = brief && narrow.matches;
+      view = short && !state.whole ? brief : everything;
+      if (!short) all.remove();
+      else if (all.parentNode === null) tools.insertBefore(all, tools.querySelector(".csv"));
+      whole.classList.toggle("brief", view === brief);
+      headings = view.map((column, i) => heading(column, plain ? null : () => sortBy(i)));
+      head.replaceChildren(...headings);
+      Object.assign(state, { order: null, upwards: true });
+      draw();
+    }
+
     function sortBy(i) {
       if (state.order !== i) Object.assign(state, { order: i, upwards: true });
       else if (state.upwards) state.upwards = false;
@@ -73,21 +97,21 @@
       const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
       const found = rows.filter((row) => {
         if (state.kept && !keep.test(row)) return false;
-        const line = row
-          .map((value, i) => show(value, columns[i].kind))
+        const line = view
+          .map((column) => show(column.of(row), column.kind))
           .join(" ")
           .toLowerCase();
         return words.every((word) => line.includes(word));
       });
       if (state.order === null) return found;
-      const i = state.order,
+      const { of } = view[state.order],
         side = state.upwards ? 1 : -1;
-      return [...found].sort((a, b) => side * compare(a[i], b[i]));
+      return [...found].sort((a, b) => side * compare(of(a), of(b)));
     }
 
     function draw() {
       const found = shown();
-      body.replaceChildren(...found.map((row) => line(row, columns, mark)));
+      body.replaceChildren(...found.map((row) => line(row, view, mark)));
       if (!plain)
         headings.forEach((cell, i) =>
           cell.setAttribute(
@@ -112,7 +136,7 @@
       draw();
     }
 
-    draw();
+    arrange();
     return { redraw: draw, replace };
   }
 
@@ -125,14 +149,15 @@
   }
 
   function line(row, columns, mark) {
-    const cells = row.map((value, i) => cell(value, columns[i], i === 0, row));
+    const cells = columns.map((column, i) => cell(column.of(row), column, i === 0, row));
     return element("tr", { className: mark ? mark(row) : "" }, ...cells);
   }
 
   function cell(value, column, first, row) {
     const kind = column.kind || "text",
       text = column.unit && value !== null ? rounded(value, column.unit(row)) : show(value, kind);
-    const made = element(first ? "th" : "td", { className: kind }, text);
+    const long = kind === "text" && String(text).length > LONG ? " long" : "";
+    const made = element(first ? "th" : "td", { className: kind + long }, text);
     if (first) made.scope = "row";
     const fill = column.fill || (kind === "probability" || kind === "share" ? (p) => p : null);
     if (fill && typeof value === "number") made.style.setProperty("--p", fill(value));
