@@ -182,18 +182,12 @@ def _build(make: Callable[..., Any], *, cache: bool, again: str | None = None) -
 
 @contextmanager
 def _quickly() -> Iterator[None]:
-    """Let Numba compile in less time: the code it makes is hardly slower.
-
-    Numba makes very many objects and hardly any garbage, so that looking for some takes an eighth of its
-    time, and the highest of LLVM's levels another tenth.
-    """
-    collects, level = gc.isenabled(), config.OPT
+    """Let Numba compile in an eighth less time: it makes very many objects and hardly any garbage."""
+    collects = gc.isenabled()
     gc.disable()
-    config.OPT = type(level)(min(level, 2))
     try:
         yield
     finally:
-        config.OPT = level
         if collects:
             gc.enable()
 
@@ -225,10 +219,10 @@ def _contents(folder: Path) -> dict[str, str]:
 def _made_for(folder: Path) -> dict[str, str]:
     """Return all that compiled code depends on: our sources, Python, Numba and the processor.
 
-    The sources are those that may be compiled: the core, and this folder. Machines with different processors
+    The sources are those that may be compiled, the core and this folder, and how this file compiles them. Machines with different processors
     may share the folder above.
     """
-    sources = sorted({*(Path(__file__).parent / "core").glob("*.py"), *folder.glob("*.py")})
+    sources = sorted({Path(__file__), *(Path(__file__).parent / "core").glob("*.py"), *folder.glob("*.py")})
     return {
         "sources": hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest(),
         "python": str(sys.implementation.cache_tag),

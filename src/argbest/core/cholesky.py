@@ -57,10 +57,11 @@ def product(a, b):  # type: ignore[no-untyped-def]
 @compiled
 def part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
     """Return a contiguous copy of a part of the matrix."""
+    top, left = max(top, FIRST), max(left, FIRST)  # not negative, as LLVM must know to copy rows at once
     out = np.empty((bottom - top, right - left))
-    for i in range(top, bottom):
-        for j in range(left, right):
-            out[i - top, j - left] = a[i, j]
+    for i in range(bottom - top):
+        for j in range(right - left):
+            out[i, j] = a[top + i, left + j]
     return out
 
 
@@ -77,6 +78,7 @@ def transposed(a):  # type: ignore[no-untyped-def]
 @compiled
 def put(a, top, left, entries):  # type: ignore[no-untyped-def]
     """Write the entries into the matrix, from the place given on."""
+    top, left = max(top, FIRST), max(left, FIRST)
     for i in range(entries.shape[0]):
         for j in range(entries.shape[1]):
             a[top + i, left + j] = entries[i, j]
