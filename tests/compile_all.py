@@ -4,14 +4,17 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from argbest.core import additive, fitting, knowledge_gradient
+from argbest.core import additive, evidence, fitting, knowledge_gradient, search
 from argbest.problems.covid import disease
 
 ALL: tuple[Callable[[], Any], ...] = (
-    additive._search_common,
+    additive._objective,
+    search.searching,
+    disease.run,
+    evidence.inverting,
+    fitting._objective,
     additive._search,
     fitting._search,
-    disease.run,
     fitting._evaluate,
     fitting._value,
     fitting._condition,

@@ -176,3 +176,15 @@ def test_the_benchmark_of_the_additive_model_prints_a_row_per_table(
         ["4", "x", "8", "places"],
         ["4", "x", "8", "names"],
     ]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_first_answer_prints_a_row_of_each_kind(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    load("first_answer").main([])
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split() == ["CPU", "seconds", "now"]
+    first, other, later = (float(row.split()[-1]) for row in rows)
+    assert later < first / 3
+    assert other - first < first / 3  # noise of another kind needs no other code

@@ -51,7 +51,7 @@ import os, time
 from argbest import compilation
 build = compilation._build_kept
 def meet(*given):
-    open(f"begun-{os.getpid()}", "x").close()
+    open(f"begun-{os.getpid()}", "w").close()
     while sum(name.startswith("begun") for name in os.listdir()) < 2:
         time.sleep(0.01)
     return build(*given)
@@ -99,8 +99,9 @@ def test_processes_that_compile_at_the_same_time_do_not_mix_their_files(folder: 
     assert finish(second) == [value, *notices]
     assert notices == ["compiling"]
     assert finish(start(SAID, folder)) == [value]  # loaded, so nothing to announce
-    [kept] = (folder / "cache").glob("*/*")
-    assert kept.is_dir()
+    kept = list((folder / "cache").glob("*/*"))
+    assert all(path.is_dir() for path in kept)
+    assert len({path.name.partition("-")[2].partition("-")[2] for path in kept}) == len(kept)  # each once
 
 
 @CODES
@@ -112,5 +113,33 @@ def test_where_nothing_is_writable_it_compiles_uncached_with_one_notice(folder: 
 
 def test_all_that_is_compiled_is_compiled_before_the_tests() -> None:
     sources = (ROOT / "src").rglob("*.py")
-    found = sum(path.read_text(encoding="utf-8").count("return compile_ufunc(") for path in sources)
+    texts = [path.read_text(encoding="utf-8") for path in sources]
+    found = sum(
+        text.count("return compile_ufunc(") + text.count("return compile_function(") for text in texts
+    )
     assert found == len(ALL)
+
+
+BOTH_KINDS = """
+import random, warnings
+import argbest
+def shared(alternative, context, seed):
+    return alternative * context + random.Random(seed).gauss(0.0, 1.0)
+def apart(alternative, context, seed):
+    return alternative * context + random.Random(f"{alternative} {context} {seed}").gauss(0.0, 1.0)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", argbest.errors.CompilationNotice)
+    for simulate in (apart, shared):
+        study = argbest.select(simulate, [0.0, 1.0, 2.0], [0.0, 1.0], budget=30)
+        study.selection()
+        print(study._learned().params.correlation.any(), end="|")
+print(*[str(w.message) for w in caught if "compil" in str(w.message)], sep="|")
+"""
+
+
+@pytest.mark.slow
+def test_a_study_whose_noise_is_common_needs_no_more_code_than_one_whose_noise_is_not(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir(mode=0o700)
+    apart, shared, *notices = finish(start(BOTH_KINDS, tmp_path))
+    assert (apart, shared) == ("False", "True")
+    assert notices == ["compiling numerical code: about 10 s, only the first time."]

@@ -11,15 +11,18 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import numba
 import pytest
 from numba import config, njit
 from numba.core.caching import IndexDataCacheFile
 
 from argbest import compilation
-from argbest.compilation import compile_ufunc
+from argbest.compilation import compile_ufunc, one_notice
+from argbest.study import limits
 from argbest.trust import distrust
 
 COMPILED = "compiling numerical code"
+AGAIN = "compiling numerical code again"
 ANEW = "so every process compiles again. Set NUMBA_CACHE_DIR to a folder that only you can write to"
 
 
@@ -34,15 +37,23 @@ def double(x, out):  # type: ignore[no-untyped-def]
     out[0] = twice(x)
 
 
+def triple(x, out):  # type: ignore[no-untyped-def]
+    out[0] = 3.0 * x
+
+
 def notices() -> list[str]:
+    """How what is said begins while a process that has compiled nothing makes the ufunc."""
+    return [words.split(":")[0] if COMPILED in words else words for words in said()]
+
+
+def said() -> list[str]:
     """What is said while a process that has compiled nothing makes the ufunc; it must always be right."""
     globals()["twice"] = njit(_twice)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ufunc = compile_ufunc(double, "void(float64, float64[:])", "()->()")
     assert ufunc(21.0) == 42.0
-    return [str(warning.message).split(":")[0] if COMPILED in str(warning.message) else str(warning.message)
-            for warning in caught]  # fmt: skip
+    return [str(warning.message) for warning in caught]
 
 
 @pytest.fixture
@@ -63,6 +74,67 @@ def test_compiled_code_is_loaded_the_second_time(folder: Path) -> None:
     assert notices() == [COMPILED]
     assert notices() == []
     assert [path.name for path in kept(folder).parent.iterdir()] == [kept(folder).name]
+
+
+def test_the_notice_says_how_long_it_takes_and_that_it_is_the_first_time(folder: Path) -> None:
+    assert said() == ["compiling numerical code: about 5 s, only the first time."]
+
+
+def test_what_is_compiled_together_is_announced_once(folder: Path) -> None:
+    with warnings.catch_warnings(record=True) as caught, one_notice(11.6):
+        warnings.simplefilter("always")
+        for body in (double, triple):
+            compile_ufunc(body, "void(float64, float64[:])", "()->()")
+    words = "compiling numerical code: about 12 s, only the first time."
+    assert [str(warning.message) for warning in caught] == [words]
+
+
+CHANGES = {
+    "numba": ("0.1", f"Numba was 0.1 and is {numba.__version__}"),
+    "python": ("cpython-38", f"Python was cpython-38 and is {sys.implementation.cache_tag}"),
+    "processor": ("another", "it is for another kind of processor"),
+    "sources": ("others", "argbest has changed since then"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_compiled_code_that_cannot_be_used_any_more_says_why(
+    folder: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, reason = CHANGES[what]
+    usual = compilation._made_for
+    monkeypatch.setattr(compilation, "_made_for", lambda place: usual(place) | {what: before})
+    assert notices() == [COMPILED]
+    monkeypatch.setattr(compilation, "_made_for", usual)
+    words = f"compiling numerical code again: about 5 s. What is there cannot be used: {reason}."
+    assert said() == [words]
+    assert said() == []
+
+
+def test_damaged_files_are_told(folder: Path) -> None:
+    assert notices() == [COMPILED]
+    next(kept(folder).rglob("*.nbc")).write_bytes(b"")
+    [words] = said()
+    assert words.endswith(f"What is there cannot be used: its files in {kept(folder).resolve()} are damaged.")
+
+
+def test_code_that_is_not_kept_does_not_promise_that_it_was_the_only_time(folder: Path) -> None:
+    folder.chmod(0o777)
+    _, words = said()
+    assert words == "compiling numerical code: about 5 s."
+
+
+def test_while_code_is_compiled_a_run_says_so(folder: Path) -> None:
+    phases = [limits.phase()]
+
+    def seen(*_: object, **__: object) -> None:
+        phases.append(limits.phase())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = seen
+        compile_ufunc(double, "void(float64, float64[:])", "()->()")
+    assert [*phases, limits.phase()] == ["simulating", "compiling, about 5 s", "simulating"]
 
 
 def assert_refused(folder: Path, reason: str) -> None:
@@ -103,7 +175,7 @@ class TestStrangers:
     def test_kept_code_of_another_user_is_compiled_anew(self, folder: Path) -> None:
         assert notices() == [COMPILED]
         kept(folder).chmod(0o777)
-        assert notices() == [COMPILED]
+        assert notices() == [AGAIN]
         assert notices() == []
 
     def test_a_group_of_others_counts_as_others(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +226,7 @@ def test_damaged_files_are_compiled_anew_and_healed(folder: Path, kind: str, dam
     assert files
     for path in files:
         DAMAGES[damage](path)
-    assert notices() == [COMPILED]
+    assert notices() == [AGAIN]
     assert notices() == []
     assert [path.name for path in kept(folder).parent.iterdir()] == [kept(folder).name]
 
@@ -164,7 +236,7 @@ def test_a_file_where_the_folder_should_be_is_replaced(folder: Path) -> None:
     place = kept(folder)
     shutil.rmtree(place)
     place.write_text("not a folder")
-    assert notices() == [COMPILED]
+    assert notices() == [AGAIN]
     assert notices() == []
 
 
@@ -176,7 +248,7 @@ def test_no_foreign_file_is_unpickled(folder: Path, tmp_path: Path) -> None:
     assert notices() == [COMPILED]
     for path in kept(folder).rglob("*.nb?"):
         path.write_bytes(pickle.dumps(Touch()))
-    assert notices() == [COMPILED]
+    assert notices() == [AGAIN]
     assert not (tmp_path / "run").exists()
 
 
@@ -187,7 +259,7 @@ def test_files_that_vanish_while_they_are_loaded_are_compiled_anew(
     monkeypatch.setattr(compilation, "_is_whole", lambda _: True)
     for path in kept(folder).rglob("*.nbi"):
         path.write_bytes(b"")
-    assert notices() == [COMPILED]
+    assert notices() == [AGAIN]
 
 
 def test_a_full_disk_is_told_and_does_no_harm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,20 @@
 """Inverse factor, inverse and determinant block by block, against NumPy's."""
 
-from typing import Any
-
 import numpy as np
 import pytest
+from numba import njit
 
 from argbest.core.cholesky import invert, invert_root
 
-whole: Any = invert.py_func  # its parts are compiled
-root_alone: Any = invert_root.py_func
+
+@njit
+def whole(b, lower, inverse, least):  # type: ignore[no-untyped-def]
+    return invert(b, lower, inverse, least)
+
+
+@njit
+def root_alone(b, lower, least):  # type: ignore[no-untyped-def]
+    return invert_root(b, lower, least)
 
 
 @pytest.mark.parametrize("m", [1, 2, 7, 24, 25, 48, 80, 81, 150])

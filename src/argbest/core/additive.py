@@ -12,15 +12,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest.compilation import compile_ufunc
+from argbest.compilation import compile_function, compile_ufunc, one_notice
 from argbest.core import common_noise, structured_evidence
-from argbest.core.additive_evidence import log_posterior, log_posterior_common, prepare, prepare_common
+from argbest.core.additive_evidence import evaluate, lend, prepare
 from argbest.core.arrays import Array, IntArray
+from argbest.core.by_address import OBJECTIVE, keep
+from argbest.core.evidence import inverting
 from argbest.core.fitting import kernel_code
 from argbest.core.integration import Density, Evaluate
 from argbest.core.landmarks import FEWER, MOST, structure_shows_the_way, structured
 from argbest.core.priors import Hyperprior
-from argbest.core.search import MAX_STEPS, SMALL, STEP_LIMIT, in_python, search_for, studies_alike
+from argbest.core.search import (
+    MAX_STEPS,
+    SMALL,
+    STEP_LIMIT,
+    in_python,
+    search_for,
+    searched,
+    searching,
+    studies_alike,
+)
 from argbest.core.setting import Coordinates
 from argbest.core.tally import Tally
 
@@ -255,11 +266,14 @@ def _call(inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, h
     points = np.zeros((tally.shape[-2], 1)) if where is None else where.points
     kinds = np.zeros(points.shape[1]) if where is None else where.categorical.astype(float)
     place, count = (points, kinds, inputs.contexts), tally.count.astype(float)
-    how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian
+    search, addresses = _compiled()
+    if common is None:
+        values = tally.mean, tally.m2, noise, np.zeros(2), np.zeros((0, 0)), np.zeros(0)
+    else:
+        values = common.mean, np.zeros(tally.shape), noise, *common[1:]
+    how = rules, kernel_code(inputs.kernel), int(where is None), steps, starts, hessian, addresses
     with np.errstate(all="ignore"):
-        if common is None:
-            return _Outputs(*_search()(*place, count, tally.mean, tally.m2, noise, *how))
-        return _Outputs(*_search_common()(*place, count, common.mean, noise, *common[1:], *how))
+        return _Outputs(*search(*place, count, *values, *how))
 
 
 def _blank(theta: Array) -> Array:
@@ -267,57 +281,49 @@ def _blank(theta: Array) -> Array:
     return np.full((theta.shape[-1], theta.shape[-1]), np.nan)
 
 
-_maximise = search_for(log_posterior)
-_maximise_common = search_for(log_posterior_common)
 _search_dense = search_for(_evaluate, in_python)
 _search_structured = search_for(structured_evidence.log_posterior, in_python)
 
 
 def _search_body(  # type: ignore[no-untyped-def]
-    points, categorical, separation, count, mean, m2, noise, rules, kernel, names, steps, starts, hessian,
-    theta, constant, value, status, doubt, gradient, learned,
+    points, categorical, separation, count, mean, m2, noise, totals, factor, shared, rules, kernel, names,
+    steps, starts, hessian, addresses, theta, constant, value, status, doubt, gradient, learned,
 ):  # fmt: skip
     """Fill the best of the points reached from the starts in so many steps, and the slopes there."""
-    data = prepare(points, categorical, separation, count, mean, m2, noise)
-    spare = data[4][0] - data[3].shape[1]
+    data = prepare(points, categorical, separation, count, mean, m2, noise, (totals, factor, shared))
+    given = ((kernel, names, addresses[2]), data, rules.copy())
+    spare = data[2][1][0] - data[2][0].shape[1]
     for i in range(theta.size):
         for j in range(theta.size):
             learned[i, j] = hessian[i, j]
-    value[0], constant[0], doubt[0], status[0] = _maximise(
-        starts, (kernel, names), data, rules, spare, steps, theta, gradient, learned
+    value[0], constant[0], doubt[0], status[0] = searched(
+        (addresses[0], addresses[1]), lend(given), starts, given[2], spare, steps, theta, gradient, learned
     )
+    keep(given)
 
 
-def _search_common_body(  # type: ignore[no-untyped-def]
-    points, categorical, separation, count, mean, noise, totals, factor, shared, rules, kernel, names, steps,
-    starts, hessian, theta, constant, value, status, doubt, gradient, learned,
-):  # fmt: skip
-    """Fill the same where alternatives share noise."""
-    data = prepare_common(points, categorical, separation, count, mean, noise, totals, factor, shared)
-    spare = data[4][0] - data[3].shape[1]
-    for i in range(theta.size):
-        for j in range(theta.size):
-            learned[i, j] = hessian[i, j]
-    value[0], constant[0], doubt[0], status[0] = _maximise_common(
-        starts, (kernel, names), data, rules, spare, steps, theta, gradient, learned
-    )
-
-
+SECONDS = 10  # about how long a first fit compiles (benchmarks/first_answer.py)
 _CUBE, _TABLE, _ROW = "float64[:,:,:]", "float64[:,:]", "float64[:]"
-_HOW = f"{_TABLE}, int64, int64, int64, {_TABLE}, {_TABLE}"
-_FILLED = f"{_ROW}, {_ROW}, {_ROW}, int64[:], {_ROW}, {_ROW}, {_TABLE}"
-_HOW_LAYOUT = "(p,q),(),(),(),(s,p),(p,p)->(p),(),(),(),(),(p),(p,p)"
+
+
+@functools.cache
+def _compiled() -> tuple[Callable[..., Any], IntArray]:
+    """Return the ufunc, and where the search, its objective and what that needs are."""
+    with one_notice(SECONDS):
+        return _search(), np.array([searching().address, _objective().address, inverting().address])
+
+
+@functools.cache
+def _objective() -> Any:
+    return compile_function(evaluate, OBJECTIVE)
 
 
 @functools.cache
 def _search() -> Callable[..., Any]:
-    signature = f"void({_TABLE}, {_ROW}, {_CUBE}{4 * f', {_TABLE}'}, {_HOW}, {_FILLED})"
-    return compile_ufunc(_search_body, signature, f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),{_HOW_LAYOUT}")
-
-
-@functools.cache
-def _search_common() -> Callable[..., Any]:
-    blocks = f"{_ROW}, {_TABLE}, {_ROW}"
-    signature = f"void({_TABLE}, {_ROW}, {_CUBE}{3 * f', {_TABLE}'}, {blocks}, {_HOW}, {_FILLED})"
-    layout = f"(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(t),(m,w),(m),{_HOW_LAYOUT}"
-    return compile_ufunc(_search_common_body, signature, layout)
+    seen = f"{_TABLE}, {_ROW}, {_CUBE}{4 * f', {_TABLE}'}, {_ROW}, {_TABLE}, {_ROW}"
+    how = f"{_TABLE}, int64, int64, int64, {_TABLE}, {_TABLE}, int64[:]"
+    filled = f"{_ROW}, {_ROW}, {_ROW}, int64[:], {_ROW}, {_ROW}, {_TABLE}"
+    layout = "(k,a),(a),(d,c,c),(k,c),(k,c),(k,c),(k,c),(t),(m,w),(m),(p,q),(),(),(),(s,p),(p,p),(f)"
+    return compile_ufunc(
+        _search_body, f"void({seen}, {how}, {filled})", f"{layout}->(p),(),(),(),(),(p),(p,p)"
+    )

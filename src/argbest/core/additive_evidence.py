@@ -9,29 +9,29 @@ Where noise is common to alternatives, D has blocks (`argbest.core.common_noise`
 Compiled by Numba, which importing this module imports.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from argbest.core.cholesky import compiled, inlined, invert, part, product, put, transposed
-from argbest.core.evidence import (
-    add_lengths,
-    add_log_prior,
-    correlations,
-    doubt_of,
-    observed_cells,
-)
+from argbest.core.by_address import CUBE, NUMBERS, ROW, TABLE, call, carray, passage, types
+from argbest.core.cholesky import FIRST, compiled, inlined, part, product, put, transposed
+from argbest.core.evidence import add_log_prior, correlate, doubt_of, observed_cells
 from argbest.core.priors import NUGGET
 
 PARTS = 4  # trend, offset, joint, own
 SCALES = PARTS + 2  # at the end of θ: those of the parts, of what is like the noise, and of the noise
 
+# Scratch space: rows [·, cell], tables of contexts [·, c, c′] and of alternatives [·, k, j].
+# NumPy's integers: for every other constant Numba would compile a function once more.
+_ROOT, _ALPHA, _BETA, _OF_MEAN, _OF_ONE, _ROWS = np.arange(6)
+_TREND, _TREND_SLOPE, _NEAR, _NEAR_SLOPE, _TREND_PULL, _NEAR_PULL, _OF_CONTEXTS = np.arange(7)
+_RELATION, _RELATION_SLOPE, _RELATION_PULL, _OF_ALTERNATIVES = np.arange(4)
 
-@compiled
+
+@inlined
 def _numbered(of, size):  # type: ignore[no-untyped-def]
     """Return which entries occur, in order, and replace every entry by its rank among them."""
-    rank, kept, m = np.full(size, -1), np.empty(size, np.int64), 0
+    rank, kept, m = np.empty(size, np.int64), np.empty(size, np.int64), 0
+    for k in range(size):
+        rank[k] = -1
     for i in range(of.size):
         rank[of[i]] = 0
     for k in range(size):
@@ -43,7 +43,7 @@ def _numbered(of, size):  # type: ignore[no-untyped-def]
     return kept[:m]
 
 
-@compiled
+@inlined
 def _distances(points, categorical, kept):  # type: ignore[no-untyped-def]
     """Return squared distances [coordinate, i, j] of the kept points; a category's is 0 or 1."""
     out = np.empty((points.shape[1], kept.size, kept.size))
@@ -55,140 +55,165 @@ def _distances(points, categorical, kept):  # type: ignore[no-untyped-def]
     return out
 
 
-@compiled
-def prepare(points, categorical, separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
+@inlined
+def prepare(points, categorical, separation, count, mean, m2, noise, common):  # type: ignore[no-untyped-def]
     """Return the data of the observed cells, in contiguous arrays, and scratch space: none depends on K·C.
 
     Squared distances of alternatives and contexts; ``place``: the cells' alternatives, by their rank among
-    those observed, and where the cells of each context begin; `observed_cells`.
+    those observed, and where the cells of each context begin; `observed_cells`. Where noise is ``common``,
+    that is the totals worked out before, R by rows (`_carry`) and the share ρ of the noise of every cell, and
+    ``mean`` is that of generalised least squares; else R is empty.
     """
     alternative, kept, first, cells, totals = observed_cells(count, mean, m2, noise)
-    m = alternative.size
+    shared_totals, factor, shared = common
+    if factor.size > 0:
+        totals[1], totals[2] = shared_totals[0], shared_totals[1]
+    m, g = alternative.size, kept.size
     alternatives = _distances(points, categorical, _numbered(alternative, count.shape[0]))
-    contexts = np.empty((separation.shape[0], kept.size, kept.size))
+    contexts = np.empty((separation.shape[0], g, g))
+    for d in range(separation.shape[0]):
+        for i in range(g):
+            for j in range(g):
+                contexts[d, i, j] = separation[d, kept[i], kept[j]]
+    k = alternatives.shape[1]
+    work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((_ROWS, m))
+    tables = np.empty((_OF_CONTEXTS, g, g)), np.empty((_OF_ALTERNATIVES, k, k))
+    rest = factor.copy(), shared.copy()
+    return (alternatives, contexts), (alternative, first), (cells, totals), rest, work, tables
+
+
+@compiled
+def _correlations(theta, code, separation, tables, at):  # type: ignore[no-untyped-def]
+    """Fill a table with the correlations of all pairs for the log lengthscales, and the next by slopes."""
     for g in range(separation.shape[0]):
-        for i in range(kept.size):
-            for j in range(kept.size):
-                contexts[g, i, j] = separation[g, kept[i], kept[j]]
-    work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m))
-    return alternatives, contexts, (alternative, first), cells, totals, work
+        precision = np.exp(-2.0 * theta[g])
+        for i in range(separation.shape[1]):
+            for j in range(i + 1):
+                r2 = tables[at, i, j] if g > 0 else 0.0
+                tables[at, i, j] = r2 + separation[g, i, j] * precision
+    for i in range(separation.shape[1]):
+        for j in range(i + 1):
+            tables[at, i, j], tables[at + 1, i, j] = correlate(code, tables[at, i, j])
+            tables[at, j, i], tables[at + 1, j, i] = tables[at, i, j], tables[at + 1, i, j]
 
 
-@compiled
-def prepare_common(points, categorical, separation, count, mean, noise, totals, factor, shared):  # type: ignore[no-untyped-def]
-    """Return the same where noise is common, with R by rows (`_carry`) and the totals worked out before.
-
-    ``mean`` is that of generalised least squares, ``shared`` the share ρ of the noise of every cell.
-    """
-    data = prepare(points, categorical, separation, count, mean, np.zeros(mean.shape), noise)
-    data[4][1], data[4][2] = totals[0], totals[1]
-    return (*data, factor, shared)
-
-
-@compiled
-def _relation(lengths, code, alternatives):  # type: ignore[no-untyped-def]
-    """Return κ_A and its slope; of names (``code[1]`` set) the identity, which has none."""
+@inlined
+def _relate(theta, code, alternatives, tables):  # type: ignore[no-untyped-def]
+    """Fill κ_A and its slope; of names (``code[1]`` set) the identity, which has none."""
     if code[1] == 0:
-        return correlations(lengths, code[0], alternatives)
-    n = alternatives.shape[1]
-    return np.eye(n), np.zeros((n, n))
+        _correlations(theta, code[0], alternatives, tables, _RELATION)
+    else:
+        for i in range(alternatives.shape[1]):
+            for j in range(alternatives.shape[1]):
+                tables[_RELATION, i, j] = 1.0 if i == j else 0.0
+                tables[_RELATION_SLOPE, i, j] = 0.0
 
 
-@compiled
-def _fill(place, root, scales, tables, b):  # type: ignore[no-untyped-def]
+@inlined
+def _fill(place, rows, scales, tables, b):  # type: ignore[no-untyped-def]
     """Fill the upper triangle of D½ K D½, nugget included."""
-    (alternative, first), (trend, relation, nearness) = place, tables
-    nugget = root.size * NUGGET * scales.sum()
+    (alternative, first), (of_contexts, of_alternatives) = place, tables
+    nugget = alternative.size * NUGGET * (scales[0] + scales[1] + scales[2] + scales[3])
     for c in range(first.size - 1):
         for cc in range(c, first.size - 1):
-            common, own = scales[0] * trend[c, cc], scales[3] * nearness[c, cc]
-            related = scales[1] + scales[2] * nearness[c, cc]
+            nearness = of_contexts[_NEAR, c, cc]
+            common, own = scales[0] * of_contexts[_TREND, c, cc], scales[3] * nearness
+            related = scales[1] + scales[2] * nearness
             for i in range(first[c], first[c + 1]):
                 k = alternative[i]
                 for j in range(max(i, first[cc]), first[cc + 1]):
                     kk = alternative[j]
-                    total = common + relation[k, kk] * related
+                    total = common + of_alternatives[_RELATION, k, kk] * related
                     if k == kk:
                         total += own
-                    b[i, j] = root[i] * root[j] * total
-    for i in range(root.size):
-        b[i, i] += nugget * root[i] * root[i]
+                    b[i, j] = rows[_ROOT, i] * rows[_ROOT, j] * total
+    for i in range(alternative.size):
+        b[i, i] += nugget * rows[_ROOT, i] * rows[_ROOT, i]
 
 
-@compiled
-def _solved(inverse, of_mean, of_one):  # type: ignore[no-untyped-def]
-    """Return (u, e, constant, eᵀ1, |u|² + |e|²/eᵀ1, tr B⁻¹) with e = B⁻¹1, u = B⁻¹y − constant · e.
+@inlined
+def _solve(inverse, rows):  # type: ignore[no-untyped-def]
+    """Replace y and 1 by u and e, and return (constant, eᵀ1, |u|² + |e|²/eᵀ1, tr B⁻¹).
 
-    y is ``of_mean``, 1 is ``of_one``, and the constant makes uᵀ1 = 0.
+    e = B⁻¹1, u = B⁻¹y − constant · e, and the constant makes uᵀ1 = 0. y is what the rows hold of the means, 1
+    what they hold of ones.
     """
-    m = of_one.size
-    u, e = np.empty(m), np.empty(m)
+    m = rows.shape[1]
     above, below, squared, trace = 0.0, 0.0, 0.0, 0.0
     for i in range(m):
         first, second = 0.0, 0.0
         for j in range(m):
-            first += inverse[i, j] * of_mean[j]
-            second += inverse[i, j] * of_one[j]
-        u[i], e[i] = first, second
-        above += of_one[i] * first
-        below += of_one[i] * second
+            first += inverse[i, j] * rows[_OF_MEAN, j]
+            second += inverse[i, j] * rows[_OF_ONE, j]
+        rows[_ALPHA, i], rows[_BETA, i] = first, second
+        above += rows[_OF_ONE, i] * first
+        below += rows[_OF_ONE, i] * second
         trace += inverse[i, i]
     constant = above / below
     for i in range(m):
-        u[i] -= constant * e[i]
-        squared += u[i] * u[i] + e[i] * e[i] / below
-    return u, e, constant, below, squared, trace
+        rows[_OF_ONE, i] = rows[_BETA, i]
+        rows[_OF_MEAN, i] = rows[_ALPHA, i] - constant * rows[_BETA, i]
+        squared += rows[_OF_MEAN, i] * rows[_OF_MEAN, i] + rows[_BETA, i] * rows[_BETA, i] / below
+    return constant, below, squared, trace
 
 
-@compiled
-def _weigh(root, inverse, mean):  # type: ignore[no-untyped-def]
-    """Return (α, β, constant, 1ᵀA1, rᵀAr, |B⁻¹D½r|² + |B⁻¹D½1|²/1ᵀA1, tr B⁻¹).
-
-    α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1, β = A1 / √(1ᵀA1).
-    """
-    u, e, constant, below, squared, trace = _solved(inverse, root * mean, root)
-    alpha, beta, quadratic = root * u, root * e / np.sqrt(below), 0.0
-    for i in range(root.size):
-        quadratic += alpha[i] * (mean[i] - constant)
-    return alpha, beta, constant, below, quadratic, squared, trace
-
-
-@compiled
-def _pulls(place, root, alpha, beta, inverse, scales, tables, slopes):  # type: ignore[no-untyped-def]
-    """Fill the slopes of the four scales and return the pulls on κ_g, κ_A and κ_C.
+@inlined
+def _pull(place, rows, inverse, scales, tables, slopes, last):  # type: ignore[no-untyped-def]
+    """Add the slopes of the four scales and fill the pulls on κ_g, κ_A and κ_C.
 
     Σ pull · κ′ over all pairs is ½ tr[(ααᵀ + ββᵀ − A) K′]: the m × m pull, each pair of cells once, is
     contracted with the other factor; O(m²).
     """
-    (alternative, first), (trend, relation, nearness) = place, tables
-    plain, joint, own = np.zeros(trend.shape), np.zeros(trend.shape), np.zeros(trend.shape)
-    on_relation, diagonal = np.zeros(relation.shape), 0.0
+    (alternative, first), (of_contexts, of_alternatives) = place, tables
+    diagonal, on_trend, on_offset, on_joint, on_own = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(of_alternatives.shape[1]):
+        for kk in range(of_alternatives.shape[1]):
+            of_alternatives[_RELATION_PULL, k, kk] = 0.0
     for c in range(first.size - 1):
         for cc in range(c, first.size - 1):
-            related, total, shared, alone = scales[1] + scales[2] * nearness[c, cc], 0.0, 0.0, 0.0
+            nearness = of_contexts[_NEAR, c, cc]
+            related, total, shared, alone = scales[1] + scales[2] * nearness, 0.0, 0.0, 0.0
             for i in range(first[c], first[c + 1]):
                 k = alternative[i]
                 for j in range(max(i, first[cc]), first[cc + 1]):
                     kk = alternative[j]
-                    pull = alpha[i] * alpha[j] + beta[i] * beta[j] - root[i] * inverse[i, j] * root[j]
+                    pull = rows[_ALPHA, i] * rows[_ALPHA, j] + rows[_BETA, i] * rows[_BETA, j]
+                    pull -= rows[_ROOT, i] * inverse[i, j] * rows[_ROOT, j]
                     if i == j:
                         pull *= 0.5
                         diagonal += pull
                     total += pull
-                    shared += pull * relation[k, kk]
-                    on_relation[k, kk] += pull * related
+                    shared += pull * of_alternatives[_RELATION, k, kk]
+                    of_alternatives[_RELATION_PULL, k, kk] += pull * related
                     if k == kk:
                         alone += pull
-            plain[c, cc], joint[c, cc], own[c, cc] = total, shared, alone
-    slopes += root.size * NUGGET * diagonal * scales
-    slopes[0] += scales[0] * np.sum(plain * trend)
-    slopes[1] += scales[1] * np.sum(joint)
-    slopes[2] += scales[2] * np.sum(joint * nearness)
-    slopes[3] += scales[3] * np.sum(own * nearness)
-    return scales[0] * plain, on_relation, scales[2] * joint + scales[3] * own
+            for table in range(_TREND_PULL, _OF_CONTEXTS):
+                of_contexts[table, cc, c] = 0.0
+            of_contexts[_TREND_PULL, c, cc] = scales[0] * total
+            of_contexts[_NEAR_PULL, c, cc] = scales[2] * shared + scales[3] * alone
+            on_trend += total * of_contexts[_TREND, c, cc]
+            on_offset += shared
+            on_joint += shared * nearness
+            on_own += alone * nearness
+    nugget = alternative.size * NUGGET * diagonal
+    slopes[last] += scales[0] * (nugget + on_trend)
+    slopes[last + 1] += scales[1] * (nugget + on_offset)
+    slopes[last + 2] += scales[2] * (nugget + on_joint)
+    slopes[last + 3] += scales[3] * (nugget + on_own)
 
 
 @compiled
+def _add_lengths(theta, separation, tables, pull, slope, gradient):  # type: ignore[no-untyped-def]
+    """Add Σ pull · dκ/d log l for every lengthscale."""
+    for g in range(separation.shape[0]):
+        precision, total = np.exp(-2.0 * theta[g]), 0.0
+        for i in range(separation.shape[1]):
+            for j in range(separation.shape[1]):
+                total += tables[pull, i, j] * tables[slope, i, j] * separation[g, i, j]
+        gradient[g] += total * precision
+
+
+@inlined
 def _mirror(matrix):  # type: ignore[no-untyped-def]
     """Fill the lower triangle with what stands in the upper one."""
     for i in range(matrix.shape[0]):
@@ -201,7 +226,7 @@ def _carry(first, factor, matrix, out):  # type: ignore[no-untyped-def]
     """Fill ``out`` with R X; R has a block per context, whose rows begin those of ``factor``."""
     for c in range(first.size - 1):
         start, stop = first[c], first[c + 1]
-        put(out, start, 0, product(part(factor, start, stop, 0, stop - start), matrix[start:stop]))
+        put(out, start, FIRST, product(part(factor, start, stop, FIRST, stop - start), matrix[start:stop]))
 
 
 @compiled
@@ -212,17 +237,20 @@ def _sandwich(first, factor, matrix, work):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _times(first, factor, values):  # type: ignore[no-untyped-def]
-    """Return R x."""
-    out = np.zeros(values.size)
+def _times(first, factor, rows):  # type: ignore[no-untyped-def]
+    """Replace both right-hand sides x by R x; the rows of α and β are room for that."""
     for c in range(first.size - 1):
         for i in range(first[c], first[c + 1]):
+            one, other = 0.0, 0.0
             for j in range(first[c], first[c + 1]):
-                out[i] += factor[i, j - first[c]] * values[j]
-    return out
+                one += factor[i, j - first[c]] * rows[_OF_MEAN, j]
+                other += factor[i, j - first[c]] * rows[_OF_ONE, j]
+            rows[_ALPHA, i], rows[_BETA, i] = one, other
+    for i in range(rows.shape[1]):
+        rows[_OF_MEAN, i], rows[_OF_ONE, i] = rows[_ALPHA, i], rows[_BETA, i]
 
 
-@compiled
+@inlined
 def _add_identity(b):  # type: ignore[no-untyped-def]
     """Add 1 to the diagonal and return its largest entry, the largest of a covariance matrix."""
     largest = 0.0
@@ -232,7 +260,7 @@ def _add_identity(b):  # type: ignore[no-untyped-def]
     return largest
 
 
-@compiled
+@inlined
 def _add_noise_like(first, shared, like, b):  # type: ignore[no-untyped-def]
     """Add λ ρ_c to the upper triangle of S⁻¹ K S⁻¹, between all cells of a context."""
     for c in range(first.size - 1):
@@ -241,15 +269,15 @@ def _add_noise_like(first, shared, like, b):  # type: ignore[no-untyped-def]
                 b[i, j] += like * shared[i]
 
 
-@compiled
-def _noise_like_slope(first, shared, like, root, alpha, beta, inverse):  # type: ignore[no-untyped-def]
+@inlined
+def _noise_like_slope(first, shared, like, rows, inverse):  # type: ignore[no-untyped-def]
     """Return ½ tr[(ααᵀ + ββᵀ − A) K′] for log λ, K′ being λ ρ_c s_k s_j within contexts and s = 1/root."""
     slope = 0.0
     for c in range(first.size - 1):
         along_alpha, along_beta, taken = 0.0, 0.0, 0.0
         for i in range(first[c], first[c + 1]):
-            along_alpha += alpha[i] / root[i]
-            along_beta += beta[i] / root[i]
+            along_alpha += rows[_ALPHA, i] / rows[_ROOT, i]
+            along_beta += rows[_BETA, i] / rows[_ROOT, i]
             for j in range(first[c], first[c + 1]):
                 taken += inverse[i, j]
         if first[c] < first[c + 1]:
@@ -258,92 +286,80 @@ def _noise_like_slope(first, shared, like, root, alpha, beta, inverse):  # type:
     return slope
 
 
-@inlined
-def _cell_by_cell(data, variance, scales, like, tables):  # type: ignore[no-untyped-def]
-    """Return D½, the largest entry of B, log|B|, `_weigh` and the slope in log λ, which is 0 here.
+_TWO_CUBES = types.UniTuple(CUBE, 2)
+_DATA = types.Tuple(
+    (
+        _TWO_CUBES,
+        types.UniTuple(NUMBERS, 2),
+        types.Tuple((TABLE, ROW)),
+        types.Tuple((TABLE, ROW)),
+        types.UniTuple(TABLE, 4),
+        _TWO_CUBES,
+    )
+)
+lend, _borrow = passage(types.Tuple((types.UniTuple(types.int64, 3), _DATA, TABLE)))  # code, data, rules
 
-    The last matrix of the scratch space is B⁻¹.
+
+def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-def]
+    """Return log evidence + log prior, fill the gradient in θ and (constant, doubt), for a search.
+
+    −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
+    ``code`` is (kernel, whether alternatives are names, address of `invert`), ``data`` what `prepare`
+    returns. The rows become D½, α = A(Ȳ − constant) with the constant 1ᵀAȲ / 1ᵀA1 and β = A1 / √(1ᵀA1), and
+    ``inverse`` becomes B⁻¹.
+
+    Where noise is common Λ = S⁻¹ R R S⁻¹ takes the place of D, and B = I + R S⁻¹ K S⁻¹ R. What takes the
+    place of D½ is then S⁻¹, and ``inverse`` becomes R B⁻¹ R.
     """
-    _, _, place, cells, _, work = data
-    root = np.sqrt(cells[0] / (variance * cells[2]))
-    _fill(place, root, scales, tables, work[0])
-    largest = _add_identity(work[0])
-    log_determinant = invert(work[0], work[1], work[2], 1.0)
-    return root, largest, log_determinant, _weigh(root, work[2], cells[1]), 0.0 * like
+    code, data, rules = _borrow(given)
+    (alternatives, contexts), place, (cells, totals), (factor, shared), work, tables = data
+    p, m, common = rules.shape[0], cells.shape[1], factor.size > 0
+    theta, gradient = carray(theta_at, p), carray(gradient_at, p)
+    for i in range(p):
+        gradient[i] = 0.0
+    prior = add_log_prior(theta, rules, gradient)
+    if m == 0:
+        found[0], found[1] = 0.0, 0.0
+        return prior
+    of_contexts, of_alternatives = tables
+    d, second, last = contexts.shape[0], contexts.shape[0] + alternatives.shape[0], p - SCALES
+    _correlations(theta, code[0], contexts, of_contexts, _TREND)
+    _relate(theta[d:], code, alternatives, of_alternatives)
+    _correlations(theta[second:], code[0], contexts, of_contexts, _NEAR)
+    scales = np.exp(theta[last]), np.exp(theta[last + 1]), np.exp(theta[last + 2]), np.exp(theta[last + 3])
+    like, variance = np.exp(theta[p - 2]), np.exp(theta[p - 1])
 
-
-@compiled
-def _context_by_context(data, variance, scales, like, tables):  # type: ignore[no-untyped-def]
-    """Return the same where noise is common: Λ = S⁻¹ R R S⁻¹ takes the place of D.
-
-    B = I + R S⁻¹ K S⁻¹ R. What is returned as D½ is S⁻¹, and the last matrix of the scratch space R B⁻¹ R.
-    """
-    _, _, place, cells, _, work, factor, shared = data
-    b, first, inverse = work[0], place[1], work[2]
-    root = 1.0 / np.sqrt(variance * cells[2])
-    _fill(place, root, scales, tables, b)
-    _add_noise_like(first, shared, like, b)
-    _mirror(b)
-    _sandwich(first, factor, b, work[1])
+    b, room, inverse, rows = work
+    first, quadratic, slope = place[1], 0.0, 0.0
+    for i in range(m):
+        rows[_ROOT, i] = np.sqrt((1.0 if common else cells[0, i]) / (variance * cells[2, i]))
+        rows[_OF_MEAN, i], rows[_OF_ONE, i] = rows[_ROOT, i] * cells[1, i], rows[_ROOT, i]
+    _fill(place, rows, scales, tables, b)
+    if common:
+        _add_noise_like(first, shared, like, b)
+        _mirror(b)
+        _sandwich(first, factor, b, room)
+        _times(first, factor, rows)
     largest = _add_identity(b)
-    log_determinant = invert(b, work[1], inverse, 1.0)
-    of_mean, of_one = _times(first, factor, root * cells[1]), _times(first, factor, root)
-    u, e, constant, below, squared, trace = _solved(inverse, of_mean, of_one)
-    alpha, beta = root * _times(first, factor, u), root * _times(first, factor, e) / np.sqrt(below)
-    quadratic = 0.0
-    for i in range(root.size):
-        quadratic += alpha[i] * (cells[1, i] - constant)
-    _sandwich(first, factor, inverse, work[1])
-    slope = _noise_like_slope(first, shared, like, root, alpha, beta, inverse)
-    return root, largest, log_determinant, (alpha, beta, constant, below, quadratic, squared, trace), slope
+    log_determinant = call(code[2], b, room, inverse, m, 1.0)
+    constant, below, squared, trace = _solve(inverse, rows)
+    if common:
+        _times(first, factor, rows)
+        _sandwich(first, factor, inverse, room)
+    for i in range(m):
+        rows[_ALPHA, i] = rows[_ROOT, i] * rows[_OF_MEAN, i]
+        rows[_BETA, i] = rows[_ROOT, i] * rows[_OF_ONE, i] / np.sqrt(below)
+        quadratic += rows[_ALPHA, i] * (cells[1, i] - constant)
 
-
-def evidence_by(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the objective for noise of cells by themselves, or of contexts (`prepare`, `prepare_common`)."""
-
-    @compiled
-    def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
-        """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
-
-        −½ [n log 2πσ² + Σ N log noise + log|B| + W/σ² + rᵀAr + log 1ᵀA1 − log 2π], r = Ȳ − 1ᵀAȲ / 1ᵀA1.
-        ``code`` is (kernel, whether alternatives are names).
-        """
-        alternatives, contexts, place, cells, totals, work = data[:6]
-        m, p = cells.shape[1], theta.size
-        first, second = contexts.shape[0], contexts.shape[0] + alternatives.shape[0]
-        for i in range(p):
-            gradient[i] = 0.0
-        prior = add_log_prior(theta, rules, gradient)
-        if m == 0:
-            return prior, 0.0, 0.0
-        trend, trend_slope = correlations(theta, code[0], contexts)
-        relation, relation_slope = _relation(theta[first:], code, alternatives)
-        nearness, nearness_slope = correlations(theta[second:], code[0], contexts)
-        tables = (trend, relation, nearness)
-        last = p - SCALES
-        scales, like, variance = (
-            np.exp(theta[last : last + PARTS]),
-            np.exp(theta[p - 2]),
-            np.exp(theta[p - 1]),
-        )
-        root, largest, log_determinant, weighed, slope = reduce(data, variance, scales, like, tables)
-        alpha, beta, constant, below, quadratic, squared, trace = weighed
-        on_trend, on_relation, on_nearness = _pulls(
-            place, root, alpha, beta, work[2], scales, tables, gradient[last : last + PARTS]
-        )
-        add_lengths(theta, contexts, on_trend, trend_slope, gradient)
-        add_lengths(theta[first:], alternatives, on_relation, relation_slope, gradient[first:])
-        add_lengths(theta[second:], contexts, on_nearness, nearness_slope, gradient[second:])
-        within, n = totals[1] / variance, totals[0]
-        gradient[p - 2] += slope
-        gradient[p - 1] += slope - 0.5 * (n - m + trace - within - squared)  # λ multiplies the noise
-        total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
-        value = prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))
-        return value, constant, doubt_of(m, largest, trace + squared)
-
-    objective: Callable[..., Any] = log_posterior
-    return objective
-
-
-log_posterior = evidence_by(_cell_by_cell)
-log_posterior_common = evidence_by(_context_by_context)
+    if common:
+        slope = _noise_like_slope(first, shared, like, rows, inverse)
+    _pull(place, rows, inverse, scales, tables, gradient, last)
+    _add_lengths(theta, contexts, of_contexts, _TREND_PULL, _TREND_SLOPE, gradient)
+    _add_lengths(theta[d:], alternatives, of_alternatives, _RELATION_PULL, _RELATION_SLOPE, gradient[d:])
+    _add_lengths(theta[second:], contexts, of_contexts, _NEAR_PULL, _NEAR_SLOPE, gradient[second:])
+    within, n = totals[1] / variance, totals[0]
+    gradient[p - 2] += slope
+    gradient[p - 1] += slope - 0.5 * (n - m + trace - within - squared)  # λ multiplies the noise
+    total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
+    found[0], found[1] = constant, doubt_of(m, largest, trace + squared)
+    return prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))

@@ -1,13 +1,19 @@
 """Inverses, inverse factors of Cholesky and log determinants, in blocks where that pays, by Numba."""
 
-import numpy as np
-from numba import njit
+from typing import Any
 
+import numba
+import numpy as np
+
+njit: Any = numba.njit
 # Sums may be reassociated (vector instructions); NaN and infinity keep their meaning.
 _FAST = {"reassoc", "contract", "nsz"}
-compiled = njit(fastmath=_FAST)
-inlined = njit(fastmath=_FAST, inline="always")  # as if written in its place: sums are rounded alike
+_HOW: dict[str, Any] = {"fastmath": _FAST, "error_model": "numpy"}
+# Called from compiled code alone, so nothing is made that Python could call.
+compiled = njit(**_HOW, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inlined = njit(**_HOW, inline="always")  # as if written in its place: sums are rounded alike
 
+FIRST = np.int64(0)  # a row or column; for the literal 0 Numba would compile each function once more
 BLOCK = 24  # plain loops inside blocks of this many rows, matrix products between them
 _SWEPT = 80  # rows up to which plain loops are as quick for a whole inverse
 _LARGE = 400  # rows from which blocks of twice as many pay
@@ -51,10 +57,11 @@ def product(a, b):  # type: ignore[no-untyped-def]
 @compiled
 def part(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
     """Return a contiguous copy of a part of the matrix."""
+    top, left = max(top, FIRST), max(left, FIRST)  # not negative, as LLVM must know to copy rows at once
     out = np.empty((bottom - top, right - left))
-    for i in range(top, bottom):
-        for j in range(left, right):
-            out[i - top, j - left] = a[i, j]
+    for i in range(bottom - top):
+        for j in range(right - left):
+            out[i, j] = a[top + i, left + j]
     return out
 
 
@@ -71,19 +78,28 @@ def transposed(a):  # type: ignore[no-untyped-def]
 @compiled
 def put(a, top, left, entries):  # type: ignore[no-untyped-def]
     """Write the entries into the matrix, from the place given on."""
+    top, left = max(top, FIRST), max(left, FIRST)
     for i in range(entries.shape[0]):
         for j in range(entries.shape[1]):
             a[top + i, left + j] = entries[i, j]
 
 
 @compiled
+def clear(a, top, bottom, left, right):  # type: ignore[no-untyped-def]
+    """Fill a part of the matrix with zeros."""
+    for i in range(top, bottom):
+        for j in range(left, right):
+            a[i, j] = 0.0
+
+
+@inlined
 def _subtract(a, b):  # type: ignore[no-untyped-def]
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             a[i, j] -= b[i, j]
 
 
-@compiled
+@inlined
 def invert_root(b, lower, least):  # type: ignore[no-untyped-def]
     """Fill ``lower`` with L⁻¹ and return log|b|: what `eliminate` does, of larger matrices block by block.
 
@@ -99,15 +115,15 @@ def invert_root(b, lower, least):  # type: ignore[no-untyped-def]
         corner, own = part(b, start, stop, start, stop), np.empty((stop - start, stop - start))
         log_determinant += eliminate(corner, own, least)
         rows = product(own, b[start:stop])
-        put(rows, 0, start, own)
-        put(lower, start, 0, part(rows, 0, stop - start, 0, stop))
-        put(lower, 0, start, np.zeros((start, stop - start)))
-        put(b, stop, start, np.zeros((m - stop, stop - start)))
-        _subtract(b[stop:], product(transposed(part(rows, 0, stop - start, stop, m)), rows))
+        put(rows, FIRST, start, own)
+        put(lower, start, FIRST, part(rows, FIRST, stop - start, FIRST, stop))
+        clear(lower, FIRST, start, start, stop)
+        clear(b, stop, m, start, stop)
+        _subtract(b[stop:], product(transposed(part(rows, FIRST, stop - start, stop, m)), rows))
     return log_determinant
 
 
-@compiled
+@inlined
 def sweep(b, inverse, least):  # type: ignore[no-untyped-def]
     """Fill ``inverse`` with b⁻¹, b being given by its upper triangle, and return log|b|; see `eliminate`.
 
@@ -144,7 +160,7 @@ def sweep(b, inverse, least):  # type: ignore[no-untyped-def]
     return log_determinant
 
 
-@compiled
+@inlined
 def invert(b, lower, inverse, least):  # type: ignore[no-untyped-def]
     """Fill ``inverse`` with b⁻¹ and return log|b|, as `sweep`; ``lower`` is room for larger matrices."""
     m = b.shape[0]
@@ -154,7 +170,7 @@ def invert(b, lower, inverse, least):  # type: ignore[no-untyped-def]
     block = BLOCK if m < _LARGE else 2 * BLOCK
     for start in range(0, m, block):
         stop = min(start + block, m)
-        rows = product(transposed(part(lower, start, m, start, stop)), part(lower, start, m, 0, stop))
-        put(inverse, start, 0, rows)
-        put(inverse, 0, start, transposed(part(rows, 0, stop - start, 0, start)))
+        rows = product(transposed(part(lower, start, m, start, stop)), part(lower, start, m, FIRST, stop))
+        put(inverse, start, FIRST, rows)
+        put(inverse, FIRST, start, transposed(part(rows, FIRST, stop - start, FIRST, start)))
     return log_determinant

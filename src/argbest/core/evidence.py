@@ -5,21 +5,27 @@ of K. Importing this module imports Numba, so only `argbest.core.fitting` does, 
 for.
 """
 
+import functools
+from typing import Any
+
 import numpy as np
 
+from argbest.compilation import compile_function
 from argbest.core import priors
-from argbest.core.cholesky import compiled, invert, invert_root
+from argbest.core.by_address import CUBE, POINTER, ROW, TABLE, call, carray, passage, types
+from argbest.core.cholesky import compiled, inlined, invert, invert_root
 from argbest.core.priors import FLAT, GAMMA, NUGGET
 
-_rbf, _rbf_slope = (compiled(f) for f in priors.KERNELS["rbf"])
-_matern12, _matern12_slope = (compiled(f) for f in priors.KERNELS["matern12"])
-_matern32, _matern32_slope = (compiled(f) for f in priors.KERNELS["matern32"])
-_matern52, _matern52_slope = (compiled(f) for f in priors.KERNELS["matern52"])
+_rbf, _rbf_slope = (inlined(f) for f in priors.KERNELS["rbf"])
+_matern12, _matern12_slope = (inlined(f) for f in priors.KERNELS["matern12"])
+_matern32, _matern32_slope = (inlined(f) for f in priors.KERNELS["matern32"])
+_matern52, _matern52_slope = (inlined(f) for f in priors.KERNELS["matern52"])
 _RBF, _MATERN12, _MATERN32, _ = range(4)
+_THREE = np.int64(3)  # not a literal: for that Numba would compile `np.empty` once more
 _EPSILON = float(np.finfo(float).eps)
 
 
-@compiled
+@inlined
 def correlate(code, r2):  # type: ignore[no-untyped-def]
     """Return (correlation, slope) of the kernel with this code."""
     if code == _RBF:
@@ -31,7 +37,7 @@ def correlate(code, r2):  # type: ignore[no-untyped-def]
     return _matern52(r2), _matern52_slope(r2)
 
 
-@compiled
+@inlined
 def _workspace(m):  # type: ignore[no-untyped-def]
     """Return the scratch arrays of ``log_posterior`` for m observed contexts."""
     return (
@@ -44,7 +50,7 @@ def _workspace(m):  # type: ignore[no-untyped-def]
     )
 
 
-@compiled
+@inlined
 def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def]
     """Return the data of the contexts that hold observations: only those enter the evidence.
 
@@ -70,7 +76,7 @@ def observed(separation, count, mean, m2, noise):  # type: ignore[no-untyped-def
     return between, counts, means, noises, totals, _workspace(m)
 
 
-@compiled
+@inlined
 def add_log_prior(theta, rules, gradient):  # type: ignore[no-untyped-def]
     """Add the priors' derivatives in log θ to the gradient and return Σ log p(θ), constants dropped."""
     value = 0.0
@@ -98,7 +104,7 @@ def inverse_squares(theta, d):  # type: ignore[no-untyped-def]
     return precision
 
 
-@compiled
+@inlined
 def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ignore[no-untyped-def]
     """Fill the upper triangles of B = I + D½ K D½, of correlation, nugget included, and of slope."""
     m, d = between.shape[0], between.shape[2]
@@ -114,7 +120,7 @@ def _fill_kernel(theta, code, between, root, b, correlation, slope):  # type: ig
         b[i, i] = 1.0 + root[i] * root[i] * scale * correlation[i, i]
 
 
-@compiled
+@inlined
 def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gradient):  # type: ignore[no-untyped-def]
     """Fill ½ αᵀK'α − ½ tr(A K') for every kernel parameter (the derivatives in logarithms)."""
     m, d = between.shape[0], between.shape[2]
@@ -129,12 +135,12 @@ def _fill_gradient(theta, between, alpha, root, inverse, correlation, slope, gra
                 gradient[g] += pull * slope[i, j] * between[i, j, g] * precision[g]
 
 
-@compiled
+@inlined
 def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untyped-def]
     """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in the log parameters.
 
     −½ [n log 2πσ² + Σ N_c log noise_c + log|B| + W/σ² + rᵀA r], the mean profiled out: m = 1ᵀAȲ / 1ᵀA1.
-    The noise variance of context c is exp(θ_last) · noise_c.
+    The noise variance of context c is exp(θ_last) · noise_c. ``code`` is (kernel, address of `invert`).
     """
     between, count, mean, noise, totals, work = data
     d, m, n = between.shape[2], count.size, totals[0]
@@ -148,9 +154,9 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     root, alpha = vectors[0], vectors[1]
     for i in range(m):
         root[i] = np.sqrt(count[i] / (variance * noise[i]))
-    _fill_kernel(theta, code, between, root, b, correlation, slope)
+    _fill_kernel(theta, code[0], between, root, b, correlation, slope)
     largest = greatest_diagonal(b)
-    log_determinant = invert(b, lower, inverse, 1.0)
+    log_determinant = call(code[1], b, lower, inverse, m, 1.0)
     constant = profiled_mean(root, inverse, mean)
     quadratic, squared, trace = 0.0, 0.0, 0.0
     for i in range(m):
@@ -168,7 +174,36 @@ def log_posterior(theta, code, data, rules, gradient):  # type: ignore[no-untype
     return prior - 0.5 * total, constant, doubt_of(m, largest, trace + squared)
 
 
-@compiled
+def _invert_body(b, lower, inverse, m, least):  # type: ignore[no-untyped-def]
+    """Do what `invert` does."""
+    shape = (m, m)
+    return invert(carray(b, shape), carray(lower, shape), carray(inverse, shape), least)
+
+
+@functools.cache
+def inverting() -> Any:
+    """Return the compiled `invert`, which evidences know by its address."""
+    return compile_function(
+        _invert_body, types.float64(POINTER, POINTER, POINTER, types.int64, types.float64)
+    )
+
+
+lend, _borrow = passage(
+    types.Tuple(
+        (types.UniTuple(types.int64, 2), types.Tuple((CUBE, *[ROW] * 4, types.UniTuple(TABLE, 6))), TABLE)
+    )
+)  # code, data and rules of `log_posterior`
+
+
+def evaluate(given, theta, gradient, found):  # type: ignore[no-untyped-def]
+    """Return the log posterior, fill its gradient and (constant, doubt): an objective for a search."""
+    code, data, rules = _borrow(given)
+    p = rules.shape[0]
+    value, found[0], found[1] = log_posterior(carray(theta, p), code, data, rules, carray(gradient, p))
+    return value
+
+
+@inlined
 def log_value(theta, code, data, rules):  # type: ignore[no-untyped-def]
     """Return (log evidence + log prior, constant mean): what `log_posterior` does, without slopes.
 
@@ -200,7 +235,7 @@ def log_value(theta, code, data, rules):  # type: ignore[no-untyped-def]
     return prior - 0.5 * (total + totals[1] / variance + quadratic), constant
 
 
-@compiled
+@inlined
 def greatest_diagonal(b):  # type: ignore[no-untyped-def]
     """Return the largest entry of a covariance matrix, which stands on its diagonal."""
     largest = 0.0
@@ -209,7 +244,7 @@ def greatest_diagonal(b):  # type: ignore[no-untyped-def]
     return largest
 
 
-@compiled
+@inlined
 def doubt_of(m, largest, weight):  # type: ignore[no-untyped-def]
     """Return how much rounding may change a log evidence, in nats.
 
@@ -219,7 +254,7 @@ def doubt_of(m, largest, weight):  # type: ignore[no-untyped-def]
     return np.sqrt(m) * _EPSILON * largest * weight
 
 
-@compiled
+@inlined
 def profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
     """Return 1ᵀAȲ / 1ᵀA1."""
     above, below = 0.0, 0.0
@@ -232,33 +267,7 @@ def profiled_mean(root, inverse, mean):  # type: ignore[no-untyped-def]
     return above / below
 
 
-@compiled
-def correlations(lengths, code, separation):  # type: ignore[no-untyped-def]
-    """Return correlation and slope of all pairs of points for the log lengthscales."""
-    d, c = separation.shape[0], separation.shape[1]
-    precision = inverse_squares(lengths, d)
-    correlation, slope = np.empty((c, c)), np.empty((c, c))
-    for i in range(c):
-        for j in range(i + 1):
-            r2 = 0.0
-            for g in range(d):
-                r2 += separation[g, i, j] * precision[g]
-            correlation[i, j], slope[i, j] = correlate(code, r2)
-            correlation[j, i], slope[j, i] = correlation[i, j], slope[i, j]
-    return correlation, slope
-
-
-@compiled
-def add_lengths(lengths, separation, pull, slope, gradient):  # type: ignore[no-untyped-def]
-    """Add Σ pull · dκ/d log l for every lengthscale."""
-    for g in range(separation.shape[0]):
-        precision = np.exp(-2.0 * lengths[g])
-        for i in range(pull.shape[0]):
-            for j in range(pull.shape[1]):
-                gradient[g] += pull[i, j] * slope[i, j] * separation[g, i, j] * precision
-
-
-@compiled
+@inlined
 def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
     """Return the observed cells of a study, context by context, in contiguous arrays.
 
@@ -266,8 +275,9 @@ def observed_cells(count, mean, m2, noise):  # type: ignore[no-untyped-def]
     begin; ``cells`` [3, cell]: count, mean and relative noise; ``totals``: n, Σ W/noise and Σ N log noise.
     """
     n_alternatives, n_contexts = count.shape
-    context, first, g, m = np.empty(n_contexts, np.int64), np.zeros(n_contexts + 1, np.int64), 0, 0
-    alternative, cells, totals = np.empty(count.size, np.int64), np.empty((3, count.size)), np.zeros(3)
+    context, first, g, m = np.empty(n_contexts, np.int64), np.empty(n_contexts + 1, np.int64), 0, 0
+    alternative, cells, totals = np.empty(count.size, np.int64), np.empty((_THREE, count.size)), np.empty(3)
+    first[0], totals[0], totals[1], totals[2] = 0, 0.0, 0.0, 0.0
     for c in range(n_contexts):
         for k in range(n_alternatives):
             if count[k, c] > 0:

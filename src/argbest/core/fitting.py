@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest.compilation import compile_ufunc
+from argbest.compilation import compile_function, compile_ufunc, one_notice
 from argbest.core.arrays import Array, IntArray
+from argbest.core.by_address import OBJECTIVE, call, keep
 from argbest.core.cholesky import compiled, invert_root, product, transposed
-from argbest.core.evidence import correlate, inverse_squares, log_posterior, log_value, observed
+from argbest.core.evidence import correlate, evaluate, inverse_squares, inverting, lend, log_value, observed
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
-from argbest.core.search import AT_ONCE, MAX_STEPS, portions, search_for
+from argbest.core.search import AT_ONCE, MAX_STEPS, portions, searched, searching
 from argbest.core.tally import Tally
 
 
@@ -46,14 +47,15 @@ def fit_map(
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
     bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
+    search, addresses = _searching()
     if tally.count.size * tally.shape[-1] ** 2 <= AT_ONCE or not lead:  # at most so many operations
-        return Fit(*_call(_search(), kernel, separation, tally, noise, prior, starts, bent))
+        return Fit(*_call(search, kernel, separation, tally, noise, prior, starts, bent, addresses))
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
     tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
     found = Fit(*tables, np.empty(bent.shape))
     for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
-        own = tally[some], noise[some], prior, starts[some], bent[some]
-        parts = _call(_search(), kernel, separation, *own)
+        own = tally[some], noise[some], prior, starts[some], bent[some], addresses
+        parts = _call(search, kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):
             whole[some] = part
     return found
@@ -63,7 +65,8 @@ def log_evidence(
     kernel: str, separation: Array, tally: Tally, noise: Array, prior: Hyperprior, theta: Array
 ) -> tuple[Array, Array, Array]:
     """Return (log evidence + log prior, its gradient in θ, the profiled mean) at ``theta`` [..., d + 2]."""
-    value, gradient, constant = _call(_evaluate(), kernel, separation, tally, noise, prior, theta)
+    ufunc, addresses = _evaluating()
+    value, gradient, constant = _call(ufunc, kernel, separation, tally, noise, prior, theta, addresses)
     return value, gradient, constant
 
 
@@ -94,7 +97,7 @@ def _call(
     tally: Tally,
     noise: Array,
     prior: Hyperprior,
-    *points: Array,
+    *points: Array | IntArray,
 ) -> tuple[Any, ...]:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
     count = tally.count.astype(float)
@@ -110,31 +113,46 @@ def kernel_code(kernel: str) -> int:
     return list(KERNELS).index(kernel)
 
 
-_maximise = search_for(log_posterior)
-
+SECONDS = 8  # about how long a first fit compiles
 _DATA = "float64[:,:,:], float64[:], float64[:], float64[:], float64[:], float64[:,:], int64"
 _LAYOUT = "(d,c,c),(c),(c),(c),(c),(p,q),()"
 
 
 def _search_body(  # type: ignore[no-untyped-def]
-    separation, count, mean, m2, noise, rules, code, starts, hessian, theta, constant, value, status, learned
-):
+    separation, count, mean, m2, noise, rules, code, starts, hessian, addresses,
+    theta, constant, value, status, learned,
+):  # fmt: skip
     """Fill the best of the maxima reached from the starts."""
     data = observed(separation, count, mean, m2, noise)
-    spare = data[4][0] - data[1].size
-    bent = hessian.copy()
-    value[0], constant[0], _, status[0] = _maximise(
-        starts, code, data, rules, spare, MAX_STEPS, theta, np.empty(theta.size), bent
-    )
+    given, slopes = ((code, addresses[2]), data, rules.copy()), np.empty(theta.size)
     for i in range(theta.size):
         for j in range(theta.size):
-            learned[i, j] = bent[i, j]
+            learned[i, j] = hessian[i, j]
+    value[0], constant[0], _, status[0] = searched(
+        (addresses[0], addresses[1]),
+        lend(given),
+        starts,
+        given[2],
+        data[4][0] - data[1].size,
+        MAX_STEPS,
+        theta,
+        slopes,
+        learned,
+    )
+    keep(given)
 
 
-def _evaluate_body(separation, count, mean, m2, noise, rules, code, theta, value, gradient, constant):  # type: ignore[no-untyped-def]
+def _evaluate_body(  # type: ignore[no-untyped-def]
+    separation, count, mean, m2, noise, rules, code, theta, addresses, value, gradient, constant
+):
     """Fill the log posterior and its gradient at one point."""
-    data = observed(separation, count, mean, m2, noise)
-    value[0], constant[0], _ = log_posterior(theta, code, data, rules, gradient)
+    given = ((code, addresses[2]), observed(separation, count, mean, m2, noise), rules.copy())
+    slopes, found = np.empty(theta.size), np.empty(2)
+    value[0] = call(addresses[1], lend(given), theta.copy(), slopes, found)
+    constant[0] = found[0]
+    for i in range(theta.size):
+        gradient[i] = slopes[i]
+    keep(given)
 
 
 def _value_body(separation, count, mean, m2, noise, rules, code, theta, value, constant):  # type: ignore[no-untyped-def]
@@ -182,6 +200,25 @@ def _condition_body(separation, count, mean, noise, code, length, scale, constan
 
 
 @functools.cache
+def _objective() -> Any:
+    return compile_function(evaluate, OBJECTIVE)
+
+
+@functools.cache
+def _searching() -> tuple[Callable[..., Any], IntArray]:
+    """Return the ufunc that searches, and where the search, its objective and what that needs are."""
+    with one_notice(SECONDS):
+        return _search(), np.array([searching().address, _objective().address, inverting().address])
+
+
+@functools.cache
+def _evaluating() -> tuple[Callable[..., Any], IntArray]:
+    """Return the ufunc that evaluates, and where its objective is; of the search there is none."""
+    with one_notice(SECONDS):
+        return _evaluate(), np.array([0, _objective().address, inverting().address])
+
+
+@functools.cache
 def _condition() -> Callable[..., Any]:
     inputs = "float64[:,:,:], float64[:], float64[:], float64[:], int64, float64[:], float64, float64"
     layout = "(d,c,c),(c),(c),(c),(),(d),(),()->(c),(c,c)"
@@ -191,14 +228,14 @@ def _condition() -> Callable[..., Any]:
 @functools.cache
 def _search() -> Callable[..., Any]:
     outputs = "float64[:], float64[:], float64[:], int64[:], float64[:,:]"
-    signature = f"void({_DATA}, float64[:,:], float64[:,:], {outputs})"
-    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p),(p,p)->(p),(),(),(),(p,p)")
+    signature = f"void({_DATA}, float64[:,:], float64[:,:], int64[:], {outputs})"
+    return compile_ufunc(_search_body, signature, f"{_LAYOUT},(s,p),(p,p),(f)->(p),(),(),(),(p,p)")
 
 
 @functools.cache
 def _evaluate() -> Callable[..., Any]:
-    signature = f"void({_DATA}, float64[:], float64[:], float64[:], float64[:])"
-    return compile_ufunc(_evaluate_body, signature, f"{_LAYOUT},(p)->(),(p),()")
+    signature = f"void({_DATA}, float64[:], int64[:], float64[:], float64[:], float64[:])"
+    return compile_ufunc(_evaluate_body, signature, f"{_LAYOUT},(p),(f)->(),(p),()")
 
 
 @functools.cache

@@ -3,19 +3,23 @@
 Importing this module imports Numba.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from argbest.compilation import compile_function
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.cholesky import compiled, eliminate
+from argbest.core.by_address import POINTER, call, carray, types, value_at_address
+from argbest.core.cholesky import compiled, eliminate, inlined
 
 Build: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]  # `compiled` or `in_python`
 CONVERGED, STEP_LIMIT, STALLED, FOUND = 0, 1, 2, 3
 MAX_STEPS = 200
 TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still promises
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
+RULE = 5  # numbers that say what is known of a parameter: its prior, and the bounds
 NEAR = 0.2  # in logarithms: so near to a better point a climb would end where that one did
 
 
@@ -23,6 +27,11 @@ def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function as Python runs it: any signal is heard between two evaluations of an objective."""
     plain: Callable[..., Any] = getattr(function, "py_func", function)
     return plain
+
+
+def _leaf(build: Build) -> Build:
+    """Return how to build what is called from one place: compiled, as a part of its caller."""
+    return inlined if build is compiled else build
 
 
 def search_for(log_posterior: Callable[..., Any], build: Build = compiled) -> Callable[..., Any]:
@@ -39,10 +48,10 @@ def search_for(log_posterior: Callable[..., Any], build: Build = compiled) -> Ca
     """
     maximise = _climb(log_posterior, build)
 
-    @build
+    @_leaf(build)
     def best_of(starts, code, data, rules, spare, steps, theta, gradient, hessian):  # type: ignore[no-untyped-def]
         value, constant, doubt, status = -np.inf, np.nan, np.nan, STALLED
-        slopes, bounded, learned = np.empty(theta.size), rules.copy(), hessian.copy()
+        slopes, learned = np.empty(theta.size), hessian.copy()
         for i in range(theta.size):
             theta[i], gradient[i] = np.nan, np.nan
         for s in range(starts.shape[0]):
@@ -50,7 +59,7 @@ def search_for(log_posterior: Callable[..., Any], build: Build = compiled) -> Ca
                 continue
             point = starts[s].copy()
             reached, mean, unsure, ended = maximise(
-                point, code, data, bounded, spare, steps, slopes, learned, value, theta
+                point, code, data, rules, spare, steps, slopes, learned, value, theta
             )
             if reached > value:
                 value, constant, doubt, status = reached, mean, unsure, ended
@@ -67,7 +76,7 @@ def search_for(log_posterior: Callable[..., Any], build: Build = compiled) -> Ca
 def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any]:
     """Return the search from one start; it is given up near a better point that another has reached."""
     direction, line_search = _step(build), _line_search(log_posterior, build)
-    flatten, bend, near = build(_flatten), build(_bend), build(_near)
+    flatten, bend, near = (_leaf(build)(function) for function in (_flatten, _bend, _near))
 
     @build
     def maximise(theta, code, data, rules, spare, steps, gradient, hessian, best, known):  # type: ignore[no-untyped-def]
@@ -107,9 +116,9 @@ def _climb(log_posterior: Callable[..., Any], build: Build) -> Callable[..., Any
 
 def _step(build: Build) -> Callable[..., Any]:
     """Return what proposes a step."""
-    root = eliminate if build is compiled else build(eliminate)
+    root = in_python(eliminate) if build is in_python else eliminate
 
-    @build
+    @_leaf(build)
     def direction(hessian, gradient, low, high, theta, step):  # type: ignore[no-untyped-def]
         """Fill the ascent step H⁻¹g, 0 for parameters at a bound and pushed outwards; return its gain."""
         p = theta.size
@@ -202,6 +211,49 @@ def _bend(hessian, move, change):  # type: ignore[no-untyped-def]
     for i in range(p):
         for j in range(p):
             hessian[i, j] += change[i] * change[j] / agreement - product[i] * product[j] / curvature
+
+
+_best = search_for(value_at_address)
+
+
+def _search_body(  # type: ignore[no-untyped-def]
+    objective, given, starts, n_starts, rules, p, spare, steps, theta, gradient, hessian, found
+):
+    """Return the value of the best maximum of an objective by its address; fill (constant, doubt, status)."""
+    value, found[0], found[1], found[2] = _best(
+        carray(starts, (n_starts, p)), objective, given, carray(rules, (p, RULE)), spare, steps,
+        carray(theta, p), carray(gradient, p), carray(hessian, (p, p)),
+    )  # fmt: skip
+    return value
+
+
+@functools.cache
+def searching() -> Any:
+    """Return the compiled search, which knows an objective only by its address; `searched` calls it."""
+    sizes = types.float64, types.int64
+    signature = types.float64(
+        types.int64, types.int64, POINTER, types.int64, POINTER, types.int64, *sizes, *[POINTER] * 4
+    )
+    return compile_function(_search_body, signature)
+
+
+@inlined
+def searched(addresses, given, starts, rules, spare, steps, theta, gradient, hessian):  # type: ignore[no-untyped-def]
+    """Return (value, constant, doubt, status) of a search; ``addresses`` are those of it and its objective.
+
+    For bodies of ufuncs, whose arrays may have gaps: ``hessian`` is filled anew, the rest is as before.
+    """
+    p = theta.size
+    points, bent, found, point, slopes = starts.copy(), hessian.copy(), np.empty(3), np.empty(p), np.empty(p)
+    value = call(
+        addresses[0], addresses[1], given, points, starts.shape[0], rules, p, spare, steps, point, slopes,
+        bent, found,
+    )  # fmt: skip
+    for i in range(p):
+        theta[i], gradient[i] = point[i], slopes[i]
+        for j in range(p):
+            hessian[i, j] = bent[i, j]
+    return value, found[0], found[1], int(found[2])
 
 
 # Operations of one evaluation, all entries together: with some hundred evaluations a second or two. While a

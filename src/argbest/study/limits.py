@@ -2,6 +2,7 @@
 
 import math
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
 OnResult: TypeAlias = Callable[[Trial, float], None]
+_RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
 
 
 @dataclass(frozen=True)
@@ -201,13 +203,26 @@ def reporter(progress: bool | Progress, budget: int, done: int = 0, opening: str
         yield lambda _done, _budget: None
 
 
+def phase() -> str:
+    """Return what a run is doing now, in a few words."""
+    compilation = sys.modules.get("argbest.compilation")  # which imports Numba: whoever compiles has done so
+    return (compilation.under_way() if compilation else "") or "simulating"
+
+
 @contextmanager
 def _bar(budget: int, done: int, opening: str) -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TimeElapsedColumn
     from rich.progress import TimeRemainingColumn as Remaining
+    from rich.text import Text
 
-    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Remaining())
+    class Phase(ProgressColumn):
+        """What the run is doing; asked whenever the bar is drawn, also while nothing is done yet."""
+
+        def render(self, _task: object) -> Text:
+            return Text(phase())
+
+    columns = (Phase(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), Remaining())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         if opening:
             bar.console.print(opening, markup=False, highlight=False)
@@ -222,18 +237,31 @@ def _in_notebook(budget: int, done: int, opening: str) -> Iterator[Progress]:
 
     def bar(now: int) -> object:
         words = f"{now:,} of {budget:,} replications"
-        said = f"<br>{escape(opening)}" if opening else ""
+        said = f"; {escape(doing)}" if (doing := phase()) != "simulating" else ""
+        said += f"<br>{escape(opening)}" if opening else ""
         return HTML(f'<progress value="{now}" max="{budget}" aria-label="{words}"></progress> {words}{said}')
 
-    handle, renewed = display(bar(done), display_id=True), time.monotonic()
+    handle, renewed, ended = display(bar(done), display_id=True), time.monotonic(), threading.Event()
 
     def report(now: int, _: int) -> None:
-        nonlocal renewed
-        if now >= budget or time.monotonic() - renewed > 0.3:
+        nonlocal renewed, done
+        done = now
+        if now >= budget or time.monotonic() - renewed > _RENEWED:
             handle.update(bar(now))
             renewed = time.monotonic()
 
-    yield report
+    def watch() -> None:
+        shown = phase()
+        while not ended.wait(_RENEWED):
+            if (now := phase()) != shown:
+                handle.update(bar(done))
+                shown = now
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield report
+    finally:
+        ended.set()
 
 
 def tracker(on_result: OnResult | None) -> OnResult:
