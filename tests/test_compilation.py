@@ -123,12 +123,13 @@ def test_all_that_is_compiled_is_compiled_before_the_tests() -> None:
 BOTH_KINDS = """
 import random, warnings
 import argbest
+from argbest.errors import CompilationNotice
 def shared(alternative, context, seed):
     return alternative * context + random.Random(seed).gauss(0.0, 1.0)
 def apart(alternative, context, seed):
     return alternative * context + random.Random(f"{alternative} {context} {seed}").gauss(0.0, 1.0)
 with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always", argbest.errors.CompilationNotice)
+    warnings.simplefilter("always", CompilationNotice)
     for simulate in (apart, shared):
         study = argbest.select(simulate, [0.0, 1.0, 2.0], [0.0, 1.0], budget=30)
         study.selection()

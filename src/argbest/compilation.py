@@ -219,10 +219,11 @@ def _contents(folder: Path) -> dict[str, str]:
 def _made_for(folder: Path) -> dict[str, str]:
     """Return all that compiled code depends on: our sources, Python, Numba and the processor.
 
-    The sources are those that may be compiled, the core and this folder, and how this file compiles them. Machines with different processors
-    may share the folder above.
+    The sources are those that may be compiled, the core and this folder, and this file, which says how.
+    Machines with different processors may share the folder above.
     """
-    sources = sorted({Path(__file__), *(Path(__file__).parent / "core").glob("*.py"), *folder.glob("*.py")})
+    core = (Path(__file__).parent / "core").glob("*.py")
+    sources = sorted({Path(__file__), *core, *folder.glob("*.py")})
     return {
         "sources": hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest(),
         "python": str(sys.implementation.cache_tag),
