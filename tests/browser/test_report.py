@@ -171,8 +171,9 @@ def test_the_slider_changes_the_recommendation_as_the_study_predicts(page: Any, 
         slide(page, x)
         current = page.evaluate("argbest.current")
         assert current["context"] == [pytest.approx(x, abs=1e-9)]
-        frame = study.predict([{"x": current["context"][0]}], integrate=False)
-        chance = study.predict_proba([{"x": x}], integrate=False)
+        own = x in study.problem.contexts.coordinates["x"]  # then it says what the study's tables say
+        frame = study.predict([{"x": current["context"][0]}], integrate=own)
+        chance = study.predict_proba([{"x": x}], integrate=own)
         assert page.locator("#predicted").inner_text() == f"a {frame['selected'][0]:g}"
         assert current["pBest"] == pytest.approx(frame["p_best"][0], abs=1e-6)
         assert current["probability"] == pytest.approx(chance.iloc[0].tolist(), abs=1e-6)

@@ -250,8 +250,8 @@ def gains(study: Study, k: int, c: int) -> Array:
     at_0, at_1 = (each.by_definition()[0] for each in more)
     scales = additive_cases.Scales.of(study.theta, study.one.x.shape[1])
     cells = more[0].runs.cells
-    prior = study.one.covariance("matern52", scales)[np.ix_(cells, cells)]
-    joint = prior + scales.noise * more[0].runs.noise_covariance()
+    prior = study.one.covariance("matern52", scales) + scales.like * scales.noise * study.runs.noise_like()
+    joint = prior[np.ix_(cells, cells)] + scales.noise * more[0].runs.noise_covariance()
     expected, var = additive_cases.kriged(joint[:-1, :-1], study.runs.y, joint[-1:, :-1], joint[-1:, -1:])
     z = ndtri((np.arange(20_000) + 0.5) / 20_000)
     later = at_0[:, None] + (at_1 - at_0)[:, None] * (expected[0] + np.sqrt(var[0, 0]) * z)

@@ -367,7 +367,7 @@ def _fewer(tally: Tally, shape: _Shape, tied: BoolArray, usual: Array, crowd: _C
     some = (tally.count > 2) & (shape.farthest >= 0) & ~tied
     n = np.where(some, tally.count, 3).astype(float)
     factor = np.where(some, n / ((n - 1) * (n - 2)), 0.0)
-    unit = shape.unit / np.sqrt(usual)
+    unit = np.where(some, shape.unit / np.sqrt(usual), 0.0)  # where nothing is known it may be anything
     third, weight = n * factor * shape.third * unit**3, np.where(some, n, 0.0)
     total = weight.sum(axis=axes, keepdims=True)
     freedom = np.where(some, n - 1, 0.0).sum(axis=axes, keepdims=True)
