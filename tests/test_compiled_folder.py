@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numba
 import pytest
@@ -135,6 +136,13 @@ def test_while_code_is_compiled_a_run_says_so(folder: Path) -> None:
         warnings.showwarning = seen
         compile_ufunc(double, "void(float64, float64[:])", "()->()")
     assert [*phases, limits.phase()] == ["simulating", "compiling, about 5 s", "simulating"]
+
+
+def test_a_bar_may_be_drawn_while_another_thread_is_importing_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "argbest.compilation", ModuleType("argbest.compilation"))
+    assert limits.phase() == "simulating"
+    monkeypatch.delitem(sys.modules, "argbest.compilation")
+    assert limits.phase() == "simulating"
 
 
 def assert_refused(folder: Path, reason: str) -> None:

@@ -205,8 +205,9 @@ def reporter(progress: bool | Progress, budget: int, done: int = 0, opening: str
 
 def phase() -> str:
     """Return what a run is doing now, in a few words."""
-    compilation = sys.modules.get("argbest.compilation")  # which imports Numba: whoever compiles has done so
-    return (compilation.under_way() if compilation else "") or "simulating"
+    # Importing it here would import Numba; and another thread may be in the middle of doing so.
+    under_way = getattr(sys.modules.get("argbest.compilation"), "under_way", None)
+    return (under_way() if under_way else "") or "simulating"
 
 
 @contextmanager
