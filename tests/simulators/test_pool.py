@@ -101,6 +101,16 @@ def test_a_process_that_dies_fails_its_own_job_only(
         assert [future.result() for future in later] == [1, 2, 4, 8]
 
 
+def test_a_forked_process_does_not_take_over_how_its_parent_handles_sigterm() -> None:
+    """Ray, for one, leaves such a handler behind."""
+    usual = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))
+    try:
+        with forked(1) as pool, pytest.raises(ProcessDied, match="^its process died of SIGTERM$"):
+            pool.submit(misbehaving.die, signal.SIGTERM).result()
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
 @pytest.mark.slow
 def test_a_spawned_process_is_replaced_too() -> None:
     with SimulationPool(1) as pool:

@@ -150,6 +150,7 @@ def _manner(code: int | None) -> str:
 def _live(pipe: "Connection[Any, Any]") -> None:
     """Do the jobs that come, until the pipe or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever the parent does then, a simulation ends
     _follow_parent()
     pipe.send_bytes(b"ready")
     while True:
