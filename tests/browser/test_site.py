@@ -46,7 +46,7 @@ def _foreign(url: str) -> bool:
     return not url.startswith(("file:", "data:", "about:", "blob:"))
 
 
-@pytest.mark.slow  # waits for clocks of others: not on a busy machine
+@pytest.mark.slow  # failed once on a busy machine, for a reason not found yet
 @pytest.mark.parametrize("name", ["index.html", "api/study.html"])
 def test_the_search_finds_pages_that_were_opened_from_the_disk(open_site: Open, name: str) -> None:
     page = open_site(name)

@@ -69,7 +69,7 @@ def test_a_script_without_a_main_guard_is_told_once(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.pid")) == []
 
 
-@pytest.mark.slow  # waits for clocks of others: not on a busy machine
+@pytest.mark.slow  # failed once on a busy machine, for a reason not found yet
 def test_a_script_that_cannot_be_imported_again_is_told(tmp_path: Path) -> None:
     path = script(tmp_path, "jobs[0].result()")
     path.write_text(path.read_text() + "else:\n    raise OSError('only once')\n")
