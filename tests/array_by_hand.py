@@ -85,6 +85,11 @@ class TaskByHand:
         outcomes = {key: [value, None, 0.5] for key in self.keys(job)}
         return self.deliver(job, json.dumps({"error": "", "outcomes": outcomes}))
 
+    def leave(self) -> None:
+        """End as a process does that is told to: it takes leave first."""
+        (self.folder / "tasks" / f"{self.name}.json").unlink()
+        self._lifeline.let_go()
+
     def die(self) -> None:
         """End as a killed process does: the sign of life stays."""
         self._lifeline.let_go()

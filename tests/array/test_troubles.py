@@ -132,6 +132,32 @@ def test_preempted_tasks_hand_their_job_back_and_the_replication_does_not_fail(
     assert sum("told to end" in each for each in said) == 1
 
 
+def test_a_task_that_takes_leave_just_after_its_sign_was_read_is_not_taken_for_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Folder.signs
+    leaving: list[TaskByHand] = []
+
+    def signs(folder: Folder) -> Any:
+        found = read(folder)
+        while leaving:
+            leaving.pop().leave()
+        return found
+
+    monkeypatch.setattr(Folder, "signs", signs)
+    with notices() as said, FolderExecutor(tmp_path, "study", RECIPE) as executor:
+        future = executor.submit(evaluate, PROGRAM, [JOB])
+        for _ in range(FATAL):
+            task = TaskByHand(tmp_path)
+            task.greet(simulating=task.job().stem)
+            leaving.append(task)
+            assert eventually(lambda: not leaving)
+        last = TaskByHand(tmp_path)
+        last.deliver_value(last.job())
+        assert future.result(timeout=PATIENCE)[0].value == VALUE
+    assert sum("told to end" in each for each in said) == 1
+
+
 def test_tasks_killed_before_they_simulate_do_not_count(tmp_path: Path) -> None:
     with FolderExecutor(tmp_path, "study", RECIPE) as executor:
         future = executor.submit(evaluate, PROGRAM, [JOB])

@@ -216,10 +216,11 @@ class FolderExecutor(Executor):
             self.folder.take_back(task, name)
             keys = self._assigned.pop((task, name))
             # Whoever is told to end takes leave, and thereby hands back what it has: that is nobody's fault.
-            if task in dead and signs[task].simulating == name:
-                self._count(keys, f"{FATAL} tasks ended while they simulated it")
-            elif task not in dead:
+            # It may have done both since its sign was read, so what counts is whether the sign still stands.
+            if task not in dead or not self.folder.is_signed(task):
                 self._count_handed_back(keys)
+            elif signs[task].simulating == name:
+                self._count(keys, f"{FATAL} tasks ended while they simulated it")
         for task in dead:
             self.folder.leave(task)
 

@@ -156,6 +156,10 @@ class Folder:
             (self.path / "tasks" / f"{task}.json").unlink(missing_ok=True)
             (self.path / "jobs" / task).rmdir()
 
+    def is_signed(self, task: str) -> bool:
+        """Return whether a task's sign of life stands there: it has not taken leave."""
+        return (self.path / "tasks" / f"{task}.json").exists()
+
     def signs(self) -> list[Sign]:
         """Return what every task said last."""
         found = (self._read_if_sound(path, _sign) for path in self._files("tasks"))
