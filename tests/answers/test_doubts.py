@@ -34,8 +34,8 @@ def clear(k: int, c: int, rng: np.random.Generator) -> Array:
 
 
 def with_a_disaster(k: int, c: int, rng: np.random.Generator) -> Array:
-    """As `clear`, but the last alternative has had one disaster in one context."""
-    values = clear(k, c, rng)
+    """As `clear`, farther apart, but the last alternative has had one disaster in one context."""
+    values = clear(k, c, rng) - 2.5 * k
     if (k, c) == (2, 1):
         values[5] -= 60.0
     return values
@@ -55,7 +55,7 @@ def test_clear_normal_rewards_are_sure_and_stop() -> None:
 def test_a_disaster_elsewhere_makes_choices_open_and_stop_rules_wait(
     rule: ExpectedPCS | WorstPCS | OpportunityCost,
 ) -> None:
-    """60 times the 22 % of replications that 12 may have missed are more than a lead of 3."""
+    """60 times the 22 % of replications that 12 may have missed are more than a lead of 5.5."""
     study = told(with_a_disaster)
     assert study.doubts().rare.all()
     frame = study.selection()
@@ -204,7 +204,7 @@ def test_a_run_waits_with_its_stop_rule_and_says_why_once() -> None:
 
     def profit(plan: int, load: float, seed: int) -> float:
         rng = np.random.default_rng([seed, plan])
-        return float(10.0 * load - 2.0 * plan + rng.normal(0, 0.1) - 50.0 * (rng.random() < 0.04))
+        return float(10.0 * load - 4.0 * plan + rng.normal(0, 0.1) - 50.0 * (rng.random() < 0.04))
 
     problem = Problem([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0], profit)
     study = Study(problem, seed=0, initial=5)

@@ -167,7 +167,7 @@ def test_skewness_is_that_of_values_in_units_of_the_usual_noise() -> None:
     values, unit = rng.exponential(size=(6, 5, 6)), 10.0 ** np.arange(5)[:, None]
     plain = float(fewer(told(values)))
     assert float(fewer(told(unit * values), unit.T**2 * np.ones((6, 1)))) == pytest.approx(plain, rel=1e-9)
-    assert float(noise._scatter(told(unit * values)).fewer.item()) == pytest.approx(plain, rel=0.5)
+    assert float(noise._scatter(told(unit * values)).skewed.item()) == pytest.approx(plain, rel=0.5)
     assert float(fewer(told(unit * values))) < 0.5 * plain  # by one unit for all it is a matter of chance
 
 
@@ -274,8 +274,7 @@ def slow_tail(values: Array) -> tuple[float, float, float]:
 
 
 def tail(values: Array) -> "noise._Tail":
-    tally = told(values)
-    return noise._tail(tally, noise._scatter(tally))
+    return noise._scatter(told(values)).tail
 
 
 @pytest.mark.parametrize("law", ["disasters", "normal", "exponential", "one event among equal values"])
@@ -317,6 +316,31 @@ def test_normal_rewards_hardly_ever_show_an_event() -> None:
         sd = np.exp(rng.normal(size=(5, 6, 1)))
         events += tail(sd * rng.normal(size=(5, 6, 6))).rate.item() > 0
     assert events / runs <= 0.01 + 2 * np.sqrt(0.01 * 0.99 / runs)
+
+
+@pytest.mark.parametrize(("rate", "size"), [(0.02, 30.0), (0.005, 100.0), (0.1, 8.0)])
+def test_events_divide_degrees_of_freedom_as_sample_variances_scatter(rate: float, size: float) -> None:
+    """Var(s²) = 2σ⁴/ν tells how many degrees of freedom ν a variance of ten values is really worth."""
+    rng, n = np.random.default_rng(6), 10
+    values = rng.normal(size=(200_000, n)) + size * (rng.random((200_000, n)) < rate)
+    variances = values.var(axis=-1, ddof=1)
+    worth = 2.0 * variances.mean() ** 2 / variances.var()
+    found = noise._Tail(np.full((1, 1), rate), np.full((1, 1), size**2), np.full((1, 1), size**2))
+    np.testing.assert_allclose((n - 1) / found.fewer.item(), worth, rtol=0.15)
+
+
+def test_whether_a_pair_has_shown_a_disaster_hardly_changes_its_weight() -> None:
+    """One in fifty replications of every pair loses 50: those without a loss were lucky, not precise."""
+    ratios = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        lost = rng.random((8, 6, 10)) < 0.02
+        found = pair_noise(told(rng.normal(size=lost.shape) - 50.0 * lost)).variance
+        shown = lost.any(axis=-1)
+        if shown.any():
+            ratios.append(np.median(found[shown]) / np.median(found[~shown]))
+    assert np.median(ratios) < 2.0
+    assert max(ratios) < 5.0
 
 
 def test_what_is_unseen_falls_with_replications_and_is_never_negative() -> None:

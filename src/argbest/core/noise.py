@@ -65,7 +65,8 @@ class _Scatter(NamedTuple):
     tied: BoolArray  # pairs whose values are all equal, while others vary: they tell nothing
     fewer: Array  # [..., 1, 1]: what squares and degrees of freedom have been divided by
     crowd: Array  # [..., 1, context]: how many alternatives tell of their context as much as one
-    shape: "_Shape"
+    skewed: Array  # [..., 1, 1]: what of ``fewer`` skewness alone asks for
+    tail: "_Tail"
 
 
 class _Factors(NamedTuple):
@@ -113,6 +114,18 @@ class _Tail(NamedTuple):
     rate: Array  # events over all replications
     square: Array  # their mean squared distance to the other values
     relative: Array  # the same over the variance expected there
+
+    @property
+    def fewer(self) -> Array:
+        """What events divide the degrees of freedom of sample variances by, [..., 1, 1]: 1 + κ/2.
+
+        Noise of variance 1 with events of rate q and size √R has the excess kurtosis
+        κ = w (1 − 6w) R²/(1 + w R)², w = q(1 − q). Whether a pair has shown an event is then luck, and says
+        little about its noise: otherwise those that have shown none would look precise and outweigh others.
+        """
+        w = self.rate * (1.0 - self.rate)
+        kurtosis = w * (1.0 - 6.0 * w) * (self.relative / (1.0 + w * self.relative)) ** 2
+        return 1.0 + 0.5 * np.maximum(kurtosis, 0.0)
 
     def unseen(self, count: IntArray, table: Array) -> Array:
         """Return the variance that pairs have beyond ``table`` if events are still to come there.
@@ -189,7 +202,7 @@ def plausible_pair_noise(
     table = _drawn_factors(scatter, n, generator)
     table *= (scatter.squares / table).sum(axis=(-2, -1), keepdims=True) / level
     chance = generator.gamma(_HALF, 1.0 / _HALF, table.shape)
-    hidden = _tail(tally, scatter).unseen(tally.count, table)
+    hidden = scatter.tail.unseen(tally.count, table)
     quiet = np.where(scatter.tied, np.minimum(1.0, _quiet(tally, scatter.tied) * chance), 1.0)
     drawn_tables = table * quiet + hidden * chance
     return np.asarray(np.maximum(drawn_tables, _FLOOR * drawn_tables.max(axis=(-2, -1), keepdims=True)))
@@ -212,9 +225,9 @@ def rarities(tally: Tally) -> Rarities:
     few = _without_the_unobserved(tally)
     short = tally if few is None else few.tally
     scatter = _scatter(short)
-    tail = _tail(short, scatter)
+    tail = scatter.tail
     rate, size, relative = (float(each.item()) for each in (tail.rate, *map(np.sqrt, tail[1:])))
-    skewness = float(np.sqrt(np.maximum(scatter.fewer.item() - 1.0, 0.0) / _GAMMA))
+    skewness = float(np.sqrt(np.maximum(scatter.skewed.item() - 1.0, 0.0) / _GAMMA))
     return Rarities(round(rate * int(tally.count.sum())), rate, size, relative, skewness)
 
 
@@ -273,13 +286,23 @@ def _within_pairs(tally: Tally) -> tuple[Array, Array, Array]:
         return table[few.row], unseen[few.row], fewer
     axes = (-2, -1)
     scatter = _scatter(tally)
-    table = _factors(scatter.squares, scatter.freedom, scatter.crowd).table
-    freedom = scatter.freedom.sum(axis=axes, keepdims=True)
-    table *= (scatter.squares / table).sum(axis=axes, keepdims=True) / freedom
-    hidden = _tail(tally, scatter).unseen(tally.count, table)
-    whole = table * _quiet(tally, scatter.tied) + hidden
-    unseen = np.where(scatter.tied, 1.0, hidden / whole)
+    table = _with_its_level(scatter.squares, scatter.freedom, scatter.crowd)
+    shown, events = table, scatter.fewer / scatter.skewed
+    if np.any(events > 1.0):  # as it would be if whether a pair has shown an event were no luck
+        own = _with_its_level(events * scatter.squares, events * scatter.freedom, scatter.crowd)
+        shown = np.minimum(own, table)
+    quiet = _quiet(tally, scatter.tied)
+    whole = table * quiet + scatter.tail.unseen(tally.count, table)
+    unseen = np.where(scatter.tied, 1.0, 1.0 - shown / whole)
     return np.maximum(whole, _FLOOR * whole.max(axis=axes, keepdims=True)), unseen, scatter.fewer
+
+
+def _with_its_level(squares: Array, freedom: Array, crowd: Array) -> Array:
+    """Return the variances a_k b_c u_kc whose squares are as large as those of the data."""
+    axes = (-2, -1)
+    table = _factors(squares, freedom, crowd).table
+    level = (squares / table).sum(axis=axes, keepdims=True) / freedom.sum(axis=axes, keepdims=True)
+    return np.asarray(level * table)
 
 
 def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
@@ -290,13 +313,15 @@ def _scatter(tally: Tally, missed: Array | None = None) -> _Scatter:
     tied &= np.any((tally.count > 1) & ~tied, axis=axes, keepdims=True)
     shape = _shape(tally)
     usual, crowd = _usual(tally, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
-    fewer = _fewer(tally, shape, tied, usual, crowd)
+    skewed = _fewer(tally, shape, tied, usual, crowd)
+    tail = _tail(tally, shape, tied, *(np.where(tied, 0.0, each) for each in (squares, freedom)))
+    fewer = np.maximum(skewed, tail.fewer)
     if missed is not None:
         idle = np.isnan(missed)
         squares = squares + tally.count * np.where(idle, 0.0, missed)
         freedom, tied = (tally.count - idle).astype(float), np.zeros(tally.shape, bool)
     squares, freedom = (np.where(tied, 0.0, each) / fewer for each in (squares, freedom))
-    return _Scatter(squares, freedom, tied, fewer, crowd.times(2), shape)
+    return _Scatter(squares, freedom, tied, fewer, crowd.times(2), skewed, tail)
 
 
 def _usual(tally: Tally, squares: Array, freedom: Array) -> tuple[Array, _Crowd]:
@@ -439,7 +464,7 @@ def _drawn_factors(scatter: _Scatter, n: int, generator: np.random.Generator) ->
     return np.asarray(expected * own)
 
 
-def _tail(tally: Tally, scatter: _Scatter) -> _Tail:
+def _tail(tally: Tally, shape: _Shape, tied: BoolArray, squares: Array, degrees: Array) -> _Tail:
     """Return what is known of rare events, from the farthest value of every pair.
 
     Left out, it is compared with the variance that its pair, alternative and context then leave (by Student's
@@ -447,8 +472,8 @@ def _tail(tally: Tally, scatter: _Scatter) -> _Tail:
     by the number of all replications, or if all the others are equal.
     """
     axes = (-2, -1)
-    n, far = np.maximum(tally.count, 2).astype(float), scatter.shape.farthest
-    some = (tally.count > 2) & (far > 0) & ~scatter.tied
+    n, far = np.maximum(tally.count, 2).astype(float), shape.farthest
+    some = (tally.count > 2) & (far > 0) & ~tied
     if not some.any():
         none = np.zeros((*tally.shape[:-2], 1, 1))
         return _Tail(none, none, none)
@@ -459,7 +484,7 @@ def _tail(tally: Tally, scatter: _Scatter) -> _Tail:
     several = freedom > 1
     alone = np.where(several, left, 1.0) / np.where(several, freedom, 1.0)
     in_pair = np.where(several, 2.0 * stdtr(np.where(several, freedom, 1.0), -np.sqrt(taken / alone)), 1.0)
-    expected, in_table = _without_one(scatter, taken, left, freedom)
+    expected, in_table = _without_one(squares, degrees, taken, left, freedom)
     replications = np.maximum(tally.count.sum(axis=axes, keepdims=True), 1)
     unlikely = np.minimum(in_pair, in_table) < 0.5 * _RARE / replications
     event = some & (unlikely | ((left == 0) & (tally.m2 > 0)))
@@ -473,13 +498,13 @@ def _tail(tally: Tally, scatter: _Scatter) -> _Tail:
     )
 
 
-def _without_one(scatter: _Scatter, taken: Array, left: Array, freedom: Array) -> tuple[Array, Array]:
+def _without_one(
+    squares: Array, degrees: Array, taken: Array, left: Array, freedom: Array
+) -> tuple[Array, Array]:
     """Return the variance expected of every pair without one value, and P(a value as far away).
 
-    ``taken`` are the squares that go with the value, ``left`` and ``freedom`` what the pair keeps. Skewness
-    divides nothing here: it is what is looked for.
+    ``taken`` are the squares that go with the value, ``left`` and ``freedom`` what the pair keeps.
     """
-    squares, degrees = scatter.squares * scatter.fewer, scatter.freedom * scatter.fewer
     found, one = _factors(squares, degrees), (degrees > 0).astype(float)
     base = np.ones(squares.shape)
     sides = (found.alternatives, found.by_context, -1), (found.contexts, found.by_alternative, -2)
