@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -52,6 +52,22 @@ class Belief(certainty.Certainty, Protocol):
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "Belief":
         """Return the belief after n more replications of the decided cell with mean ``value``."""
+
+
+@runtime_checkable
+class Focused(Protocol):
+    """A belief about very many alternatives that follows a few of them exactly."""
+
+    @property
+    def foremost(self) -> IntArray:
+        """The alternatives that are followed, in order."""
+
+    @property
+    def inner(self) -> Belief:
+        """The belief about these alone, numbered among themselves."""
+
+    def including(self, alternatives: IntArray) -> Belief:
+        """Return the belief with these alternatives among those that are followed."""
 
 
 def best(belief: Belief) -> IntArray:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_type_hints
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Mixture
 from argbest.core.focused_belief import FocusedBelief
@@ -15,6 +15,7 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 
 Params = TypeVar("Params")
+ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
 _KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
@@ -67,6 +68,17 @@ class Model(Protocol[Params]):
         """Return the belief at X new contexts, each by itself: arrays [X, ..., alternative, 1].
 
         ``separation`` [coordinate, X, context] holds the squared scaled distances to the known contexts.
+        """
+
+
+@runtime_checkable
+class SortsStudies(Protocol):
+    """A model whose beliefs about some studies cannot be held in the same arrays as those about others."""
+
+    def kinds(self, tally: Tally, setting: Setting, params: Any) -> IntArray:
+        """Return a number per study [...]: those of equal number are conditioned together.
+
+        Each of the studies of kind `ALONE` is conditioned by itself, with arrays [alternative, context].
         """
 
 

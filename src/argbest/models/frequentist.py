@@ -21,6 +21,7 @@ from argbest.core.tally import Tally, check_spread
 from argbest.core.two_stage import completed, coordinates, prediction, residuals
 from argbest.errors import InputError, TooFewDataError
 from argbest.models.base import Plausible
+from argbest.models.searched import shares_noise
 
 _MOST = 128  # points: they cost little here
 _NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
@@ -81,6 +82,10 @@ class Independent:
             return CellBelief(tally.mean.copy(), params.noise / tally.count, params.noise)
         var = np.where(empty, 0.0, params.noise / np.maximum(tally.count, 1))
         return CellBelief(_with_stand_ins(tally.mean, empty), var, params.noise)
+
+    def kinds(self, tally: Tally, setting: Setting, params: IndependentParams) -> IntArray:
+        """Return [...] whether alternatives share noise: then they covary."""
+        return shares_noise(params.correlation, tally.shape)
 
     def plausible(
         self,

@@ -26,6 +26,7 @@ from argbest.models.searched import (
     repeated,
     scattered,
     search_troubles,
+    shares_noise,
     starts,
     told_noise,
     unwrap_options,
@@ -136,6 +137,10 @@ class GP:
         if known is None or chosen.ndim > 1 or chosen.all():
             return scattered(fresh, chosen, known)
         return known.replaced(np.flatnonzero(chosen), fresh)
+
+    def kinds(self, tally: Tally, setting: Setting, params: GPParams) -> IntArray:
+        """Return [...] whether alternatives share noise: then they covary."""
+        return shares_noise(params.correlation, tally.shape)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: GPParams, generator: np.random.Generator

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,6 +41,35 @@ class Policy(Protocol):
         ``pending`` [..., alternative, context] counts the trials under way; the belief does not know of them.
         Every decision is among ``setting.candidates``.
         """
+
+
+@runtime_checkable
+class Begins(Protocol):
+    """A policy that fixes something once the initial design is in, as two-stage procedures do.
+
+    What it fixes for many studies at once are fields [..., alternative, context], the shape of the tally.
+    """
+
+    def begin(self, setting: Setting, tally: Tally) -> Policy:
+        """Return the policy to go on with."""
+
+
+@runtime_checkable
+class FollowsTheForemost(Protocol):
+    """A policy that, of very many alternatives, may be shown only those that may be the best."""
+
+    follows_the_foremost: bool  # then these are numbered among themselves
+
+
+def follows_the_foremost(policy: Policy) -> bool:
+    """Return whether the policy may be shown the foremost alternatives alone."""
+    return isinstance(policy, FollowsTheForemost) and policy.follows_the_foremost
+
+
+def of_studies(policy: Policy, studies: Any, shape: tuple[int, ...]) -> Policy:
+    """Return the policy of some of the studies that it was begun with, of a tally of this shape."""
+    fixed = {name: kept for name, kept in vars(policy).items() if np.shape(kept) == shape}
+    return replace(policy, **{name: kept[studies] for name, kept in fixed.items()}) if fixed else policy  # type: ignore[type-var]
 
 
 def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> Setting:
