@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from argbest import streams
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused, best
 from argbest.core.belief import take_in as taken_in
@@ -105,7 +106,7 @@ def condition(
 
 def _sorted(model: Model[Any], setting: Setting, tally: Tally, params: Any) -> list[Studies]:
     """Return the studies in groups whose beliefs can be held in the same arrays."""
-    if tally.count.ndim == 2 or not isinstance(model, SortsStudies):
+    if tally.count.ndim == 2 or not offers(model, SortsStudies):
         return [None]
     kinds = model.kinds(tally, setting, params)
     alone = np.flatnonzero(kinds == ALONE).tolist()
@@ -150,7 +151,7 @@ def leave_shared_seeds(learned: Learned, tally: Tally) -> BoolArray:
 
 def begin(policy: Policy, setting: Setting, tally: Tally) -> Policy:
     """Return the policy to go on with once the initial design is in: most go on as they are."""
-    return policy.begin(setting, tally) if isinstance(policy, Begins) else policy
+    return policy.begin(setting, tally) if offers(policy, Begins) else policy
 
 
 def decide(
@@ -195,7 +196,7 @@ def _proposed(
 ) -> Decision:
     """Return the policy's n pairs; of very many alternatives it may see only those that may be the best."""
     setting = screened(policy, belief, tally, setting)
-    if not isinstance(belief, Focused) or not follows_the_foremost(policy):
+    if not offers(belief, Focused) or not follows_the_foremost(policy):
         return policy.propose(belief, tally, pending, setting, draws, n)
     front = belief.foremost
     seen = tally.apart[front], pending[front], setting.among(front)

@@ -11,6 +11,7 @@ import numpy as np
 from argbest import streams
 from argbest.core import schedule
 from argbest.core import tally as tallies
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision, at
 from argbest.core.setting import Setting
@@ -20,7 +21,7 @@ from argbest.engine.step import Learned
 from argbest.errors import InputError
 from argbest.experiment.simulation import Simulators
 from argbest.experiment.spec import Contender, Experiment
-from argbest.models.base import Model, entries
+from argbest.models.base import Integrates, Model, entries
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
@@ -136,7 +137,7 @@ def _claim(
     if not experiment.certify:
         return np.full(selected.shape, np.nan)
     claims: Array = learned.of_all(lambda group: group.belief.good_probability(group.among(selected)))
-    if experiment.integrate and hasattr(start.model, "plausible"):
+    if experiment.integrate and offers(start.model, Integrates):
         for r, root in enumerate(start.roots.tolist()):
             known = tally[r], start.setting, entries(learned.params, r)
             unsure = integrated_by_seed(start.model, *known, root, belief=learned.by_itself(r))

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from argbest.core import common_noise
+from argbest.core.abilities import offers
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv
-from argbest.core.belief import BlockBelief, CellBelief
+from argbest.core.belief import BlockBelief, CellBelief, RelatesAlternatives
 from argbest.core.common_noise import blocks
 from argbest.core.findings import Findings
 from argbest.core.foundations import ByContext, Stack
@@ -126,7 +127,7 @@ class Independent:
                 "Ask for simulated contexts, or use a model that joins them, such as 'gp'."
             )
         belief, which = self.posterior(tally, setting, params), np.argmax(same, axis=-1)
-        if isinstance(belief, AdditiveBelief):
+        if offers(belief, RelatesAlternatives):
             return at_contexts(belief, which)
         mean, var, noise = (
             np.moveaxis(values[..., which], -1, 0)[..., None]
@@ -177,7 +178,7 @@ def _belief(
     return AdditiveBelief(mean, var, noise, ByContext(cov), stack, 0, shocks=shared)
 
 
-def at_contexts(belief: AdditiveBelief, which: IntArray) -> AdditiveBelief:
+def at_contexts(belief: RelatesAlternatives, which: IntArray) -> AdditiveBelief:
     """Return the belief at some of the contexts, each by itself: arrays [X, ..., alternative, 1]."""
     cov = belief.within_contexts()[..., which, :, :]
     mean, noise = (

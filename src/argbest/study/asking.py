@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 
 from argbest import streams
+from argbest.core.abilities import offers
 from argbest.core.setting import Setting
 from argbest.engine import step
 from argbest.policies.base import Begins, Policy
@@ -67,7 +68,7 @@ def choose(
 
 def begun(policy: Policy, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
-    if not isinstance(policy, Begins) or ledger.queue or ledger.held:
+    if not offers(policy, Begins) or ledger.queue or ledger.held:
         return None
     if any(map(ledger.trials.designed, ledger.given_back)):
         return None

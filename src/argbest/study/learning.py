@@ -14,7 +14,7 @@ import numpy as np
 from argbest import streams
 from argbest.core import schedule
 from argbest.core.arrays import AnyArray, Array, BoolArray
-from argbest.core.belief import Belief, take_in
+from argbest.core.belief import Belief, shares_noise, take_in
 from argbest.core.certificate import Certificate, Mixture
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting, among_the_rest
@@ -90,7 +90,7 @@ def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: 
     told = records.columns
     trial = told["trial"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
-    if getattr(belief, "shocks", None) is None or told["size"][row] < 0:
+    if not shares_noise(belief) or told["size"][row] < 0:
         return belief.update(where, np.asarray(sign * told["mean"][row]), told["n"][row])
     for number, value in numbered(trials.columns["replication"][trial], records[row].values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))

@@ -96,8 +96,8 @@ def assert_valid_policy(
 
 def _propose(policy: Policy, moment: Situation, n: int = 1) -> Decision:
     belief = moment.belief
-    owned = (belief.cov,) if isinstance(belief, BlockBelief) else ()
-    for array in (belief.mean, *owned, moment.tally.count, moment.pending):
+    held = (each for each in vars(belief).values() if isinstance(each, np.ndarray))
+    for array in (*held, moment.tally.count, moment.pending):
         array.flags.writeable = False
     return policy.propose(moment.belief, moment.tally, moment.pending, moment.setting, moment.draws, n)
 
