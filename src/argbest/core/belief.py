@@ -14,13 +14,14 @@ from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.blocks import Blocks, KnownRoots, right_roots, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.replications import NextSamples, Shocks
+from argbest.core.setting import Shifts
 
 
 class Belief(certainty.Certainty, Protocol):
     """A joint normal distribution of all mean rewards; larger is better; one unit throughout.
 
     Implementations are frozen dataclasses with the field ``mean``; they differ in whether alternatives are
-    correlated. Arrays are [..., alternative, context].
+    correlated. Arrays are [..., alternative, context]. What a belief may offer besides: `ABILITIES`.
     """
 
     @property
@@ -157,6 +158,22 @@ class Approximates(Belief, Protocol):
     @property
     def missed(self) -> float:
         """The share of what alternatives have in common that was taken for their own."""
+
+
+ABILITIES = (
+    Focused,
+    Anticipates,
+    SharesNoise,
+    Absorbs,
+    RelatesSums,
+    RelatesAlternatives,
+    HasBlocks,
+    IndependentCells,
+    Shifts,
+    CountsOnPoints,
+    DrawsQuickly,
+    Approximates,
+)
 
 
 def best(belief: Belief) -> IntArray:
