@@ -102,3 +102,13 @@ def test_what_beliefs_models_and_policies_offer_is_asked_for_by_protocols() -> N
 def test_such_a_lookup_would_be_found() -> None:
     written = "getattr(model, 'plausible', None)\nisinstance(belief, core.BlockBelief | GP)\nhasattr(a, b)"
     assert set(lookups(ast.parse(written))) >= {(1, "plausible"), (2, "BlockBelief"), (2, "GP")}
+
+
+def test_the_page_on_extending_lists_what_models_and_policies_may_offer() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    for ability in (*models.ABILITIES, *policies.ABILITIES):
+        declared = {*vars(ability), *vars(ability).get("__annotations__", ())}
+        rows = [line for line in page.splitlines() if line.startswith(f"| `{ability.__name__}` |")]
+        assert len(rows) == 1, f"extending.md has {len(rows)} rows on {ability.__name__}"
+        for member in (name for name in declared if not name.startswith("_")):
+            assert f"`{member}" in rows[0], f"the row on {ability.__name__} does not name {member}"

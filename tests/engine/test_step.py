@@ -61,6 +61,19 @@ def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, com
     compare("serial-inventory", f"{policy}:additive-gp", common=common, samples=4)
 
 
+@pytest.mark.parametrize("integrate", [False, True], ids=["estimates", "averages"])
+def test_claims_about_large_tables_are_those_of_live_studies(integrate: bool) -> None:
+    experiment = Experiment(
+        "serial-inventory", "dvr-loss", samples=2, seed=11, certify=True, integrate=integrate
+    )
+    found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
+    for run, number in enumerate(RUNS.tolist()):
+        study = alone(experiment, number).run(found.n_initial + 2)
+        np.testing.assert_allclose(
+            found.claim[-1, run], study.certificate(integrate=integrate).pcs, rtol=1e-8
+        )
+
+
 @pytest.mark.slow  # a minute: refits, and all policies that follow the foremost
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
