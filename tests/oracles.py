@@ -8,7 +8,7 @@ from numpy.linalg import inv, slogdet
 from scipy.stats import gamma, lognorm
 
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.belief import BlockBelief
+from argbest.core.belief import BlockBelief, ByBlocks
 from argbest.core.decision import Decision
 from argbest.core.tally import Tally, from_observations
 
@@ -186,7 +186,7 @@ def random_belief(
     return BlockBelief(rng.standard_normal((*lead, k, c)), cov, rng.random((*lead, k, c)) + 0.1)
 
 
-def dense(belief: BlockBelief) -> DenseBelief:
+def dense(belief: ByBlocks) -> DenseBelief:
     k, c = belief.mean.shape
     cov = np.zeros((k * c, k * c))
     for i in range(k):

@@ -3,8 +3,15 @@
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
+
+import argbest.models
+import argbest.policies
+from argbest.core import belief as beliefs
+from argbest.models import base as models
+from argbest.policies import base as policies
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
@@ -55,3 +62,53 @@ def test_the_version_is_the_last_in_the_changelog_and_newer_than_those_that_mess
     gone = {tuple(map(int, found.split("."))) for found in re.findall(r"of version (\d+\.\d+)", sources)}
     assert gone
     assert max(gone) < tuple(map(int, version.split(".")[:2]))
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {each.id if isinstance(each, ast.Name) else each.attr for each in ast.walk(node)
+            if isinstance(each, ast.Name | ast.Attribute)}  # fmt: skip
+
+
+def lookups(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and name of members looked up by name, and of classes that `isinstance` asks for."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+            asked = node.args[1]
+            if node.func.id in ("getattr", "hasattr") and isinstance(asked, ast.Constant):
+                yield node.lineno, str(asked.value)
+            elif node.func.id == "isinstance":
+                yield from ((node.lineno, name) for name in names_in(asked))
+
+
+def test_what_beliefs_models_and_policies_offer_is_asked_for_by_protocols() -> None:
+    every = (*beliefs.ABILITIES, *models.ABILITIES, *policies.ABILITIES)
+    members = {name for each in every for name in (*vars(each), *vars(each).get("__annotations__", ()))}
+    classes = {name for name in vars(beliefs) if name.endswith("Belief")} | {
+        "AdditiveBelief",
+        "FocusedBelief",
+    }
+    classes |= {*argbest.models.__all__, *argbest.policies.__all__}
+    forbidden = {name for name in members if not name.startswith("_")} | classes
+    assert {"plausible", "begin", "foremost", "BlockBelief", "GP"} <= forbidden
+    found = [
+        f"{module}:{line} {name}"
+        for module, path in modules().items()
+        for line, name in lookups(ast.parse(path.read_text(encoding="utf-8")))
+        if name in forbidden
+    ]
+    assert found == []
+
+
+def test_such_a_lookup_would_be_found() -> None:
+    written = "getattr(model, 'plausible', None)\nisinstance(belief, core.BlockBelief | GP)\nhasattr(a, b)"
+    assert set(lookups(ast.parse(written))) >= {(1, "plausible"), (2, "BlockBelief"), (2, "GP")}
+
+
+def test_the_page_on_extending_lists_what_models_and_policies_may_offer() -> None:
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    for ability in (*models.ABILITIES, *policies.ABILITIES):
+        declared = {*vars(ability), *vars(ability).get("__annotations__", ())}
+        rows = [line for line in page.splitlines() if line.startswith(f"| `{ability.__name__}` |")]
+        assert len(rows) == 1, f"extending.md has {len(rows)} rows on {ability.__name__}"
+        for member in (name for name in declared if not name.startswith("_")):
+            assert f"`{member}" in rows[0], f"the row on {ability.__name__} does not name {member}"

@@ -148,6 +148,49 @@ class NeedsOwnCovariances(Broken):
         return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
 
 
+class Mumbles(Broken):
+    weighs_cost = "sometimes"
+
+
+class NeverSays(Broken):
+    def finished(self, tally: Tally) -> Any:
+        return None
+
+
+class BeginsNothing(Broken):
+    def begin(self, setting: Setting, tally: Tally) -> Any:
+        return None
+
+
+@dataclass
+class BeginsForAll(Broken):
+    """Fixes something about all studies that cannot be told apart by study."""
+
+    shares: Any = None
+
+    def begin(self, setting: Setting, tally: Tally) -> "BeginsForAll":
+        return BeginsForAll(shares=[tally.mean.copy()])
+
+    def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
+        if self.shares is None:
+            return super().decide(belief, count, setting, draws, lane)
+        [table] = self.shares
+        own = table if table.ndim == count.ndim else table[-1]
+        score = np.where(setting.candidates(count.shape), own, -np.inf)
+        return pick(score == score.max(axis=(-2, -1), keepdims=True), draws, lane)
+
+
+class CountsAlternatives(Broken):
+    """Says that it may be shown a few alternatives, and then counts on all."""
+
+    follows_the_foremost = True
+
+    def decide(self, belief: Belief, count: IntArray, setting: Setting, draws: Draws, lane: int) -> Decision:
+        found = super().decide(belief, count, setting, draws, lane)
+        few = count.shape[-2] < 4
+        return Decision(np.full_like(found.alternative, 3), found.context) if few else found
+
+
 def test_a_sound_policy_of_ones_own_conforms() -> None:
     testing.assert_valid_policy(Broken())
 
@@ -166,6 +209,11 @@ def test_a_sound_policy_of_ones_own_conforms() -> None:
         (MixesUnitsOfCost(), "the decision changes when costs are in another unit"),
         (IgnoresPending(), "the same pair again when a thousand trials of it are under way"),
         (NeedsOwnCovariances(), "fails where alternatives covary"),
+        (Mumbles(), "weighs_cost is 'sometimes'; expected True or False"),
+        (NeverSays(), "finished returned None; expected True or False"),
+        (BeginsNothing(), "begin returned None; expected the policy to go on with"),
+        (BeginsForAll(), "a study that has begun among others decides otherwise than alone"),
+        (CountsAlternatives(), "expected positions from 0 to 2"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -220,6 +268,49 @@ class Rubbish(GP):
         return BlockBelief(0.0 * found.mean, found.cov, found.noise)
 
 
+class Hasty(GP):
+    """A model that learns again all the time."""
+
+    refit_growth = -0.1
+
+
+class Tongue(GP):
+    """A model that tells its troubles letter by letter."""
+
+    def troubles(self, setting: Setting, params: Any) -> Any:
+        return "all is lost"
+
+
+class OnePoint(GP):
+    """A model that says that its plausible parameters are more than they are."""
+
+    def plausible(self, *given: Any) -> Any:
+        return super().plausible(*given)._replace(n=5)
+
+
+class Unsorted(GP):
+    """A model with one kind for all studies."""
+
+    def kinds(self, *given: Any) -> Any:
+        return np.zeros((), int)
+
+
+@dataclass(frozen=True)
+class Forgetful(BlockBelief):
+    """A belief that takes trials under way for nothing."""
+
+    def expecting(self, pending: IntArray) -> BlockBelief:
+        return self
+
+
+class Heedless(GP):
+    """A model with such a belief."""
+
+    def posterior(self, *given: Any, **named: Any) -> Any:
+        belief = super().posterior(*given, **named)
+        return Forgetful(belief.mean, belief.cov, belief.noise)
+
+
 class Silent(GP):
     """A model that does not say what its parameters are."""
 
@@ -232,6 +323,11 @@ class Silent(GP):
     [
         (Rubbish(), "predict at the known contexts must give the belief's mean there"),
         (Silent(), "`fit` must be annotated"),
+        (Hasty(), "refit_growth is -0.1; expected a share above 0"),
+        (Tongue(), "troubles returned 'all is lost'; expected a list of sentences"),
+        (OnePoint(), "plausible says n=5"),
+        (Unsorted(), "expected a number per study"),
+        (Heedless(), "anticipated must equal update"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -9,13 +9,14 @@ from argbest import models as models_that_ship
 from argbest import options, plugins
 from argbest import policies as shipped
 from argbest.checks import one_of
+from argbest.core.abilities import offers
 from argbest.core.arrays import BoolArray
 from argbest.errors import InputError
 from argbest.lazy import later
 from argbest.models import retired
 from argbest.models.base import Model
 from argbest.options import MODEL
-from argbest.policies.base import Policy
+from argbest.policies.base import HasUsualModel, Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
@@ -153,7 +154,9 @@ def _one(
 
 
 def _policy_entry(made: Any) -> PolicyEntry:
-    return made if isinstance(made, PolicyEntry) else PolicyEntry(made, getattr(made, "usual_model", MODEL))
+    if isinstance(made, PolicyEntry):
+        return made
+    return PolicyEntry(made, made.usual_model if offers(made, HasUsualModel) else MODEL)
 
 
 def _problem_entry(made: Any) -> ProblemEntry:
@@ -243,7 +246,7 @@ def usual_model(given: options.Given | Policy) -> str:
     if isinstance(given, str | Mapping):
         return policy(given).model
     own = (entry.model for entry in POLICIES.values() if type(entry.make()) is type(given))
-    return next(own, getattr(given, "usual_model", MODEL))
+    return next(own, given.usual_model if offers(given, HasUsualModel) else MODEL)
 
 
 def problem_entry(name: str) -> ProblemEntry:
@@ -264,15 +267,15 @@ def choose(
     usual = usual_model(policy_given)
     if isinstance(policy_given, str | Mapping):
         policy_given = configured_policy(policy_given)
-    if isinstance(policy_given, type) or not hasattr(policy_given, "propose"):
+    if isinstance(policy_given, type) or not offers(policy_given, Policy):
         raise InputError(
             f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."
         )
     model_given = usual if model_given is None else model_given
     chosen = model(model_given) if isinstance(model_given, str | Mapping) else model_given
-    needed = ("check", "fit", "posterior", "predict")
-    if isinstance(chosen, type) or not all(hasattr(chosen, name) for name in needed):
+    if isinstance(chosen, type) or not offers(chosen, Model):
         raise InputError(
-            f"model={chosen!r} is neither a registered name nor an object with {', '.join(needed)}."
+            f"model={chosen!r} is neither a registered name nor an object with check, fit, posterior, "
+            "predict."
         )
     return policy_given, chosen

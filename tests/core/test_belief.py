@@ -6,7 +6,7 @@ from oracles import dense, random_belief
 from argbest.core import belief as beliefs
 from argbest.core import conditioning
 from argbest.core import tally as tallies
-from argbest.core.belief import Belief, BlockBelief, CellBelief
+from argbest.core.belief import Belief, BlockBelief, ByBlocks, CellBelief
 from argbest.core.decision import Decision
 
 
@@ -55,7 +55,7 @@ def test_a_thousand_rank_one_updates_equal_one_recomputation() -> None:
     constant, noise = np.array([0.1, -0.3, 0.0]), rng.random((3, 12)) + 0.2
     tally = tallies.empty((3, 12))
     mean, cov = conditioning.posterior(prior, constant, noise, tally)
-    belief = BlockBelief(mean, cov, noise)
+    belief: ByBlocks = BlockBelief(mean, cov, noise)
     for _ in range(1000):
         where, value = pair(int(rng.integers(3)), int(rng.integers(12))), np.array(rng.normal(0, 2))
         tally = tallies.add(tally, where, value)
@@ -69,7 +69,7 @@ def test_q_replicates_at_once_equal_q_updates() -> None:
     rng = np.random.default_rng(21)
     belief = random_belief(rng)
     values = rng.standard_normal(5)
-    one_by_one = belief
+    one_by_one: ByBlocks = belief
     for v in values:
         one_by_one = one_by_one.update(pair(1, 2), np.array(v))
     block = belief.update(pair(1, 2), np.array(values.mean()), 5)
@@ -142,7 +142,8 @@ def test_a_singular_covariance_can_be_drawn_from() -> None:
 def test_draws_after_updates_are_those_of_the_same_belief_made_anew() -> None:
     """Roots are kept while blocks stay the same: none may outlive its block."""
     rng = np.random.default_rng(27)
-    belief, normals = random_belief(rng), rng.standard_normal((5, 3, 4))
+    belief: ByBlocks = random_belief(rng)
+    normals = rng.standard_normal((5, 3, 4))
     for _ in range(4):
         fresh = BlockBelief(belief.mean, belief.cov, belief.noise)
         np.testing.assert_array_equal(belief.draw(normals), fresh.draw(normals))
@@ -177,7 +178,7 @@ def test_independent_cells_are_a_block_belief_without_covariance() -> None:
 def test_trials_under_way_count_as_if_told_one_by_one() -> None:
     rng = np.random.default_rng(7)
     belief, pending = blocks(rng, 4, 5), rng.poisson(0.7, (4, 5))
-    expected = belief
+    expected: ByBlocks = belief
     for k, c in np.argwhere(pending):
         where = Decision(np.array(k), np.array(c))
         expected = expected.update(where, expected.mean[k, c], pending[k, c])
@@ -217,7 +218,7 @@ def test_draws_under_pending_trials_have_the_covariance_given_these(kind: str) -
 def test_beliefs_are_values() -> None:
     rng = np.random.default_rng(7)
     belief = blocks(rng, 4, 5)
-    held = [belief]
+    held: list[ByBlocks] = [belief]
     for _ in range(12):
         where = Decision(np.array(rng.integers(4)), np.array(rng.integers(5)))
         held += [
@@ -238,8 +239,8 @@ def test_beliefs_are_values() -> None:
 
 def test_updates_of_one_study_are_those_of_studies_side_by_side() -> None:
     rng = np.random.default_rng(7)
-    one = blocks(rng, 3, 4)
-    many = BlockBelief(one.mean[None], one.cov[None], one.noise[None])
+    one: ByBlocks = blocks(rng, 3, 4)
+    many: ByBlocks = BlockBelief(one.mean[None], one.cov[None], one.noise[None])
     for _ in range(6):
         k, c, value = rng.integers(3), rng.integers(4), rng.normal()
         one = one.update(Decision(np.array(k), np.array(c)), np.array(value), 2)

@@ -48,7 +48,7 @@ def test_of_very_many_alternatives_the_likeliest_say_what_draws_of_all_say(
     focused = conditioned(prior, Data(tally, np.full((700, 1), 0.5), np.array(0.0)))
     assert isinstance(focused, FocusedBelief)
     assert len(focused.foremost) == 300
-    for each in (replace(belief, kept=None), focused):
+    for each in (replace(belief, before=None), focused):
         assert each.expected_loss(chosen) == pytest.approx(own.mean(), rel=0.04)
         for delta in (0.0, 0.3):
             assert each.good_probability(chosen, delta) == pytest.approx(np.mean(own <= delta), abs=0.02)

@@ -173,7 +173,7 @@ def test_a_large_table_says_of_next_samples_what_a_small_one_says(monkeypatch: p
     belief = Study(6, names=False).belief()
     small = next_samples(belief)
     monkeypatch.setattr(additive_belief, "_WHOLE", 0)
-    large = next_samples(replace(belief, kept=None))
+    large = next_samples(replace(belief, before=None))
     assert small is not None
     assert large is not None
     np.testing.assert_allclose(large.var, small.var, rtol=1e-9)

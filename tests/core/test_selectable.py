@@ -1,5 +1,7 @@
 """Pairs that are ruled out leave no trace: everything is as if they were not there."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -95,8 +97,8 @@ def test_nothing_changes_where_nothing_is_ruled_out(kind: str) -> None:
 def single(belief: Belief, i: int) -> Belief:
     if isinstance(belief, AdditiveBelief):
         return belief.study((i,))
-    fields = {name: getattr(belief, name)[i] for name in type(belief).__dataclass_fields__}  # type: ignore[attr-defined]
-    return type(belief)(**fields)
+    arrays = {each.name: getattr(belief, each.name)[i] for each in fields(belief)}  # type: ignore[arg-type]
+    return type(belief)(**arrays)
 
 
 @pytest.mark.parametrize("kind", ["cell", "block", "additive"])

@@ -25,6 +25,7 @@ from argbest.core.binomial import is_rate
 from argbest.core.noise import Rarities, rarities, sample_variance
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.core.tally import Tally
+from argbest.models.base import is_told_noise
 from argbest.study.learning import grounds
 from argbest.texts import number
 
@@ -137,7 +138,7 @@ def _shape_is_hidden(tally: Tally) -> bool:
 def _noise_is_told(study: "Study") -> bool:
     """Return whether the user has said what the noise is: to the model, or that there is none."""
     known = study.problem.noise_sd
-    return getattr(study.model, "noise_sd", None) is not None or (known is not None and not known.any())
+    return is_told_noise(study.model) or (known is not None and not known.any())
 
 
 def _foremost(belief: Belief) -> IntArray:

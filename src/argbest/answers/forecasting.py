@@ -20,7 +20,7 @@ from argbest import streams
 from argbest.checks import finite, flag, indifference_zone
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, best, gaps
+from argbest.core.belief import Belief, best, gaps, shocks_of
 from argbest.core.certainty import slepian_bound
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
@@ -196,7 +196,7 @@ def _next(
     the next of fixed numbers, a fifth apart: all pairs then group their replications alike, and the mean of a
     group shares noise with that of another as single replications do.
     """
-    shocks = getattr(belief, "shocks", None)
+    shocks = shocks_of(belief)
     if shocks is None:
         m = 1 + further // _STRIDE
         value = at(truth, decision) + np.sqrt(at(belief.noise, decision) / m) * normals

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best
+from argbest.core.belief import Belief, Focused, best
 from argbest.core.common_noise import Block
-from argbest.core.focused_belief import FocusedBelief
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.models.base import Model
+from argbest.models.base import Model, weighs_replications
 
 _RELATED = 1e-10  # posterior correlations below are none
 _CLOSED = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
@@ -47,7 +47,7 @@ def left_out(
     observed = wanted & (tally.count > 0)
     spread = np.where(observed, belief.noise / np.maximum(tally.count, 1), np.inf)
     rest = spread - belief.var
-    exact = getattr(model, "weighs_replications", True)
+    exact = weighs_replications(model)
     closed = np.asarray(observed & (rest > _CLOSED * spread) & exact)
     share = np.divide(belief.var, rest, out=np.zeros_like(rest), where=closed)
     mean = belief.mean + share * (belief.mean - np.where(observed, tally.mean, 0.0))
@@ -83,7 +83,7 @@ def _without(
 
 def exact_at(belief: Belief, alternatives: IntArray) -> Belief:
     """Return the belief with these alternatives followed exactly, where very many are only summarised."""
-    return belief.including(alternatives) if isinstance(belief, FocusedBelief) else belief
+    return belief.including(alternatives) if offers(belief, Focused) else belief
 
 
 def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray) -> Relations:

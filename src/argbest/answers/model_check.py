@@ -19,7 +19,7 @@ from argbest.core.noise import plausible_noise, relative_noise
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
-from argbest.models.base import Model, troubles
+from argbest.models.base import Model, is_told_noise, learns_noise_of, troubles
 from argbest.problems.base import Problem
 from argbest.texts import Sentences
 
@@ -170,7 +170,7 @@ def check(
     z, table = frame["z"].to_numpy(), np.zeros(tally.shape)
     frame["flagged"], table[wanted] = told & (np.abs(z) > limit), z
     scores = table[related.alternative, related.context]
-    known = getattr(model, "noise_sd", None) is not None
+    known = is_told_noise(model)
     levels = np.arange(float(tally.count.size)).reshape(tally.shape) if own else found.belief.noise
     noise = discrepancies.compared(levels, tally, together=known, shared=alike)
     sd = np.sqrt(found.var)[related.alternative, related.context]
@@ -203,7 +203,7 @@ def _doubted(check: ModelCheck, flagged: IntArray) -> BoolArray:
 
 def _noise_per_pair(model: Model[Any]) -> bool:
     """Return whether the model learns a noise level of every pair."""
-    return getattr(model, "noise", None) == "pair" and getattr(model, "noise_sd", None) is None
+    return learns_noise_of(model) == "pair"
 
 
 def _with_scatter(params: Any, tally: Tally) -> Any:

@@ -9,10 +9,10 @@ import pandas as pd
 
 from argbest.core import common_noise, priors
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief
+from argbest.core.belief import Belief, missed, shocks_of
 from argbest.core.findings import Findings, Lengthscales
 from argbest.jsonable import table
-from argbest.models.base import troubles
+from argbest.models.base import findings, troubles, weighs_common_noise
 from argbest.problems.base import Problem
 from argbest.texts import Sentences, number
 
@@ -78,12 +78,10 @@ def of_study(study: "Study") -> ModelSummary:
     if out is not None:  # of these some models say nothing
         answered = ~out.all(axis=0)
         mean = mean[np.ix_(~out[:, answered].any(axis=1), answered)]
-    tell = getattr(study.model, "findings", None)
-    found = None if tell is None else tell(study._journal.open_setting(), learned.params)
+    found = findings(study.model, study._journal.open_setting(), learned.params)
     said = summary(study.problem, mean, found)
-    missed = getattr(learned.belief, "missed", 0.0)
     ended = troubles(study.model, study._journal.open_setting(), learned.params)
-    more = (*_of_missed(missed), *ended, *_of_common_noise(study))
+    more = (*_of_missed(missed(learned.belief)), *ended, *_of_common_noise(study))
     return replace(said, sentences=(*said.sentences, *more))
 
 
@@ -253,7 +251,7 @@ def _of_common_noise(study: "Study") -> Iterator[str]:
 
 
 def _of_shared(study: "Study", belief: Belief) -> str:
-    shocks = getattr(belief, "shocks", None)
+    shocks = shocks_of(belief)
     if shocks is not None:
         share = 100 * shocks.correlation
         extent = f", {share.min():.0f} to {share.max():.0f} % by context" if np.ptp(share) >= 1 else ""
@@ -261,7 +259,7 @@ def _of_shared(study: "Study", belief: Belief) -> str:
             f"On average {share.mean():.0f} % of the noise of a replication is common to all alternatives "
             f"(common random numbers{extent})."
         )
-    if not getattr(study.model, "weighs_common_noise", False):
+    if not weighs_common_noise(study.model):
         return (
             "Alternatives share random numbers, but this model treats their noise as independent. Use "
             "additive-gp, gp or independent to benefit from them."

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from argbest.answers.discrepancies import FALSE_ALARM
-from argbest.models.base import Model
+from argbest.models.base import Model, is_told_noise, learns_noise_of
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.texts import first_of
@@ -67,11 +67,11 @@ def _of_noise(check: "ModelCheck", axes: _Axes, model: Model[Any]) -> Iterator[s
                 order = some.sort_values(ascending=word == "Quieter").index.tolist()
                 first = "the first " if len(some) > 1 else ""
                 said += f" {word}: {_names(axis, order)} ({first}{some[order[0]]:.2g} times the usual sd)."
-    if getattr(model, "noise_sd", None) is not None:
+    if is_told_noise(model):
         assumed, advice = "noise levels that are given", "Correct noise_sd, or leave it out."
-    elif getattr(model, "noise", None) == "pooled":
+    elif learns_noise_of(model) == "pooled":
         assumed, advice = "one noise level", "Leave out noise='pooled': every pair then has its own."
-    elif hasattr(model, "noise"):
+    elif learns_noise_of(model):
         assumed, advice = "one noise level per alternative", "Use one per pair: noise='pair'."
     else:
         assumed, advice = "one noise level per alternative", "Use one per pair: additive-gp."

@@ -11,14 +11,16 @@ from typing import Any, cast
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import cell_by_cell
 from argbest.core.blocks import drawing_root, square_root, subtract_product, weight_of
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import (
-    ByFormula,
-    ByStructure,
     Foundation,
+    RelatesListed,
+    RelatesWithin,
     Stack,
     apart,
     of_sums,
@@ -32,16 +34,17 @@ _WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be th
 _EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
-@dataclass
-class Kept:
+class WorkedOut:
     """What was worked out of a belief and serves all that follow from it by updates: only rows are added.
 
-    Which rows are the first does not depend on who asks, or when.
+    Which rows are the first does not depend on who asks, or when. Two threads that ask at once work out the
+    same numbers.
     """
 
-    n_rows: int  # the first rows: those of that belief
-    table: Array | None = None  # all covariances [cell, cell] of one small table given the first rows
-    apart: dict[tuple[int, int], Array] = field(default_factory=dict)  # see `AdditiveBelief._first_apart`
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows  # the first rows: those of that belief
+        self.table: Array | None = None  # covariances [cell, cell] of one small table given the first rows
+        self.apart: dict[tuple[int, int], Array] = {}  # see `AdditiveBelief._first_apart`
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +59,20 @@ class AdditiveBelief(CorrelatedAlternatives):
     n_rows: int
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
-    kept: Kept | None = field(default=None, repr=False)  # of the belief that this one follows from
+    before: WorkedOut | None = field(default=None, repr=False)  # of the belief that this one follows from
+
+    def with_mean(self, mean: Array) -> "AdditiveBelief":
+        """Return the belief with other means [..., alternative, context]."""
+        return replace(self, mean=mean, before=self._first)
+
+    def with_draws(self, n_draws: int) -> "AdditiveBelief":
+        """Return the belief that uses so many points, a power of 2, for each study."""
+        return replace(self, n_draws=n_draws, before=self._first)
 
     @property
     def missed(self) -> float:
         """The share of what alternatives have in common that was taken for their own, for speed."""
-        return float(getattr(self.foundation, "missed", 0.0))
+        return self.foundation.missed
 
     @property
     def rows(self) -> Array:
@@ -98,11 +109,9 @@ class AdditiveBelief(CorrelatedAlternatives):
             subtract_product(out, of_sums(flat, where, weight), flat)
         return np.asarray(out).reshape(*context.shape, k, c)
 
-    @property
-    def _first(self) -> Kept:
-        if self.kept is None:
-            self.__dict__["kept"] = Kept(self.n_rows)
-        return cast(Kept, self.kept)
+    @cached_property
+    def _first(self) -> WorkedOut:
+        return WorkedOut(self.n_rows) if self.before is None else self.before
 
     @cached_property
     def _table(self) -> tuple[Array | None, int]:
@@ -150,7 +159,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _cov_within(self, weight: Array) -> Array:
         """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
-        if self._table[0] is not None or not isinstance(self.foundation, ByFormula):
+        if self._table[0] is not None or not offers(self.foundation, RelatesWithin):
             by_context = weight.swapaxes(-1, -2).swapaxes(-2, -3) @ self.within_contexts()
             return by_context.swapaxes(-2, -3).swapaxes(-1, -2)
         taken = np.einsum("...gkc,...rkc->...grc", weight, self.rows)
@@ -222,9 +231,11 @@ class AdditiveBelief(CorrelatedAlternatives):
         return later
 
     def expecting(self, pending: IntArray) -> "AdditiveBelief":
-        """Return the belief of one study as if the trials under way had come out as expected, all at once."""
+        """Return the belief as if the trials under way had come out as expected, of one study all at once."""
         if not pending.any():
             return self
+        if self.mean.ndim > 2:
+            return cast(AdditiveBelief, cell_by_cell(self, pending))
         seen = coming(pending, self)
         return self._with_rows(seen.rows(self), shocks=seen.shocks)
 
@@ -238,7 +249,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         """Return the belief with more rows [..., row, alternative, context], and what else changes."""
         var = np.maximum(self.var - np.einsum("...rkc,...rkc->...kc", rows, rows), 0.0)
         stack, n_rows = self.stack.add(self.n_rows, rows), self.n_rows + rows.shape[-3]
-        return replace(self, var=var, stack=stack, n_rows=n_rows, kept=self._first, **changes)
+        return replace(self, var=var, stack=stack, n_rows=n_rows, before=self._first, **changes)
 
     def draw(self, normals: Array) -> Array:
         """Return μ + √S z over the cells, study by study; cells out of the question stay at their means."""
@@ -254,7 +265,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariance of the listed cells [m] of one study, [m, m]."""
-        if isinstance(self.foundation, ByFormula | ByStructure):
+        if offers(self.foundation, RelatesListed):
             part = self.foundation.among(alternative, context)
         else:
             part = np.empty((len(alternative), len(alternative)))
@@ -307,7 +318,7 @@ class AdditiveBelief(CorrelatedAlternatives):
 
     def _within(self, alternatives: IntArray, context: int) -> Array:
         """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
-        if not isinstance(self.foundation, ByFormula):
+        if not offers(self.foundation, RelatesWithin):
             return self.among(alternatives, np.full(len(alternatives), context))
         taken = self.rows[:, alternatives, context]
         return np.asarray(self.foundation.within(alternatives, context) - taken.T @ taken)

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.binomial import Expected
 from argbest.core.conditioning import dense, dense_at, solve_lower
-from argbest.core.focused_belief import FocusedBelief, at_points, focused
+from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, focused
 from argbest.core.foundations import ByStructure, SideBySide, Stack
 from argbest.core.landmarks import MOST, innovation, landmarks_of, structured, too_large
 from argbest.core.noise import lone
@@ -34,7 +35,7 @@ def conditioned(prior: AdditivePrior, data: Data, known: object = None) -> Addit
     if too_large(data.tally.count, names=prior.alternatives is None):
         if not data.tally.shape[:-2]:
             return focused(prior, _seen(data), data.noise)
-        if isinstance(known, FocusedBelief):
+        if known is not None and offers(known, Summarised):
             studies = [_seen(data.study(study)) for study in np.ndindex(data.tally.shape[:-2])]
             return at_points(prior, studies, data.noise, known)
     return condition(prior, data)

@@ -4,22 +4,24 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeGuard
 
 import numpy as np
 
 from argbest.core import certainty
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, IntArray
-from argbest.core.blocks import Blocks, square_root, taken_from, weight_of
+from argbest.core.blocks import Blocks, KnownRoots, right_roots, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
-from argbest.core.replications import NextSamples
+from argbest.core.replications import NextSamples, Shocks
+from argbest.core.setting import Shifts
 
 
 class Belief(certainty.Certainty, Protocol):
     """A joint normal distribution of all mean rewards; larger is better; one unit throughout.
 
     Implementations are frozen dataclasses with the field ``mean``; they differ in whether alternatives are
-    correlated. Arrays are [..., alternative, context].
+    correlated. Arrays are [..., alternative, context]. What a belief may offer besides: `ABILITIES`.
     """
 
     @property
@@ -54,6 +56,126 @@ class Belief(certainty.Certainty, Protocol):
         """Return the belief after n more replications of the decided cell with mean ``value``."""
 
 
+class Focused(Belief, Protocol):
+    """A belief about very many alternatives that follows a few of them exactly."""
+
+    @property
+    def foremost(self) -> IntArray:
+        """The alternatives that are followed, in order."""
+
+    @property
+    def inner(self) -> Belief:
+        """The belief about these alone, numbered among themselves."""
+
+    def including(self, alternatives: IntArray) -> Belief:
+        """Return the belief with these alternatives among those that are followed."""
+
+
+class Anticipates(Belief, Protocol):
+    """A belief that has a quicker way than updates to take trials for done that came out as expected."""
+
+    def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> Belief:
+        """Return the belief as if n more replications had come out as expected."""
+
+    def expecting(self, pending: IntArray) -> Belief:
+        """Return the belief as if the trials under way [..., alternative, context] had, all at once."""
+
+
+class SharesNoise(Belief, Protocol):
+    """A belief that knows the noise of replications of equal number, which alternatives may share."""
+
+    @property
+    def shocks(self) -> Shocks | None:
+        """What later replications share with those told; None where they share nothing."""
+
+    @property
+    def next_samples(self) -> NextSamples | None:
+        """What the next replication of every cell observes; None: the cell itself."""
+
+    def update_common(
+        self, decision: Decision, number: AnyArray, value: AnyArray | None, told: AnyArray | bool = True
+    ) -> Belief:
+        """Return the belief after this replication of the decided cell, whose noise others may have shown."""
+
+
+class Absorbs(Belief, Protocol):
+    """A belief whose arrays may be written to by who owns them: quicker for many studies at once."""
+
+    def absorb(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> Belief:
+        """Return what `update` does, written to its own arrays, which are lost then."""
+
+
+class RelatesSums(Belief, Protocol):
+    """A belief that relates weighted sums of cells of one context to all cells at once."""
+
+    def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+        """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context].
+
+        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        """
+
+
+class RelatesAlternatives(Belief, Protocol):
+    """A belief that relates all alternatives of every context to each other."""
+
+    def within_contexts(self) -> Array:
+        """Return Cov(f_k(c), f_j(c)), [..., context, alternative, alternative′]."""
+
+
+class HasBlocks(Belief, Protocol):
+    """A belief about independent alternatives that keeps the covariances of each by themselves."""
+
+    def blocks(self, rows: IntArray) -> Array:
+        """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
+
+    def replaced(self, alternatives: IntArray, fresh: Any) -> Belief:
+        """Return this belief of one study with those of the listed alternatives in the place of its own."""
+
+
+class IndependentCells(Belief, Protocol):
+    """A belief under which no pair tells anything of another."""
+
+    independent_cells: ClassVar[bool]
+
+
+class CountsOnPoints(Belief, Protocol):
+    """A belief whose probabilities are averages over points, more of them or fewer."""
+
+    def with_draws(self, n_draws: int) -> Belief:
+        """Return the belief that uses so many points, a power of 2, for each study."""
+
+
+class DrawsQuickly(Belief, Protocol):
+    """A belief with a quicker way to draw where no decision need be found again, digit by digit."""
+
+    def quick_draw(self, normals: Array) -> Array:
+        """Return joint draws of all rewards, as `draw` but for rounding."""
+
+
+class Approximates(Belief, Protocol):
+    """A belief that leaves something out for speed."""
+
+    @property
+    def missed(self) -> float:
+        """The share of what alternatives have in common that was taken for their own."""
+
+
+ABILITIES = (
+    Focused,
+    Anticipates,
+    SharesNoise,
+    Absorbs,
+    RelatesSums,
+    RelatesAlternatives,
+    HasBlocks,
+    IndependentCells,
+    Shifts,
+    CountsOnPoints,
+    DrawsQuickly,
+    Approximates,
+)
+
+
 def best(belief: Belief) -> IntArray:
     """Return the alternative with the largest mean per context, lowest index on ties, [..., context]."""
     index: IntArray = belief.mean.argmax(axis=-2)
@@ -72,19 +194,22 @@ def gaps(belief: Belief, selected: IntArray) -> Array:
 
 def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Belief:
     """Return the belief as if n replications had come out as expected: variances shrink, means stay."""
-    if (shared := getattr(belief, "anticipated", None)) is not None:
-        later: Belief = shared(decision, n)
-        return later
+    if offers(belief, Anticipates):
+        return belief.anticipated(decision, n)
     return belief.update(decision, at(belief.mean, decision), n)
 
 
 def expecting(belief: Belief, pending: IntArray) -> Belief:
     """Return the belief as if the trials under way [..., alternative, context] had come out as expected."""
-    lead, at_once = pending.shape[:-2], getattr(belief, "expecting", None)
-    if at_once is not None and (not lead or isinstance(belief, BlockBelief)):
+    if offers(belief, Anticipates):
         with suppress(np.linalg.LinAlgError):  # some cell is known exactly
-            later: Belief = at_once(pending)
-            return later
+            return belief.expecting(pending)
+    return cell_by_cell(belief, pending)
+
+
+def cell_by_cell(belief: Belief, pending: IntArray) -> Belief:
+    """Return what `expecting` does, one cell after the other."""
+    lead = pending.shape[:-2]
     for k, c in np.argwhere(pending.any(axis=tuple(range(len(lead))))):
         belief = anticipate(belief, Decision(np.full(lead, k), np.full(lead, c)), pending[..., k, c])
     return belief
@@ -97,18 +222,36 @@ def take_in(
 
     What is ``mine`` nobody else holds: it may be written to, and is lost then.
     """
-    if mine and isinstance(belief, BlockBelief) and belief.mean.ndim > 2:
+    if mine and belief.mean.ndim > 2 and offers(belief, Absorbs):
         return belief.absorb(decision, value)
-    if getattr(belief, "shocks", None) is None:
+    if not shares_noise(belief):
         return belief.update(decision, value)
-    later: Belief = belief.update_common(decision, number, value)  # type: ignore[attr-defined]
-    return later
+    return belief.update_common(decision, number, value)
+
+
+def shares_noise(belief: Belief) -> TypeGuard[SharesNoise]:
+    """Return whether replications of equal number share noise under this belief."""
+    return offers(belief, SharesNoise) and belief.shocks is not None
+
+
+def shocks_of(belief: Belief) -> Shocks | None:
+    """Return what later replications share with those told; None where they share nothing."""
+    return belief.shocks if offers(belief, SharesNoise) else None
 
 
 def next_samples(belief: Belief) -> NextSamples | None:
     """Return what a sample of every cell observes where alternatives share noise; None: the cell itself."""
-    found: NextSamples | None = getattr(belief, "next_samples", None)
-    return found
+    return belief.next_samples if offers(belief, SharesNoise) else None
+
+
+def missed(belief: Belief) -> float:
+    """Return the share of what alternatives have in common that was taken for their own, for speed."""
+    return belief.missed if offers(belief, Approximates) else 0.0
+
+
+def independent_cells(belief: Belief) -> bool:
+    """Return whether no pair tells anything of another."""
+    return offers(belief, IndependentCells) and belief.independent_cells
 
 
 class OneCellAtATime:
@@ -122,8 +265,6 @@ class OneCellAtATime:
 
 class _IndependentAlternatives(OneCellAtATime):
     """What follows from means and variances alone when alternatives are independent."""
-
-    shocks: ClassVar[None] = None  # no noise is shared
 
     def difference_var(self: Belief, reference: IntArray) -> Array:
         """Return V_reference + V_k, and 0 for the reference itself."""
@@ -149,31 +290,21 @@ class _IndependentAlternatives(OneCellAtATime):
         return certainty.slepian_bound(gaps(self, selected) + delta, tau, selected)
 
 
-@dataclass(frozen=True)
-class BlockBelief(_IndependentAlternatives):
-    """Independent alternatives, each with its own covariance over the contexts.
+class ByBlocks(_IndependentAlternatives):
+    """What follows from a covariance over the contexts for every alternative.
 
-    A belief of one study that follows from another by updates keeps what these changed beside what they left
-    alone. Nothing that anybody holds is ever written to; ``cov`` is put together when it is asked for.
+    Nothing that anybody holds is ever written to, but by `absorb`.
     """
 
     mean: Array  # [..., alternative, context]
-    cov: Array  # [..., alternative, context, context]
     noise: Array  # [..., alternative, context]
+    var: Array  # [..., alternative, context]
+    cov: Array  # [..., alternative, context, context]
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Array:
-            if name != "cov" or "_blocks" not in self.__dict__:
-                raise AttributeError(f"a BlockBelief has no {name!r}.")
-            self.__dict__["cov"] = self._blocks.together().reshape(*self.mean.shape, -1)
-            return self.__dict__["cov"]
-
-    @cached_property
-    def var(self) -> Array:
-        """Posterior variance, the diagonal of every block."""
-        diagonal: Array = np.einsum("...cc->...c", self.cov)
-        return np.maximum(diagonal, 0.0)
+    @property
+    def _divided(self) -> Blocks:
+        """The covariances block by block, those of all studies in a row."""
+        raise NotImplementedError
 
     @property
     def own_cov(self) -> Array:
@@ -186,10 +317,10 @@ class BlockBelief(_IndependentAlternatives):
         column[self._block(decision)] = self._column(decision)
         return column
 
-    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
+    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "ByBlocks":
         """Return the rank-one update v(y − μ_c)/s, vvᵀ/s with v = S[:, c], s = S_cc + σ²/n; O(C²)."""
         if self.mean.ndim > 2:
-            return self.absorb(decision, value, n, copy=True)
+            return BlockBelief(self.mean.copy(), self.cov.copy(), self.noise).absorb(decision, value, n)
         k, c = int(decision.alternative), int(decision.context)
         blocks, mean, var = self._divided, self.mean.copy(), self.var.copy()
         own, row = blocks.of(k), mean[k]
@@ -199,13 +330,11 @@ class BlockBelief(_IndependentAlternatives):
         row += column * ((float(value) - float(row[c])) * weight)
         own = own - (column * weight)[:, None] * column  # in this order no overflow
         np.maximum(own.diagonal(), 0.0, out=var[k])
-        return self._with(mean, var, blocks.with_({k: (own, ())}))
+        return UpdatedBlockBelief(mean, var, self.noise, blocks.with_({k: (own, ())}))
 
-    def absorb(
-        self, decision: Decision, value: AnyArray, n: AnyArray | int = 1, *, copy: bool = False
-    ) -> "BlockBelief":
-        """Return what `update` does, written to a copy, or to its own arrays, which are lost then."""
-        mean, cov = (self.mean.copy(), self.cov.copy()) if copy else (self.mean, self.cov)
+    def absorb(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "BlockBelief":
+        """Return what `update` does, written to its own arrays, which are lost then."""
+        mean, cov = self.mean, self.cov
         index, column = self._block(decision), self._column(decision)
         weight = weight_of(np.asarray(n, float), at(self.var, decision), at(self.noise, decision))[..., None]
         surprise = (np.asarray(value, float) - at(self.mean, decision))[..., None]
@@ -213,13 +342,13 @@ class BlockBelief(_IndependentAlternatives):
         cov[index] -= (column * weight)[..., :, None] * column[..., None, :]
         return BlockBelief(mean, cov, self.noise)
 
-    def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "BlockBelief":
+    def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "ByBlocks":
         """Return the belief as if n more replications had come out as expected."""
         pending = np.zeros(self.mean.shape, np.int64)
         pending[cell(decision, pending.shape)] = n
         return self.expecting(pending)
 
-    def expecting(self, pending: IntArray) -> "BlockBelief":
+    def expecting(self, pending: IntArray) -> "ByBlocks":
         """Return the belief as if the trials under way [..., alternative, context] had come out as expected.
 
         As `update` cell by cell, but only the rows of those cells are worked out.
@@ -237,42 +366,20 @@ class BlockBelief(_IndependentAlternatives):
         taken, diagonal = taken_from(owns, var[touched], contexts, turn, under_way[at], noise[at])
         var[touched] = np.maximum(diagonal, 0.0)
         blocks = self._divided.less(dict(zip(touched.tolist(), taken, strict=True)))
-        return self._with(self.mean, var.reshape(self.mean.shape), blocks)
+        return UpdatedBlockBelief(self.mean, var.reshape(self.mean.shape), self.noise, blocks)
 
-    def draw(self, normals: Array, root: Callable[[Array], Array] = square_root) -> Array:
-        """Return μ + √S z for every alternative; of many studies by the right ``root`` of their blocks."""
-        if self.mean.ndim > 2 and "_blocks" not in self.__dict__:
-            return self.mean + np.moveaxis(np.moveaxis(normals, 0, -2) @ root(self.cov), -2, 0)
+    def draw(self, normals: Array) -> Array:
+        """Return μ + √S z for every alternative, by the symmetric roots of the blocks."""
         flat = normals.reshape(len(normals), -1, normals.shape[-1])
         return self.mean + self._divided.deviations(flat).reshape(normals.shape)
 
-    def blocks(self, rows: IntArray) -> Array:
-        """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
-        if "cov" not in self.__dict__:
-            return np.stack([self._divided.of(k) for k in rows.tolist()])
-        return np.asarray(self.cov.reshape(-1, *self.cov.shape[-2:])[rows])
-
-    def replaced(self, alternatives: IntArray, fresh: "BlockBelief") -> "BlockBelief":
+    def replaced(self, alternatives: IntArray, fresh: "BlockBelief") -> "UpdatedBlockBelief":
         """Return this belief of one study with those of the listed alternatives in the place of its own."""
         mean, var, noise = self.mean.copy(), self.var.copy(), self.noise.copy()
         mean[alternatives], var[alternatives], noise[alternatives] = fresh.mean, fresh.var, fresh.noise
         own = ((block, ()) for block in fresh.cov)
         blocks = self._divided.with_(dict(zip(alternatives.tolist(), own, strict=True)))
-        return self._with(mean, var, blocks, noise)
-
-    def _with(self, mean: Array, var: Array, blocks: Blocks, noise: Array | None = None) -> "BlockBelief":
-        """Return the belief with these blocks, ``var`` being their diagonals."""
-        later = object.__new__(BlockBelief)
-        noise = self.noise if noise is None else noise
-        later.__dict__.update(mean=mean, noise=noise, var=var, _blocks=blocks)
-        return later
-
-    @property
-    def _divided(self) -> Blocks:
-        """The covariances block by block, those of all studies in a row."""
-        if "_blocks" not in self.__dict__:
-            self.__dict__["_blocks"] = Blocks(self.cov.reshape(-1, *self.cov.shape[-2:]), {}, {})
-        return self.__dict__["_blocks"]  # type: ignore[no-any-return]
+        return UpdatedBlockBelief(mean, var, noise, blocks)
 
     def _block(self, decision: Decision) -> tuple[IntArray, ...]:
         """Return the index of the decided alternative, one per leading index."""
@@ -287,8 +394,70 @@ class BlockBelief(_IndependentAlternatives):
 
 
 @dataclass(frozen=True)
+class BlockBelief(ByBlocks):
+    """Independent alternatives, each with its own covariance over the contexts."""
+
+    mean: Array  # [..., alternative, context]
+    cov: Array  # [..., alternative, context, context]
+    noise: Array  # [..., alternative, context]
+
+    @cached_property
+    def var(self) -> Array:  # type: ignore[override]
+        """Posterior variance, the diagonal of every block."""
+        diagonal: Array = np.einsum("...cc->...c", self.cov)
+        return np.maximum(diagonal, 0.0)
+
+    @cached_property
+    def _divided(self) -> Blocks:
+        return Blocks(self.cov.reshape(-1, *self.cov.shape[-2:]), {}, KnownRoots())
+
+    def draw(self, normals: Array) -> Array:
+        """Return μ + √S z for every alternative, by the symmetric roots of the blocks."""
+        return self._draw(normals, square_root) if self.mean.ndim > 2 else super().draw(normals)
+
+    def quick_draw(self, normals: Array) -> Array:
+        """Return joint draws of all rewards, as `draw` but for rounding."""
+        return self._draw(normals, right_roots) if self.mean.ndim > 2 else super().draw(normals)
+
+    def _draw(self, normals: Array, root: Callable[[Array], Array]) -> Array:
+        return self.mean + np.moveaxis(np.moveaxis(normals, 0, -2) @ root(self.cov), -2, 0)
+
+    def blocks(self, rows: IntArray) -> Array:
+        """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
+        return np.asarray(self.cov.reshape(-1, *self.cov.shape[-2:])[rows])
+
+
+@dataclass(frozen=True)
+class UpdatedBlockBelief(ByBlocks):
+    """What follows from a `BlockBelief` by updates: what these changed is kept beside what they left alone.
+
+    The table of all covariances is put together when it is asked for.
+    """
+
+    mean: Array  # [..., alternative, context]
+    var: Array  # [..., alternative, context]: the diagonals of the blocks
+    noise: Array  # [..., alternative, context]
+    parts: Blocks  # of all studies in a row
+
+    @property
+    def _divided(self) -> Blocks:
+        return self.parts
+
+    @cached_property
+    def cov(self) -> Array:  # type: ignore[override]
+        """The covariances of every alternative, [..., alternative, context, context]."""
+        return self.parts.together().reshape(*self.mean.shape, -1)
+
+    def blocks(self, rows: IntArray) -> Array:
+        """Return the blocks of some alternatives, those of all studies in a row, [row, context, context]."""
+        return np.stack([self.parts.of(k) for k in rows.tolist()])
+
+
+@dataclass(frozen=True)
 class CellBelief(_IndependentAlternatives):
     """Independent cells: what is learned in one says nothing about any other."""
+
+    independent_cells: ClassVar[bool] = True
 
     mean: Array  # [..., alternative, context]
     var: Array  # [..., alternative, context]

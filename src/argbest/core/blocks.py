@@ -1,7 +1,7 @@
 """Covariance blocks of which a few at a time change: what did not is shared, and nothing is written to."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,30 +24,52 @@ _LARGE, _VERY_LARGE = 16, 256  # rows of a covariance; of more, SciPy's factor t
 _PADDING = 1e-9  # of the average variance
 
 
+class KnownRoots:
+    """The symmetric roots of blocks that somebody has asked for, by alternative: none is worked out twice.
+
+    Blocks that follow from each other share what they have in common; two threads that ask at once work out
+    the same root.
+    """
+
+    def __init__(self, known: Mapping[int, Array] | None = None) -> None:
+        self._known = dict(known or {})
+
+    def of(self, blocks: "Blocks") -> Mapping[int, Array]:
+        """Return the roots of all blocks, before anything is taken from them."""
+        missing = [k for k in range(len(blocks.table)) if k not in self._known]
+        if missing:
+            found = square_root(np.stack([blocks.before(k)[0] for k in missing]))
+            self._known.update(zip(missing, found, strict=True))
+        return self._known
+
+    def without(self, changed: Mapping[int, Any]) -> "KnownRoots":
+        """Return those of the blocks that have not changed."""
+        return KnownRoots({k: root for k, root in self._known.items() if k not in changed})
+
+
 class Blocks(NamedTuple):
     """One block per alternative: that of the table, or what has taken its place."""
 
     table: Array  # [alternative, context, context]
     changed: Mapping[int, Changed]
-    roots: dict[int, Array]  # of blocks, before anything is taken, if asked for
+    roots: KnownRoots  # of blocks, before anything is taken
 
     def of(self, k: int) -> Array:
         """Return one block."""
-        own, taken = self._before(k)
+        own, taken = self.before(k)
         for _, weight, column in taken:
             own = own - (column * weight)[:, None] * column
         return own
 
     def with_(self, changed: Mapping[int, Changed]) -> "Blocks":
         """Return the blocks with some more changed."""
-        roots = {k: root for k, root in self.roots.items() if k not in changed}
-        return Blocks(self.table, {**self.changed, **changed}, roots)
+        return Blocks(self.table, {**self.changed, **changed}, self.roots.without(changed))
 
     def less(self, taken: Mapping[int, Sequence[Taken]]) -> "Blocks":
         """Return the blocks less what is taken from some; both share the roots that either works out."""
         later = dict(self.changed)
         for k, more in taken.items():
-            own, before = self._before(k)
+            own, before = self.before(k)
             later[k] = own, [*before, *more]
         return Blocks(self.table, later, self.roots)
 
@@ -60,21 +82,18 @@ class Blocks(NamedTuple):
 
     def deviations(self, normals: Array) -> Array:
         """Return draws of mean 0 with these covariances from standard normal ones, [draw, block, context]."""
-        missing = [k for k in range(len(self.table)) if k not in self.roots]
-        if missing:
-            found = square_root(np.stack([self._before(k)[0] for k in missing]))
-            self.roots.update(zip(missing, found, strict=True))
+        roots = self.roots.of(self)
         # The draws of a block side by side: products are three times as quick.
-        by_block = np.ascontiguousarray(self._narrowed(normals).swapaxes(0, 1))
+        by_block = np.ascontiguousarray(self._narrowed(normals, roots).swapaxes(0, 1))
         for k, own in enumerate(by_block):  # a table of all roots would be a large copy; they are symmetric
-            own[:] = own @ self.roots[k]
+            own[:] = own @ roots[k]
         return by_block.swapaxes(0, 1)
 
-    def _before(self, k: int) -> Changed:
+    def before(self, k: int) -> Changed:
         """Return one block before anything is taken from it, and what is."""
         return self.changed[k] if k in self.changed else (self.table[k], ())
 
-    def _narrowed(self, normals: Array) -> Array:
+    def _narrowed(self, normals: Array, roots: Mapping[int, Array]) -> Array:
         """Return z such that R z has these covariances, R being the roots before anything was taken.
 
         With u = Rᵀe_c, R Rᵀ − w (R u)(R u)ᵀ = R (I − w uuᵀ) Rᵀ, and I − w uuᵀ is the square of I − β uuᵀ,
@@ -85,7 +104,7 @@ class Blocks(NamedTuple):
         steps: list[tuple[Array, Array]] = []
         for i in range(len(rows[order[0]]) if order else 0):
             some = [(k, rows[k][i]) for k in order if len(rows[k]) > i]
-            u = np.stack([self.roots[k][each.context] for k, each in some])
+            u = np.stack([roots[k][each.context] for k, each in some])
             for beta, earlier in steps:
                 u -= _along(beta, earlier, u)
             weight = np.array([each.weight for _, each in some])

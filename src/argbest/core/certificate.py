@@ -1,17 +1,15 @@
 """Certificate: how sure a belief is of its own selections, or several beliefs that are equally likely."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, BlockBelief, best, of_selected
-from argbest.core.blocks import right_roots
+from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, best, of_selected, shocks_of
 from argbest.core.certainty import Certainty
-from argbest.core.correlated import CorrelatedAlternatives
 from argbest.core.decision import of_each_context
 from argbest.core.states import LEVEL, contenders, states
 from argbest.texts import Sentences, chance
@@ -101,15 +99,15 @@ class Mixture:
         return self._conditioned(slice(self.n_points))
 
     def _conditioned(self, some: slice) -> Belief:
-        belief: Any = self.condition(some)
-        if isinstance(belief, CorrelatedAlternatives):
-            belief = replace(belief, n_draws=_DRAWS[self.n_points < _ENOUGH])  # type: ignore[type-var]
-        return belief  # type: ignore[no-any-return]
+        belief = self.condition(some)
+        if offers(belief, CountsOnPoints):
+            return belief.with_draws(_DRAWS[self.n_points < _ENOUGH])
+        return belief
 
 
 def _drawn(belief: Belief, normals: Array) -> Array:
     """Return joint draws, by the quickest root: unlike a policy's, no decision need be found again."""
-    return belief.draw(normals, right_roots) if isinstance(belief, BlockBelief) else belief.draw(normals)
+    return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
 
 
 _MANY = 8  # points: no more need be said of averages over so many
@@ -333,7 +331,7 @@ class Certificate(Sentences):
     @property
     def common_noise(self) -> float:
         """The share of the noise that is common to all alternatives, averaged over contexts."""
-        shocks = getattr(self.belief, "shocks", None)
+        shocks = shocks_of(self.belief)
         return 0.0 if shocks is None else float(shocks.correlation.mean())
 
     @property

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -42,6 +43,10 @@ class CorrelatedAlternatives(OneCellAtATime, ABC):
 
         Studies are counted flat.
         """
+
+    def with_draws(self, n_draws: int) -> Self:
+        """Return the belief that uses so many points, a power of 2, for each study."""
+        return replace(self, n_draws=n_draws)  # type: ignore[type-var]
 
     @property
     def own_cov(self) -> None:

@@ -6,13 +6,14 @@ bound. Both are as of the last conditioning. No row of covariances is ever made 
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
-from argbest.core.belief import of_selected
+from argbest.core.belief import Focused, of_selected
 from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_of
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
@@ -90,7 +91,7 @@ class FocusedBelief(CorrelatedAlternatives):
     def with_mean(self, mean: Array) -> "FocusedBelief":
         """Return the belief with other means [..., alternative, context]."""
         whole = self.including(np.argmax(mean, axis=-2))
-        own = replace(whole.inner, mean=mean[..., whole.foremost, :])
+        own = whole.inner.with_mean(mean[..., whole.foremost, :])
         table = mean.reshape(-1, *mean.shape[-2:])[0]
         return replace(whole, inner=own, summary=replace(whole.summary, mean=table))
 
@@ -165,7 +166,7 @@ class FocusedBelief(CorrelatedAlternatives):
 
     @cached_property
     def _inner(self) -> AdditiveBelief:
-        return replace(self.inner, n_draws=self.n_draws)
+        return self.inner.with_draws(self.n_draws)
 
     def _covariances_among(self, study: IntArray, context: IntArray, columns: IntArray) -> Array:
         raise NotImplementedError("probabilities are those of the foremost.")
@@ -196,7 +197,15 @@ def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | Non
     return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen)
 
 
-def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: FocusedBelief) -> FocusedBelief:
+class Summarised(Focused, Protocol):
+    """A belief about the foremost alternatives that says of all others what it knows."""
+
+    @property
+    def summary(self) -> Summary:
+        """What is known of all cells."""
+
+
+def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: Summarised) -> FocusedBelief:
     """Return beliefs about what ``known`` follows under several priors, side by side, with its summary.
 
     ``noise`` is [..., alternative, context].

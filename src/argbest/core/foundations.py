@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -17,6 +17,10 @@ ROOM = 32  # rows made room for ahead of need
 class Foundation(Protocol):
     """Covariances of the cells [..., alternative, context] that are asked for."""
 
+    @property
+    def missed(self) -> float:
+        """The share of what alternatives have in common that was taken for their own, for speed."""
+
     def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context′].
 
@@ -28,6 +32,23 @@ class Foundation(Protocol):
 
     def study(self, index: tuple[int, ...]) -> "Foundation":
         """Return that of one of several studies."""
+
+
+class RelatesListed(Foundation, Protocol):
+    """A foundation that relates listed cells to each other without a row of all cells for each."""
+
+    def among(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the listed cells [m] of one study with each other, [m, m]."""
+
+
+class RelatesWithin(Foundation, Protocol):
+    """A foundation that has a quicker way for cells of the same context."""
+
+    def sums_within(self, weight: Array) -> Array:
+        """Return Cov(Σ_j weight_gj f_j(c), f_k(c)) from weights [..., g, alternative, context], alike."""
+
+    def within(self, alternatives: IntArray, context: int) -> Array:
+        """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
 
 
 def of_sums(values: Array, where: IntArray, weight: Array) -> Array:
@@ -63,6 +84,8 @@ def rows_of(foundation: Foundation, alternative: IntArray, context: IntArray) ->
 @dataclass(frozen=True)
 class ByFormula:
     """k(i, j) + q(i) q(j): the prior, and what the unknown constant adds."""
+
+    missed: ClassVar[float] = 0.0
 
     prior: AdditivePrior
     level: Array  # [..., alternative, context]: q
@@ -163,6 +186,8 @@ class ByStructure:
 class SideBySide:
     """Foundations of several studies, each of its own kind."""
 
+    missed: ClassVar[float] = 0.0  # said of single studies
+
     prior: AdditivePrior
     each: dict[tuple[int, ...], Foundation]
 
@@ -204,7 +229,10 @@ def apart(rows: Array, reference: IntArray) -> Array:
 
 
 class Stack:
-    """Rows that are only ever added to: who holds the first few sees them unchanged, whoever adds more."""
+    """A buffer of rows that are only ever added to: who holds the first few sees these unchanged.
+
+    Beliefs that follow from each other by updates share it, so that an update copies no rows.
+    """
 
     def __init__(self, rows: Array, used: int | None = None) -> None:
         """Hold rows [..., row, alternative, context], of which the first ``used`` count, by default all."""
@@ -236,6 +264,8 @@ class Stack:
 class ByContext:
     """Contexts by themselves: alternatives covary within each alone."""
 
+    missed: ClassVar[float] = 0.0
+
     cov: Array  # [..., context, alternative, alternative′]
 
     def sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
@@ -262,6 +292,8 @@ class ByContext:
 @dataclass(frozen=True)
 class ByAlternative:
     """Alternatives by themselves: contexts covary within each alone."""
+
+    missed: ClassVar[float] = 0.0
 
     cov: Array  # [..., alternative, context, context′]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, BlockBelief, next_samples
+from argbest.core.belief import Belief, HasBlocks, next_samples
 from argbest.core.decision import of_each_context
 from argbest.core.normal import log_loss, loss
 from argbest.core.replications import NextSamples
@@ -218,12 +219,12 @@ def log_kg_of_samples(
 
 def covary(belief: Belief) -> bool:
     """Return whether alternatives do; no table is made to see that."""
-    return not isinstance(belief, BlockBelief) and belief.own_cov is None
+    return not offers(belief, HasBlocks) and belief.own_cov is None
 
 
 def own_cov(belief: Belief, rows: IntArray) -> Array:
     """Return the covariances of some independent alternatives, all studies in a row, [row, c, c′]."""
-    if isinstance(belief, BlockBelief):
+    if offers(belief, HasBlocks):
         return belief.blocks(rows)
     table = belief.own_cov
     if table is None:

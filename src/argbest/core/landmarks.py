@@ -172,6 +172,14 @@ def followed(shape: tuple[int, ...]) -> int:
     return int(np.clip(_CELLS // shape[-1], _FEWEST, _MOST))
 
 
+def one_by_one(shape: tuple[int, ...]) -> bool:
+    """Return whether tables [..., alternative, context] are so tall that studies are not worked out at once.
+
+    What is left out of a tall table, for speed, depends on what was observed in its study.
+    """
+    return shape[-2] >= 2 * followed(shape)
+
+
 def too_large(count: IntArray, *, names: bool = False) -> bool:
     """Return whether a table [..., alternative, context] has too many cells to follow all of them.
 

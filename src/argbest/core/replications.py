@@ -1,8 +1,8 @@
 """Replications by their numbers, where alternatives share random numbers, and what one more tells."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Replications:
     context: IntArray
     number: IntArray
     value: Array
-    room: ClassVar["_Room | None"] = None  # of the last to have grown, in its own __dict__: not copied
+    room: "_Room | None" = field(default=None, kw_only=True, repr=False, compare=False)  # for the next
 
     def __getitem__(self, index: Any) -> "Replications":
         """Return those of the studies that an index of the leading axes picks."""
@@ -49,14 +49,12 @@ class Replications:
     def appended(self, *row: AnyArray | float) -> "Replications":
         """Return these and one more row of `parts`, each a number or [...]."""
         n, room = self.number.shape[-1], self.room
-        if room is None or room.used != n or room.size == n:
+        if room is None or not room.follows(self):
             room = _Room.of(self)
         for part, one in zip(room.parts, row, strict=True):
             part[..., n] = one
         room.used = n + 1
-        grown = Replications(*(part[..., : n + 1] for part in room.parts))
-        grown.__dict__["room"] = room
-        return grown
+        return Replications(*(part[..., : n + 1] for part in room.parts), room=room)
 
     def moved(self, shift: Array, spread: Array) -> "Replications":
         """Return (value − shift) / spread, both [...]."""
@@ -68,12 +66,17 @@ class Replications:
         return np.asarray(there & (self.alternative >= 0))
 
 
-@dataclass
 class _Room:
-    """Arrays that are longer than what is used of them."""
+    """Arrays longer than what is used of them, which replications that grew out of each other share."""
 
-    parts: tuple[AnyArray, ...]
-    used: int
+    def __init__(self, parts: tuple[AnyArray, ...], used: int) -> None:
+        self.parts, self.used = parts, used
+
+    def follows(self, shown: Replications) -> bool:
+        """Return whether the next row can be written here: these are all that is used, and there is room."""
+        n = shown.number.shape[-1]
+        ours = all(part.base is whole for part, whole in zip(shown.parts, self.parts, strict=True))
+        return ours and self.used == n < self.parts[0].shape[-1]
 
     @classmethod
     def of(cls, shown: Replications) -> "_Room":
@@ -83,11 +86,6 @@ class _Room:
         for whole, part in zip(longer, shown.parts, strict=True):
             whole[..., :n] = part
         return cls(tuple(longer), n)
-
-    @property
-    def size(self) -> int:
-        """How many there is room for."""
-        return int(self.parts[0].shape[-1])
 
 
 def none(lead: tuple[int, ...] = ()) -> Replications:

@@ -4,11 +4,17 @@ import math
 from typing import TypeAlias
 
 from argbest.checks import whole
+from argbest.core.abilities import RefitsByGrowth, offers
 from argbest.errors import InputError
 
 Schedule: TypeAlias = int | str
 AUTO = "auto"
 _FEWEST = 10  # new observations for which it pays to learn again
+
+
+def growth_of(model: object) -> float:
+    """Return the share by which observations grow until a model learns again; 0: by a number of them."""
+    return model.refit_growth if offers(model, RefitsByGrowth) else 0.0
 
 
 def checked(name: str, given: object) -> Schedule:
@@ -40,7 +46,7 @@ def fits(model: object, every: Schedule, first: int, n: int) -> int:
 
 def words(model: object, every: Schedule) -> str:
     """Return a schedule in words."""
-    growth = getattr(model, "refit_growth", 0.0)
+    growth = growth_of(model)
     if every == AUTO and growth:
         return f"when replications have grown by {growth:.0%}, and by {_FEWEST} at least"
     return f"every {_FEWEST if isinstance(every, str) else every} replications"
@@ -49,7 +55,7 @@ def words(model: object, every: Schedule) -> str:
 def _step(model: object, every: Schedule, fitted: int) -> int:
     if isinstance(every, int):
         return every
-    growth = getattr(model, "refit_growth", 0.0)
+    growth = growth_of(model)
     if not growth:
         return _FEWEST
     few = min(_FEWEST, max(1, fitted))  # so little was known that as much again changes everything

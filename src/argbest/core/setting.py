@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.errors import InputError
 
@@ -89,6 +90,13 @@ class Setting:
         return log_value if self.cost is None else log_value - np.log(self.cost)
 
 
+class Shifts(Protocol):
+    """A belief with a way of its own to take other means; those without are dataclasses with that field."""
+
+    def with_mean(self, mean: Array) -> "Belief":
+        """Return the belief with other means [..., alternative, context]."""
+
+
 _Belief = TypeVar("_Belief", bound="Belief")
 _FAR = 100.0  # in ranges and standard deviations of a context: no probability, loss or draw reaches so far
 
@@ -108,5 +116,4 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     width = high - low + np.sqrt(belief.var.max(axis=-2, keepdims=True))
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
     mean, known = np.where(out, low - _FAR * width, belief.mean), cast(Any, belief)
-    lowered: _Belief = known.with_mean(mean) if hasattr(known, "with_mean") else replace(known, mean=mean)
-    return lowered
+    return cast(_Belief, known.with_mean(mean) if offers(known, Shifts) else replace(known, mean=mean))

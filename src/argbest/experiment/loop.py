@@ -1,10 +1,9 @@
 """The loop: macro-replications side by side in one array program, each the study it would be alone."""
 
-import functools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,21 +11,21 @@ import numpy as np
 from argbest import streams
 from argbest.core import schedule
 from argbest.core import tally as tallies
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, best, take_in
-from argbest.core.common_noise import goes_against
 from argbest.core.decision import Decision, at
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.engine import step
+from argbest.engine.step import Learned
 from argbest.errors import InputError
 from argbest.experiment.simulation import Simulators
 from argbest.experiment.spec import Contender, Experiment
-from argbest.models.base import Model, entries
-from argbest.policies.base import Policy, screened
+from argbest.models.base import Integrates, Model, entries
+from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
 
-_Groups: TypeAlias = list[tuple[Any, Any]]  # runs that are treated alike: all of them or [i], their belief
 _Look: TypeAlias = tuple[IntArray, Array, dict[str, float]]  # selected, claimed, seconds
 PARTS = ("decide", "refit", "certify", "simulate")
 Tick = Callable[[int], None]
@@ -90,110 +89,61 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     chosen = np.empty((2, experiment.samples, len(numbers)), np.int64)
     checkpoints = experiment.checkpoints.tolist()
     looks: list[_Look] = []
-    params: Any = None
-    groups: _Groups = []
+    learned: Learned | None = None
+    nothing = np.zeros(tally.shape, np.int64)  # is under way
     own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
     ticked = fitted = 0
     for i in range(experiment.samples + 1):
         n = start.n_initial + i
-        due = params is None or schedule.due(model, experiment.refit_every, n, fitted)
+        due = learned is None or schedule.due(model, experiment.refit_every, n, fitted)
         if due or i == checkpoints[len(looks)]:
             tick(len(numbers) * (i - ticked))
             ticked = i
-        if due:
+        if learned is None or due:
             with clock.part("refit"):
-                params, fitted = model.fit(tally, setting, params), n
-                groups = _conditioned(model, setting, tally, params, groups)
-                own_number = _parted(own_number, tally, _whole(groups, lambda _, belief: belief.noise))
+                learned, fitted = step.learn(model, setting, tally, learned), n
+                late = (own_number < 0) & step.leave_shared_seeds(learned, tally)
+                own_number = np.where(late, streams.first_own_number(tally.count), own_number)
         if i == checkpoints[len(looks)]:
-            looks.append(_look(experiment, start, tally, params, groups, clock))
+            looks.append(_look(experiment, start, tally, learned, clock))
         if i == experiment.samples:
             break
         with clock.part("decide"):
-            decision = Decision(*_whole(groups, functools.partial(_decided, start, tally, n)).T)
+            batch = step.decide(start.policy, learned, tally, nothing, setting, roots=start.roots, step=n)
+            decision = Decision(batch.alternative[:, 0], batch.context[:, 0])
         with clock.part("simulate"):
             value = start.simulate(*decision, at(tally.count, decision), own_number)
         number = np.where(own_number < 0, at(tally.count, decision), -1)
         tally = tallies.add(tally, decision, value, number=number)
-        for g, (runs, belief) in enumerate(groups):
-            own = Decision(*(each[runs] for each in decision))
-            groups[g] = runs, take_in(belief, own, value[runs], number[runs], mine=True)
+        learned = step.take_in(learned, decision, value, number)
         chosen[:, i] = decision
     selected, claims, times = zip(*looks, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
     return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
 
 
-def _look(
-    experiment: Experiment, start: _Start, tally: Tally, params: Any, groups: _Groups, clock: _Clock
-) -> _Look:
+def _look(experiment: Experiment, start: _Start, tally: Tally, learned: Learned, clock: _Clock) -> _Look:
     """Return what is selected now, what is claimed of it, and the time until then."""
     with clock.part("certify"):
-        selected = _whole(groups, lambda _, belief: best(belief))
-        claims = _claim(experiment, start, tally, params, groups, selected)
+        selected = learned.selected
+        claims = _claim(experiment, start, tally, learned, selected)
     return selected, claims, clock.read()
 
 
-def _conditioned(model: Model[Any], setting: Setting, tally: Tally, params: Any, known: _Groups) -> _Groups:
-    """Return the beliefs of runs that found noise in common, and of the others: each as it would be alone."""
-    shared = getattr(params, "correlation", None)
-    marks = np.zeros(len(tally.count), bool) if shared is None else np.any(shared != 0, axis=-1)
-    parts: list[Any] = [slice(None)]
-    if marks.any() and not marks.all():
-        parts = [np.flatnonzero(marks), np.flatnonzero(~marks)]
-    same = len(known) == len(parts) and all(
-        np.array_equal(runs, old) for runs, (old, _) in zip(parts, known, strict=True)
-    )
-    before = [belief for _, belief in known] if same else [None] * len(parts)
-    return [
-        (runs, model.posterior(tally[runs], setting, entries(params, runs), old))
-        for runs, old in zip(parts, before, strict=True)
-    ]
-
-
-def _whole(groups: _Groups, look: Callable[[Any, Any], Any]) -> Any:
-    """Return what a function of runs and belief says of all groups, in the order of the runs."""
-    if len(groups) == 1:
-        return look(*groups[0])
-    order = np.argsort(np.concatenate([runs for runs, _ in groups]), kind="stable")
-    return np.concatenate([look(runs, belief) for runs, belief in groups])[order]
-
-
-def _decided(start: _Start, tally: Tally, step: int, runs: Any, belief: Belief) -> IntArray:
-    """Return what the policy decides in these runs, [run, 2]."""
-    own = tally[runs]
-    draws = streams.Draws(start.roots[runs], streams.Purpose.POLICY, step)
-    nothing = np.zeros(own.shape, np.int64)
-    policy: Any = start.policy
-    # What it fixed for every run at the beginning is a table each.
-    fixed = [name for name, kept in vars(policy).items() if getattr(kept, "shape", None) == tally.shape]
-    if fixed:
-        policy = replace(policy, **{name: getattr(policy, name)[runs] for name in fixed})
-    batch = policy.propose(belief, own, nothing, screened(policy, belief, own, start.setting), draws)
-    return np.stack([batch.alternative[..., 0], batch.context[..., 0]], axis=-1)
-
-
 def _claim(
-    experiment: Experiment, start: _Start, tally: Tally, params: Any, groups: _Groups, selected: IntArray
+    experiment: Experiment, start: _Start, tally: Tally, learned: Learned, selected: IntArray
 ) -> Array:
     """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
     if not experiment.certify:
         return np.full(selected.shape, np.nan)
-    claims: Array = _whole(groups, lambda runs, belief: belief.good_probability(selected[runs]))
-    if experiment.integrate and hasattr(start.model, "plausible"):
+    claims: Array = learned.of_all(lambda group: group.belief.good_probability(group.among(selected)))
+    if experiment.integrate and offers(start.model, Integrates):
         for r, root in enumerate(start.roots.tolist()):
-            known = tally[r], start.setting, entries(params, r)
-            if (unsure := integrated_by_seed(start.model, *known, root)) is not None:
+            known = tally[r], start.setting, entries(learned.params, r)
+            unsure = integrated_by_seed(start.model, *known, root, belief=learned.by_itself(r))
+            if unsure is not None:
                 claims[r] = unsure.here().good_probability(selected[r])
     return claims
-
-
-def _parted(own_number: IntArray, tally: Tally, noise: Array) -> IntArray:
-    """Return which runs have seeds of their own: from now on also those where shared ones do harm."""
-    if tally.common is None:
-        return own_number
-    late = (own_number < 0) & goes_against(tally, noise)
-    return np.where(late, streams.first_own_number(tally.count), own_number)
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:
@@ -211,10 +161,9 @@ def rehearse(experiment: Experiment, contender: Contender) -> None:
     policy, model = contender.make()
     try:
         model.check(shape, setting)
-        belief = model.posterior(tally, setting, model.fit(tally, setting))
-        policy = _begun(policy, setting, tally)
-        draws = streams.Draws(roots, streams.Purpose.POLICY, pairs.shape[1])
-        policy.propose(belief, tally, np.zeros(tally.shape, np.int64), setting, draws)
+        learned = step.learn(model, setting, tally)
+        policy, nothing = step.begin(policy, setting, tally), np.zeros(tally.shape, np.int64)
+        step.decide(policy, learned, tally, nothing, setting, roots=roots, step=pairs.shape[1])
     except InputError as error:
         raise InputError(
             f"{contender.label} with the model {contender.model_name} cannot begin on {experiment.name} "
@@ -233,7 +182,7 @@ def _start(experiment: Experiment, contender: Contender, numbers: IntArray, cloc
         values = simulate(pairs[..., 0], pairs[..., 1], _repeats(pairs, problems[0].n_contexts))
     tally = _filled(pairs, values, problems[0].shape, common=common)
     policy, model = contender.make()
-    return _Start(roots, setting, simulate, _begun(policy, setting, tally), model, tally, pairs.shape[1])
+    return _Start(roots, setting, simulate, step.begin(policy, setting, tally), model, tally, pairs.shape[1])
 
 
 def _pairs(
@@ -272,9 +221,3 @@ def _repeats(pairs: IntArray, n_contexts: int) -> IntArray:
     repeats = np.empty_like(cell)
     np.put_along_axis(repeats, order, place - first, axis=-1)
     return repeats
-
-
-def _begun(policy: Policy, setting: Setting, tally: Tally) -> Policy:
-    """Return the policy to go on with once the initial design is in."""
-    begin = getattr(policy, "begin", None)
-    return policy if begin is None else begin(setting, tally)

@@ -13,13 +13,14 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.binomial import Expected
 from argbest.core.findings import Findings, Lengthscales, variation
 from argbest.core.integration import n_points, sample
+from argbest.core.landmarks import one_by_one, too_large
 from argbest.core.noise import PairNoise, enough_within, pair_noise, plausible_pair_noise
 from argbest.core.priors import Hyperprior, additive, fixed, with_known_noise
 from argbest.core.seen_cells import Data
 from argbest.core.setting import Setting
 from argbest.core.tally import Scaling, Tally, standardisation_of_study, standardise
 from argbest.errors import InputError
-from argbest.models.base import Plausible, entries
+from argbest.models.base import ALONE, Plausible, entries
 from argbest.models.searched import (
     affordable_correlation,
     check_fit,
@@ -30,6 +31,8 @@ from argbest.models.searched import (
     repeated,
     scattered,
     search_troubles,
+    shares_noise,
+    stacked,
     starts,
     study_changed,
     told_noise,
@@ -147,6 +150,9 @@ class AdditiveGP:
         A study is searched again when it has new data. Where the noise follows from a belief, as that of
         rates and of few replications does, a study's first fit knows none and is gone over again.
         """
+        if tally.count.ndim > 2 and one_by_one(tally.shape):
+            before = [None if params is None else entries(params, i) for i in range(len(tally.count))]
+            return stacked([self.fit(tally[i], setting, own) for i, own in enumerate(before)])
         scale = standardisation_of_study(tally)
         chosen = study_changed(tally, scale, params)
         known, leaning = self._kinds_of_noise(tally)
@@ -198,6 +204,14 @@ class AdditiveGP:
         """Return the exact posterior at the contexts; of very many alternatives, about the foremost."""
         prior = self._prior(setting, params, setting.separation)
         return additive_conditioning.conditioned(prior, _data(tally, params), known)
+
+    def kinds(self, tally: Tally, setting: Setting, params: AdditiveGPParams) -> IntArray:
+        """Return [...] whether alternatives share noise; `ALONE` where only the foremost are followed."""
+        names, found = setting.alternatives is None, shares_noise(params.correlation, tally.shape)
+        for study in np.ndindex(found.shape):
+            if too_large(tally.count[study], names=names):
+                found[study] = ALONE
+        return found
 
     def plausible(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, generator: np.random.Generator

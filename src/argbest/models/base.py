@@ -1,20 +1,22 @@
 """The model protocol: learning is expensive and rare, conditioning is cheap and exact."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 
-from argbest.core.arrays import Array, BoolArray
-from argbest.core.belief import Belief
+from argbest.core.abilities import LearnsFromOthers, LendsNoise, RefitsByGrowth, offers
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
-from argbest.core.focused_belief import FocusedBelief
+from argbest.core.findings import Findings
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 
 Params = TypeVar("Params")
+ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
 _KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
@@ -34,17 +36,7 @@ class Plausible(NamedTuple, Generic[Params]):
 class Model(Protocol[Params]):
     """A frozen description of a statistical model; all learned numbers are in ``Params``.
 
-    A model with expensive fits may say by a class attribute ``refit_growth = 0.1`` that it learns again when
-    the observations have grown by that share, rather than every 10. One that learns about pairs from others
-    has a method ``n_parameters(shape, setting)``, the number of its hyper-parameters: a study then need not
-    begin with every pair. One that is not sure of its hyper-parameters has a method ``plausible(tally,
-    setting, params, generator)`` that returns others as likely, as `Plausible`, of one study: certificates
-    then average over these. A model may also have a method ``findings(setting, params)`` that returns what it
-    has learned of one study, as `argbest.core.findings.Findings`: `Study.model_summary` puts it in words; and
-    one ``troubles(setting, params)`` that returns sentences on how its search ended, if a user should know.
-    One that knows what to do with the replications in ``tally.common`` says ``weighs_common_noise = True``,
-    and one that can say nothing of contexts never simulated says ``knows_new_contexts = False``. One without
-    ``n_parameters`` that needs one observation of most pairs of a large table says ``lends_noise = True``.
+    What a model may offer besides: `ABILITIES`.
     """
 
     def check(self, shape: tuple[int, int], setting: Setting) -> None:
@@ -70,6 +62,114 @@ class Model(Protocol[Params]):
         """
 
 
+class Integrates(Model[Any], Protocol):
+    """A model that is not sure of its hyper-parameters: certificates average over others as likely."""
+
+    def plausible(
+        self, tally: Tally, setting: Setting, params: Any, generator: np.random.Generator
+    ) -> Plausible[Any]:
+        """Return hyper-parameters of one study as likely as the data leave them, on a first axis."""
+
+
+class Explains(Model[Any], Protocol):
+    """A model that says what it has found; `Study.model_summary` puts it into words."""
+
+    def findings(self, setting: Setting, params: Any) -> Findings:
+        """Return what was learned of one study."""
+
+
+class TellsTroubles(Model[Any], Protocol):
+    """A model whose search may end in a way that a user should know of."""
+
+    def troubles(self, setting: Setting, params: Any) -> Sequence[str]:
+        """Return sentences on how the search of one study ended."""
+
+
+class WeighsCommonNoise(Model[Any], Protocol):
+    """A model that knows what to do with the replications in ``tally.common``."""
+
+    weighs_common_noise: bool
+
+
+class KnowsNewContexts(Model[Any], Protocol):
+    """A model that says whether it can speak of contexts that were never simulated; others can."""
+
+    knows_new_contexts: bool
+
+
+class WeighsReplications(Model[Any], Protocol):
+    """A model that says whether it weighs pairs by their replications, as Bayes' rule does; others do."""
+
+    weighs_replications: bool
+
+
+class TakesNoise(Model[Any], Protocol):
+    """A model that can be told how noisy rewards are."""
+
+    @property
+    def noise_sd(self) -> Any:
+        """The standard deviation of one observation, a number or a table, where that is known; or None."""
+
+
+class LearnsNoise(Model[Any], Protocol):
+    """A model that can be told what has a noise level of its own."""
+
+    @property
+    def noise(self) -> str:
+        """As "pair", "alternative" or "pooled"."""
+
+
+class SortsStudies(Model[Any], Protocol):
+    """A model whose beliefs about some studies cannot be held in the same arrays as those about others."""
+
+    def kinds(self, tally: Tally, setting: Setting, params: Any) -> IntArray:
+        """Return a number per study [...]: those of equal number are conditioned together.
+
+        Each of the studies of kind `ALONE` is conditioned by itself, with arrays [alternative, context].
+        """
+
+
+ABILITIES = (
+    Integrates,
+    LearnsFromOthers,
+    LendsNoise,
+    RefitsByGrowth,
+    Explains,
+    TellsTroubles,
+    WeighsCommonNoise,
+    KnowsNewContexts,
+    WeighsReplications,
+    TakesNoise,
+    LearnsNoise,
+    SortsStudies,
+)
+
+
+def is_told_noise(model: Model[Any]) -> bool:
+    """Return whether the model was told how noisy rewards are."""
+    return offers(model, TakesNoise) and model.noise_sd is not None
+
+
+def learns_noise_of(model: Model[Any]) -> str:
+    """Return what has a noise level of its own that the model learns, as "pair"; "" where it does not say."""
+    return model.noise if offers(model, LearnsNoise) and not is_told_noise(model) else ""
+
+
+def weighs_common_noise(model: Model[Any]) -> bool:
+    """Return whether the model knows what to do with noise that alternatives share."""
+    return offers(model, WeighsCommonNoise) and bool(model.weighs_common_noise)
+
+
+def weighs_replications(model: Model[Any]) -> bool:
+    """Return whether the model weighs pairs by their replications."""
+    return not offers(model, WeighsReplications) or bool(model.weighs_replications)
+
+
+def findings(model: Model[Any], setting: Setting, params: Any) -> Findings | None:
+    """Return what the model has learned of one study; None where it does not say."""
+    return model.findings(setting, params) if offers(model, Explains) else None
+
+
 def integrated(
     model: Model[Any],
     tally: Tally,
@@ -84,12 +184,10 @@ def integrated(
 
     ``known`` is the belief under the parameters themselves: of very many alternatives all follow the same.
     """
-    plausible: Callable[..., Plausible[Any]] | None = getattr(model, "plausible", None)
-    if plausible is None:
+    if not offers(model, Integrates):
         return None
-    points, focus = plausible(tally, setting, params, generator), None
-    if isinstance(known, FocusedBelief):
-        focus = known
+    points = model.plausible(tally, setting, params, generator)
+    focus = known if known is not None and offers(known, Focused) else None
     return Integrated(model, tally, setting, points, ruled_out, focus)
 
 
@@ -101,7 +199,7 @@ class Integrated(NamedTuple):
     setting: Setting
     points: Plausible[Any]
     ruled_out: BoolArray | None  # [alternative, context]
-    focus: FocusedBelief | None = None  # under the parameters found, of very many alternatives
+    focus: Focused | None = None  # under the parameters found, of very many alternatives
 
     def here(self) -> Mixture:
         """Return the mixture at the contexts of the study."""
@@ -151,13 +249,12 @@ def entries(params: Params, index: Any) -> Params:
 
 def knows_new_contexts(model: Model[Any]) -> bool:
     """Return whether the model can speak of contexts that were never simulated."""
-    return bool(getattr(model, "knows_new_contexts", True))
+    return not offers(model, KnowsNewContexts) or bool(model.knows_new_contexts)
 
 
 def troubles(model: Model[Any], setting: Setting, params: Any) -> tuple[str, ...]:
     """Return what a user should know of how the model's search ended, in sentences."""
-    tell = getattr(model, "troubles", None)
-    return () if tell is None else tuple(tell(setting, params))
+    return tuple(model.troubles(setting, params)) if offers(model, TellsTroubles) else ()
 
 
 def params_type(model: Model[Any]) -> type:

@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from argbest.core import common_noise
+from argbest.core.abilities import offers
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv
-from argbest.core.belief import BlockBelief, CellBelief
+from argbest.core.belief import BlockBelief, CellBelief, RelatesAlternatives
 from argbest.core.common_noise import blocks
 from argbest.core.findings import Findings
 from argbest.core.foundations import ByContext, Stack
@@ -21,6 +22,7 @@ from argbest.core.tally import Tally, check_spread
 from argbest.core.two_stage import completed, coordinates, prediction, residuals
 from argbest.errors import InputError, TooFewDataError
 from argbest.models.base import Plausible
+from argbest.models.searched import shares_noise
 
 _MOST = 128  # points: they cost little here
 _NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
@@ -82,6 +84,10 @@ class Independent:
         var = np.where(empty, 0.0, params.noise / np.maximum(tally.count, 1))
         return CellBelief(_with_stand_ins(tally.mean, empty), var, params.noise)
 
+    def kinds(self, tally: Tally, setting: Setting, params: IndependentParams) -> IntArray:
+        """Return [...] whether alternatives share noise: then they covary."""
+        return shares_noise(params.correlation, tally.shape)
+
     def plausible(
         self,
         tally: Tally,
@@ -121,7 +127,7 @@ class Independent:
                 "Ask for simulated contexts, or use a model that joins them, such as 'gp'."
             )
         belief, which = self.posterior(tally, setting, params), np.argmax(same, axis=-1)
-        if isinstance(belief, AdditiveBelief):
+        if offers(belief, RelatesAlternatives):
             return at_contexts(belief, which)
         mean, var, noise = (
             np.moveaxis(values[..., which], -1, 0)[..., None]
@@ -172,7 +178,7 @@ def _belief(
     return AdditiveBelief(mean, var, noise, ByContext(cov), stack, 0, shocks=shared)
 
 
-def at_contexts(belief: AdditiveBelief, which: IntArray) -> AdditiveBelief:
+def at_contexts(belief: RelatesAlternatives, which: IntArray) -> AdditiveBelief:
     """Return the belief at some of the contexts, each by itself: arrays [X, ..., alternative, 1]."""
     cov = belief.within_contexts()[..., which, :, :]
     mean, noise = (

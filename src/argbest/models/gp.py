@@ -7,8 +7,9 @@ import numpy as np
 
 from argbest.checks import one_of
 from argbest.core import conditioning, priors
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import BlockBelief
+from argbest.core.belief import BlockBelief, HasBlocks
 from argbest.core.conditioning import joined, joined_at
 from argbest.core.findings import Findings, Lengthscales
 from argbest.core.integration import n_points, sample
@@ -26,6 +27,7 @@ from argbest.models.searched import (
     repeated,
     scattered,
     search_troubles,
+    shares_noise,
     starts,
     told_noise,
     unwrap_options,
@@ -120,7 +122,7 @@ class GP:
         if tally.common is not None and (data := _joint(tally, params)).shares_noise:
             prior = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
             return joined(prior, params.constant, data)
-        known = known if isinstance(known, BlockBelief) else None
+        known = known if known is not None and offers(known, HasBlocks) else None
         chosen = np.ones(tally.shape[:-1], bool) if known is None else params.changed
         own = tally.apart[chosen]
         noise, constant = params.noise[chosen], params.constant[chosen]
@@ -136,6 +138,10 @@ class GP:
         if known is None or chosen.ndim > 1 or chosen.all():
             return scattered(fresh, chosen, known)
         return known.replaced(np.flatnonzero(chosen), fresh)
+
+    def kinds(self, tally: Tally, setting: Setting, params: GPParams) -> IntArray:
+        """Return [...] whether alternatives share noise: then they covary."""
+        return shares_noise(params.correlation, tally.shape)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: GPParams, generator: np.random.Generator

@@ -187,6 +187,12 @@ def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None
     return found
 
 
+def shares_noise(correlation: Array | None, shape: tuple[int, ...]) -> IntArray:
+    """Return [...] 1 where alternatives of a study share noise and 0 elsewhere, by the correlations."""
+    none = np.zeros(shape[:-2], np.int64)
+    return none if correlation is None else np.any(correlation != 0, axis=-1).astype(np.int64)
+
+
 def check_fit(found: "Fit | StudyFit") -> None:
     """Raise a FitError if some search found no point with a finite likelihood."""
     if not np.isfinite(found.value).all():
@@ -218,6 +224,13 @@ def scattered(fresh: T, chosen: BoolArray, old: T | None, **whole_fields: AnyArr
         whole[chosen] = part
         merged[name] = whole
     return type(fresh)(**merged)
+
+
+def stacked(each: Sequence[T]) -> T:
+    """Return dataclasses of arrays, one of each study, as one of all, on a first axis."""
+    found = [vars(one) for one in each]
+    known = [name for name, part in found[0].items() if part is not None]
+    return type(each[0])(**{name: np.stack([one[name] for one in found]) for name in known})
 
 
 def repeated(params: T, n: int) -> T:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CellBelief, anticipate, best, expecting
+from argbest.core.belief import Belief, anticipate, best, expecting, independent_cells
 from argbest.core.decision import Decision, cell, of_each_context
 from argbest.core.noise import MANY_PAIRS, out
 from argbest.core.setting import Setting
@@ -24,13 +25,7 @@ class Draws(Protocol):
 class Policy(Protocol):
     """A frozen description of a rule that says which pairs to simulate next.
 
-    A policy that fixes something once the initial design is in, as two-stage procedures do, also has a method
-    ``begin(setting, tally)`` that returns the policy to go on with. One that knows when it has all it wants
-    also has a method ``finished(tally)``, and a run then ends. One that takes ``setting.cost`` into
-    account says so by a class attribute ``weighs_cost = True``; the others take all replications for alike.
-    One with ``follows_the_foremost = True`` is shown only the alternatives that may be the best where there
-    are very many, numbered among themselves. Pairs of a large table that are `out` after one replication are
-    shown as set aside, except to one that needs them for a guarantee, with ``needs_all = True``.
+    What a policy may offer besides: `ABILITIES`.
     """
 
     def propose(
@@ -43,31 +38,97 @@ class Policy(Protocol):
         """
 
 
+class Begins(Policy, Protocol):
+    """A policy that fixes something once the initial design is in, as two-stage procedures do.
+
+    What it fixes for many studies at once are fields [..., alternative, context], the shape of the tally.
+    """
+
+    def begin(self, setting: Setting, tally: Tally) -> Policy:
+        """Return the policy to go on with."""
+
+
+class Finishes(Policy, Protocol):
+    """A policy that knows when it has all it wants; a run then ends."""
+
+    def finished(self, tally: Tally) -> bool:
+        """Return whether no further replication is wanted."""
+
+
+class WeighsCost(Policy, Protocol):
+    """A policy that takes ``setting.cost`` into account; others take all replications for alike."""
+
+    weighs_cost: bool
+
+
+class FollowsTheForemost(Policy, Protocol):
+    """A policy that, of very many alternatives, is shown those that may be the best.
+
+    They are numbered among themselves, in tables, belief and setting alike.
+    """
+
+    follows_the_foremost: bool
+
+
+class NeedsAll(Policy, Protocol):
+    """A policy that needs pairs of a large table that are `out`, for a guarantee.
+
+    To others those are shown as set aside after one replication.
+    """
+
+    needs_all: bool
+
+
+class HasUsualModel(Policy, Protocol):
+    """A policy that is used with a model of its own choice unless another is named."""
+
+    usual_model: str  # its name in the registry
+
+
+ABILITIES = (Begins, Finishes, WeighsCost, FollowsTheForemost, NeedsAll, HasUsualModel)
+
+
+def finished(policy: Policy, tally: Tally) -> bool:
+    """Return whether the policy has all that it wants to simulate."""
+    return offers(policy, Finishes) and bool(policy.finished(tally))
+
+
+def weighs_cost(policy: Policy) -> bool:
+    """Return whether the policy prefers, other things equal, replications that cost less."""
+    return offers(policy, WeighsCost) and bool(policy.weighs_cost)
+
+
+def follows_the_foremost(policy: Policy) -> bool:
+    """Return whether the policy is shown only the foremost of very many alternatives."""
+    return offers(policy, FollowsTheForemost) and bool(policy.follows_the_foremost)
+
+
+def needs_all(policy: Policy) -> bool:
+    """Return whether the policy needs pairs that are out, too."""
+    return offers(policy, NeedsAll) and bool(policy.needs_all)
+
+
+def of_studies(policy: Policy, studies: Any, shape: tuple[int, ...]) -> Policy:
+    """Return the policy of some of the studies that it was begun with, of a tally of this shape."""
+    fixed = {name: kept for name, kept in vars(policy).items() if np.shape(kept) == shape}
+    return replace(policy, **{name: kept[studies] for name, kept in fixed.items()}) if fixed else policy  # type: ignore[type-var]
+
+
 def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> Setting:
     """Return the setting with the pairs of a large table set aside that are `out`, but for the selected ones.
 
     That is so where no pair tells of another: with independent beliefs, or of names in a single context.
     Elsewhere one may be out by its own observations and yet worth another for what it tells of others.
     """
-    apart = isinstance(belief, CellBelief) or (setting.alternatives is None and tally.shape[-1] == 1)
-    if not apart or tally.shape[-2] * tally.shape[-1] < MANY_PAIRS or getattr(policy, "needs_all", False):
+    if tally.shape[-2] * tally.shape[-1] < MANY_PAIRS or needs_all(policy):
+        return setting
+    if not independent_cells(belief) and (setting.alternatives is not None or tally.shape[-1] > 1):
         return setting
     hopeless = out(tally, setting.excluded)
     hopeless[of_each_context(best(belief))] = False
     if not hopeless.any():
         return setting
     return replace(setting, excluded=hopeless if setting.excluded is None else hopeless | setting.excluded)
-
-
-def finished(policy: Policy, tally: Tally) -> bool:
-    """Return whether the policy has all that it wants to simulate."""
-    done = getattr(policy, "finished", None)
-    return done is not None and bool(done(tally))
-
-
-def weighs_cost(policy: Policy) -> bool:
-    """Return whether the policy prefers, other things equal, replications that cost less."""
-    return bool(getattr(policy, "weighs_cost", False))
 
 
 @dataclass(frozen=True)

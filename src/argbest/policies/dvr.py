@@ -8,8 +8,9 @@ import numpy as np
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
 from argbest.core import rates
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
-from argbest.core.belief import Belief, best, gaps, next_samples
+from argbest.core.belief import Belief, RelatesSums, best, gaps, next_samples
 from argbest.core.decision import Decision, leading, of_each_context
 from argbest.core.replications import NextSamples
 from argbest.core.setting import Setting
@@ -226,9 +227,9 @@ def _correlated(
 
 def cov_of_differences(belief: Belief, reference: IntArray, rival: IntArray, context: IntArray) -> Array:
     """Return Cov(f_reference(c) − f_rival(c), ·) of the listed [..., m], [..., m, alternative, context]."""
-    if (sums := getattr(belief, "cov_of_sums", None)) is None:
+    if not offers(belief, RelatesSums):
         return belief.cov_rows(reference, context) - belief.cov_rows(rival, context)
     weight = np.ones((*context.shape, 2))
     weight[..., 1] = -1.0
-    found: Array = sums(np.concatenate([reference[..., None], rival[..., None]], -1), context, weight)
-    return found
+    both = np.concatenate([reference[..., None], rival[..., None]], -1)
+    return belief.cov_of_sums(both, context, weight)

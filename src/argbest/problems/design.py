@@ -7,6 +7,7 @@ import numpy as np
 
 from argbest.checks import affordable, entries, is_whole, whole
 from argbest.core import two_stage
+from argbest.core.abilities import LearnsFromOthers, LendsNoise, offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.noise import MANY_PAIRS
 from argbest.core.setting import Coordinates
@@ -307,6 +308,6 @@ def is_auto(given: object) -> bool:
 
 
 def for_model(model: object, problem: Problem, budget: int | None) -> Automatic:
-    """Return the design for a model: those that learn about pairs from others have ``n_parameters``."""
-    number, lends = getattr(model, "n_parameters", None), getattr(model, "lends_noise", False)
-    return Automatic(None if number is None else number(problem.shape, problem.setting), budget, lends)
+    """Return the design for a model, which may learn about pairs from others or borrow their noise."""
+    number = model.n_parameters(problem.shape, problem.setting) if offers(model, LearnsFromOthers) else None
+    return Automatic(number, budget, offers(model, LendsNoise) and bool(model.lends_noise))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from argbest.answers.predicting import coordinate, evenly, knows_new_contexts
+from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Focused
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.report.looks import middle_cut
@@ -124,7 +126,7 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
         f"There are too many pairs for a page. Tables by alternative show {' and '.join(parts)}. For all of "
         "them: argbest export STORAGE --table posterior (or allocation); in Python the study has both."
     )
-    if hasattr(certificate.belief, "foremost"):
+    if offers(certificate.belief, Focused):
         words += (
             f" All probabilities compare the {len(certificate.belief.foremost):,} leading alternatives with "
             "each other: of so many, the others are near relatives of these and hardly ever the best."

@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from argbest import streams
-from argbest.core.focused_belief import FocusedBelief
-from argbest.core.setting import Setting, among_the_rest
-from argbest.policies.base import Policy, screened
+from argbest.core.abilities import offers
+from argbest.core.setting import Setting
+from argbest.engine import step
+from argbest.policies.base import Begins, Policy
 from argbest.storage.base import Asked, Event, Passed
 from argbest.study.learning import Knowledge
 from argbest.study.ledger import Ledger
@@ -59,25 +59,20 @@ def choose(
         pending[pair] += 1
     if only is not None:
         setting = replace(setting, allowed=np.arange(ledger.problem.n_contexts) == only)
-    draws = streams.Draws(seeds.root, streams.Purpose.POLICY, step=len(ledger.trials))
-    belief = among_the_rest(knowledge.belief, ledger.ruled_out)
-    setting = screened(policy, belief, ledger.live, setting)
-    if not isinstance(belief, FocusedBelief) or not getattr(policy, "follows_the_foremost", False):
-        decision = policy.propose(belief, ledger.live, pending, setting, draws, n)
-        return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
-    front = belief.foremost  # of very many alternatives the others are out of the question
-    own = setting.among(front)
-    decision = policy.propose(belief.inner, ledger.live.apart[front], pending[front], own, draws, n)
-    return list(zip(front[decision.alternative].tolist(), decision.context.tolist(), strict=True))
+    decision = step.decide(
+        policy, knowledge.learned, ledger.live, pending, setting,
+        roots=seeds.root, step=len(ledger.trials), n=n, ruled_out=ledger.ruled_out,
+    )  # fmt: skip
+    return list(zip(decision.alternative.tolist(), decision.context.tolist(), strict=True))
 
 
-def begun(policy: Any, ledger: Ledger, setting: Setting) -> Policy | None:
+def begun(policy: Policy, ledger: Ledger, setting: Setting) -> Policy | None:
     """Return the policy to go on with, if it fixes something now that the initial design is in."""
-    begin = getattr(policy, "begin", None)
-    if begin is None or ledger.queue or ledger.held or any(map(ledger.trials.designed, ledger.given_back)):
+    if not offers(policy, Begins) or ledger.queue or ledger.held:
         return None
-    following: Policy = begin(setting, ledger.tally)
-    return following
+    if any(map(ledger.trials.designed, ledger.given_back)):
+        return None
+    return step.begin(policy, setting, ledger.tally)
 
 
 def issued(

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from argbest import jsonable, streams
-from argbest.core.common_noise import goes_against
 from argbest.core.setting import Setting
+from argbest.engine import step
 from argbest.errors import InputError, SimulationError, TooFewDataError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
@@ -269,7 +269,7 @@ class Journal(Transcript):
         if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
             events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
             shared = self.ledger.parted is None and self.ledger.live.common is not None
-            if shared and goes_against(self.ledger.live, knowledge.belief.noise):
+            if shared and step.leave_shared_seeds(knowledge.learned, self.ledger.live):
                 events.append(Parted(time.time()))
         following = None if self._begun else asking.begun(self.policy, self.ledger, self.open_setting())
         if following is not None:

@@ -14,11 +14,12 @@ import numpy as np
 from argbest import streams
 from argbest.core import schedule
 from argbest.core.arrays import AnyArray, Array, BoolArray
-from argbest.core.belief import Belief, take_in
+from argbest.core.belief import Belief, shares_noise, take_in
 from argbest.core.certificate import Certificate, Mixture
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
+from argbest.engine import step
 from argbest.errors import SlowNotice
 from argbest.models.base import Integrated, Model, integrated
 from argbest.study.trial import Records, Trials, numbered
@@ -46,6 +47,11 @@ class Knowledge(NamedTuple):
     n_fitted: int  # observations at the last refit
     n_records: int  # records the belief has taken in
     seconds: float = math.inf  # that the last refit took, as far as is known
+
+    @property
+    def learned(self) -> step.Learned:
+        """The same in the form in which studies side by side know it."""
+        return step.Learned.of_one(self.params, self.belief)
 
 
 def learn(
@@ -75,9 +81,8 @@ def learn(
     begun = time.monotonic()
     quick = known is not None and known.seconds < _QUICK * SLOW
     with nullcontext() if quick else _announced(n, int((tally.count > 0).sum())):
-        params = model.fit(tally, setting, known.params if known else None)
-        belief = model.posterior(tally, setting, params, known.belief if known else None)
-    return Knowledge(params, belief, n, len(records), time.monotonic() - begun)
+        found = step.learn(model, setting, tally, known.learned if known else None)
+    return Knowledge(found.params, found.belief, n, len(records), time.monotonic() - begun)
 
 
 def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: float) -> Belief:
@@ -85,7 +90,7 @@ def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: 
     told = records.columns
     trial = told["trial"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
-    if getattr(belief, "shocks", None) is None or told["size"][row] < 0:
+    if not shares_noise(belief) or told["size"][row] < 0:
         return belief.update(where, np.asarray(sign * told["mean"][row]), told["n"][row])
     for number, value in numbered(trials.columns["replication"][trial], records[row].values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))

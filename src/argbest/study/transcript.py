@@ -11,6 +11,7 @@ from typing import Any
 
 from argbest import jsonable
 from argbest.core.setting import Setting
+from argbest.engine import step
 from argbest.errors import StorageError
 from argbest.models.base import Model, params_type
 from argbest.policies.base import Policy
@@ -184,8 +185,8 @@ class Transcript:
         if isinstance(event, Refit) and event.params is not None:
             self._restore(event)
         elif isinstance(event, Begun):
-            begin: Any = self.policy
-            self.policy, self._begun = begin.begin(self.open_setting(), self.ledger.tally), True
+            self.policy = step.begin(self.policy, self.open_setting(), self.ledger.tally)
+            self._begun = True
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
@@ -196,7 +197,7 @@ class Transcript:
         told, setting = self.ledger.tally, self.open_setting()
 
         def restored() -> Knowledge:
-            belief = self.model.posterior(told, setting, params)
+            belief = step.condition(self.model, setting, told, params).belief
             return Knowledge(params, belief, event.n_observations, n_records)
 
         self._knowledge, self._view = restored, None

@@ -7,13 +7,24 @@ from typing import Any
 import numpy as np
 
 from argbest.core import conditioning, priors
+from argbest.core.abilities import offers
 from argbest.core.arrays import IntArray
 from argbest.core.belief import BlockBelief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.models.additive_gp import AdditiveGP
-from argbest.policies.base import Policy
+from argbest.policies.base import (
+    Begins,
+    Finishes,
+    FollowsTheForemost,
+    HasUsualModel,
+    NeedsAll,
+    Policy,
+    WeighsCost,
+    follows_the_foremost,
+    of_studies,
+)
 from argbest.streams import Draws, Purpose, roots
 
 PERMUTATION, SHIFT, SCALE = "permutation", "shift", "scale"
@@ -89,6 +100,7 @@ def assert_valid_policy(
         if SCALE in invariances:
             for unit in (1e-9, 1e9):
                 _check_same(policy, moment, _moved(moment, unit, 0.0), f"the unit of rewards is {1 / unit:g}")
+    _check_abilities(policy, situation(shape=shape))
     _check_ties(policy, shape)
     if heeds_pending:
         _check_pending(policy, shape)
@@ -96,8 +108,8 @@ def assert_valid_policy(
 
 def _propose(policy: Policy, moment: Situation, n: int = 1) -> Decision:
     belief = moment.belief
-    owned = (belief.cov,) if isinstance(belief, BlockBelief) else ()
-    for array in (belief.mean, *owned, moment.tally.count, moment.pending):
+    held = (each for each in vars(belief).values() if isinstance(each, np.ndarray))
+    for array in (*held, moment.tally.count, moment.pending):
         array.flags.writeable = False
     return policy.propose(moment.belief, moment.tally, moment.pending, moment.setting, moment.draws, n)
 
@@ -187,6 +199,59 @@ def _check_pending(policy: Policy, shape: tuple[int, int]) -> None:
     raise AssertionError(
         "propose gives the same pair again when a thousand trials of it are under way; use `pending`, for "
         "example by `in_sequence`, or say heeds_pending=False"
+    )
+
+
+_FLAGS: dict[type, str] = {
+    WeighsCost: "weighs_cost",
+    FollowsTheForemost: "follows_the_foremost",
+    NeedsAll: "needs_all",
+}
+
+
+def _check_abilities(policy: Policy, moment: Situation) -> None:
+    """Check what the policy offers beyond `propose` (`argbest.policies.base.ABILITIES`)."""
+    for ability, name in _FLAGS.items():
+        if offers(policy, ability):
+            said = getattr(policy, name)
+            assert isinstance(said, bool), f"{name} is {said!r}; expected True or False"
+    if offers(policy, HasUsualModel):
+        assert isinstance(policy.usual_model, str), f"usual_model is {policy.usual_model!r}; expected a name"
+    if offers(policy, Finishes):
+        done = policy.finished(moment.one(0).tally)
+        assert isinstance(done, bool | np.bool_), f"finished returned {done!r}; expected True or False"
+    if offers(policy, Begins):
+        _check_beginning(policy, moment)
+    if follows_the_foremost(policy):
+        _check_form(policy, _foremost(moment))
+
+
+def _check_beginning(policy: Begins, moment: Situation) -> None:
+    """Check that R studies at once begin as each alone, and can be told apart afterwards."""
+    setting, tally = moment.setting, moment.tally
+    begun = policy.begin(setting, tally)
+    assert offers(begun, Policy), f"begin returned {begun!r}; expected the policy to go on with"
+    together = _propose(begun, moment)
+    for run in range(tally.shape[0]):
+        one = moment.one(run)
+        alone = _propose(policy.begin(setting, one.tally), one)
+        picked = _propose(of_studies(begun, run, tally.shape), one)
+        assert _pairs(together, run) == _pairs(alone) == _pairs(picked), (
+            "a study that has begun among others decides otherwise than alone; what begin fixes must be "
+            "fields [..., alternative, context] of a dataclass"
+        )
+
+
+def _foremost(moment: Situation) -> Situation:
+    """Return the same without the second alternative, the others numbered among themselves."""
+    front = np.delete(np.arange(moment.tally.shape[-2]), 1)
+    belief, tally = moment.belief, moment.tally
+    return replace(
+        moment,
+        belief=BlockBelief(belief.mean[:, front], belief.cov[:, front], belief.noise[:, front]),
+        tally=Tally(tally.count[:, front], tally.mean[:, front], tally.m2[:, front]),
+        pending=moment.pending[:, front],
+        setting=moment.setting.among(front),
     )
 
 

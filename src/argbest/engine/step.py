@@ -1,0 +1,204 @@
+"""One step of a study, or of many side by side: learn, leave shared seeds, decide.
+
+`Study` calls these functions for itself, with arrays [alternative, context]; an experiment calls them for all
+its macro-replications at once, [run, alternative, context]. Each run then does what it would do alone.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from argbest import streams
+from argbest.core.abilities import offers
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Belief, Focused, best
+from argbest.core.belief import take_in as taken_in
+from argbest.core.common_noise import goes_against
+from argbest.core.decision import Decision
+from argbest.core.setting import Setting, among_the_rest
+from argbest.core.tally import Tally
+from argbest.models.base import ALONE, Model, SortsStudies, entries
+from argbest.policies.base import Begins, Policy, follows_the_foremost, of_studies, screened
+
+Studies: TypeAlias = int | IntArray | None  # one by itself, some of those side by side, or all there are
+
+
+class Group(NamedTuple):
+    """Studies whose beliefs are held in the same arrays."""
+
+    studies: Studies
+    belief: Belief
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one study by itself, whose arrays have no axis of studies."""
+        return isinstance(self.studies, int)
+
+    def among(self, values: Any) -> Any:
+        """Return what belongs to these studies, of a tally or an array [...] of all."""
+        return values if self.studies is None else values[self.studies]
+
+
+class Learned(NamedTuple):
+    """What one study, or each of many side by side, has learned."""
+
+    params: Any  # hyper-parameters of all studies
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def of_one(cls, params: Any, belief: Belief) -> "Learned":
+        """Return what a single study has learned."""
+        return cls(params, (Group(None, belief),))
+
+    @property
+    def belief(self) -> Belief:
+        """The belief of a single study, or of many whose beliefs are all held in the same arrays."""
+        [(_, belief)] = self.groups
+        return belief
+
+    @property
+    def selected(self) -> IntArray:
+        """The alternative with the largest mean in every context, [..., context]."""
+        found: IntArray = self.of_all(lambda group: best(group.belief))
+        return found
+
+    def by_itself(self, study: int) -> Belief | None:
+        """Return the belief of a study whose arrays are its own; None for one of those side by side."""
+        for group in self.groups:
+            if group.alone and group.studies == study:
+                return group.belief
+        return None
+
+    def of_all(self, answer: Callable[[Group], AnyArray]) -> Any:
+        """Return the answers about every group in one array, in the order of the studies, [...]."""
+        if self.groups[0].studies is None:
+            return answer(self.groups[0])
+        found = [np.asarray(answer(group))[None] if group.alone else answer(group) for group in self.groups]
+        places: list[Any] = [group.studies for group in self.groups]
+        order = np.argsort(np.concatenate(list(map(np.atleast_1d, places))))
+        return np.concatenate(found)[order]
+
+
+def learn(model: Model[Any], setting: Setting, tally: Tally, known: Learned | None = None) -> Learned:
+    """Return what follows from the tally: hyper-parameters fitted to it, and beliefs given both.
+
+    ``known`` is what was known before, all data taken in: searches start from its hyper-parameters.
+    """
+    params = model.fit(tally, setting, None if known is None else known.params)
+    return condition(model, setting, tally, params, known)
+
+
+def condition(
+    model: Model[Any], setting: Setting, tally: Tally, params: Any, known: Learned | None = None
+) -> Learned:
+    """Return the beliefs given hyper-parameters and data, each in the arrays it would have alone."""
+    groups = []
+    sorted_ = _sorted(model, setting, tally, params)
+    before = [] if known is None else known.groups
+    same = len(before) == len(sorted_) and all(map(_same, sorted_, (group.studies for group in before)))
+    for i, studies in enumerate(sorted_):
+        own = (tally, params) if studies is None else (tally[studies], entries(params, studies))
+        old = before[i].belief if same else None
+        groups.append(Group(studies, model.posterior(own[0], setting, own[1], old)))
+    return Learned(params, tuple(groups))
+
+
+def _sorted(model: Model[Any], setting: Setting, tally: Tally, params: Any) -> list[Studies]:
+    """Return the studies in groups whose beliefs can be held in the same arrays."""
+    if tally.count.ndim == 2 or not offers(model, SortsStudies):
+        return [None]
+    kinds = model.kinds(tally, setting, params)
+    alone = np.flatnonzero(kinds == ALONE).tolist()
+    together = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds[kinds != ALONE])]
+    return [None] if not alone and len(together) == 1 else [*together, *alone]
+
+
+def _same(studies: Studies, before: Studies) -> bool:
+    return type(studies) is type(before) and np.array_equal(studies, before)  # type: ignore[arg-type]
+
+
+def take_in(learned: Learned, decision: Decision, value: Array, number: IntArray) -> Learned:
+    """Return what is known after one more replication of every study, [...] each.
+
+    ``number`` says which replication of its pair it is where seeds are shared, and is -1 elsewhere. The
+    beliefs may be written to: nobody else may hold them.
+    """
+    groups = tuple(
+        Group(
+            group.studies,
+            taken_in(
+                group.belief,
+                Decision(*map(group.among, decision)),
+                *map(group.among, (value, number)),
+                mine=True,
+            ),
+        )
+        for group in learned.groups
+    )
+    return Learned(learned.params, groups)
+
+
+def leave_shared_seeds(learned: Learned, tally: Tally) -> BoolArray:
+    """Return [...] whether a study goes on with seeds of each pair's own: shared ones do harm there.
+
+    They do where they set alternatives against each other (`argbest.core.common_noise.goes_against`).
+    """
+    if tally.common is None:
+        return np.zeros(tally.shape[:-2], bool)
+    return goes_against(tally, learned.of_all(lambda group: group.belief.noise))
+
+
+def begin(policy: Policy, setting: Setting, tally: Tally) -> Policy:
+    """Return the policy to go on with once the initial design is in: most go on as they are."""
+    return policy.begin(setting, tally) if offers(policy, Begins) else policy
+
+
+def decide(
+    policy: Policy,
+    learned: Learned,
+    tally: Tally,
+    pending: IntArray,
+    setting: Setting,
+    *,
+    roots: Any,
+    step: int,
+    n: int = 1,
+    ruled_out: BoolArray | None = None,
+) -> Decision:
+    """Return the policy's next n pairs of every study, [..., n].
+
+    ``pending`` [..., alternative, context] counts trials under way; pairs ``ruled_out``, of that shape,
+    cannot be selected. Random numbers are those of this ``step`` of the studies, by their ``roots`` [...].
+    """
+
+    def decided(group: Group) -> Decision:
+        root = int(group.among(roots)) if group.alone else group.among(roots)
+        draws = streams.Draws(root, streams.Purpose.POLICY, step)
+        rule = policy if group.studies is None else of_studies(policy, group.studies, tally.shape)
+        belief = among_the_rest(group.belief, None if ruled_out is None else group.among(ruled_out))
+        return _proposed(rule, belief, group.among(tally), group.among(pending), setting, draws, n)
+
+    if learned.groups[0].studies is None:  # one study, or many that are treated alike
+        return decided(learned.groups[0])
+    found = learned.of_all(lambda group: np.stack(decided(group), axis=-1))
+    return Decision(found[..., 0], found[..., 1])
+
+
+def _proposed(
+    policy: Policy,
+    belief: Belief,
+    tally: Tally,
+    pending: IntArray,
+    setting: Setting,
+    draws: streams.Draws,
+    n: int,
+) -> Decision:
+    """Return the policy's n pairs; of very many alternatives it may see only those that may be the best."""
+    setting = screened(policy, belief, tally, setting)
+    if not offers(belief, Focused) or not follows_the_foremost(policy):
+        return policy.propose(belief, tally, pending, setting, draws, n)
+    front = belief.foremost
+    seen = tally.apart[front], pending[front], setting.among(front)
+    chosen = policy.propose(belief.inner, *seen, draws, n)
+    return Decision(front[chosen.alternative], chosen.context)

@@ -1,0 +1,180 @@
+"""One step for one study and for many: an experiment decides as the live studies that it stands for."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import small_problems
+
+from argbest import Study, registry, streams
+from argbest.core.arrays import BoolArray
+from argbest.core.focused_belief import FocusedBelief
+from argbest.core.tally import Tally
+from argbest.engine import step
+from argbest.experiment import Experiment, loop
+
+RUNS = np.array([0, 3])
+LARGE = ("flow-line", "serial-inventory")
+
+
+def alone(experiment: Experiment, number: int) -> Study:
+    """The live study that a macro-replication stands for, not yet run."""
+    [contender] = experiment.contenders
+    root = int(streams.roots(experiment.seed, number))
+    [problem] = experiment.problems([root])
+    return Study(
+        problem,
+        policy=contender.policy,
+        model=contender.model,
+        initial=experiment.design(contender, problem),
+        seed=root,
+        refit_every=experiment.refit_every,
+        common_random_numbers=experiment.common_random_numbers,
+    )
+
+
+def compare(problem: Any, contender: Any, *, common: bool, samples: int, **options: Any) -> None:
+    """Check that runs side by side and live studies of the same seeds take the same decisions."""
+    experiment = Experiment(
+        problem, contender, samples=samples, seed=11, common_random_numbers=common, **options
+    )
+    found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
+    for run, number in enumerate(RUNS.tolist()):
+        study = alone(experiment, number)
+        study.run(found.n_initial + samples)
+        chosen = [trial.pair for trial in study._journal.ledger.trials][found.n_initial :]
+        decided = np.stack([found.alternative[:, run], found.context[:, run]], axis=-1)
+        assert decided.tolist() == np.array(chosen).tolist()
+        np.testing.assert_array_equal(found.selected[-1, run], study._learned().belief.mean.argmax(axis=0))
+
+
+@pytest.mark.filterwarnings("ignore:rewards look far from normal")
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+@pytest.mark.parametrize("problem", registry.PROBLEMS)
+def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
+    compare(problem, "dvr-loss", common=common, samples=12 if problem in LARGE else 4)
+
+
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+@pytest.mark.parametrize("policy", ["top-two", "gp-c-ocba", "equal"])
+def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
+    compare("serial-inventory", f"{policy}:additive-gp", common=common, samples=4)
+
+
+@pytest.mark.parametrize("integrate", [False, True], ids=["estimates", "averages"])
+def test_claims_about_large_tables_are_those_of_live_studies(integrate: bool) -> None:
+    experiment = Experiment(
+        "serial-inventory", "dvr-loss", samples=2, seed=11, certify=True, integrate=integrate
+    )
+    found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
+    for run, number in enumerate(RUNS.tolist()):
+        study = alone(experiment, number).run(found.n_initial + 2)
+        np.testing.assert_allclose(
+            found.claim[-1, run], study.certificate(integrate=integrate).pcs, rtol=1e-8
+        )
+
+
+@pytest.mark.slow  # a minute: refits, and all policies that follow the foremost
+@pytest.mark.filterwarnings("ignore:rewards look far from normal")
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+@pytest.mark.parametrize("policy", ["dvr", "dvr-loss", "dvr-m", "top-two", "gp-c-ocba", "equal"])
+@pytest.mark.parametrize("problem", LARGE)
+def test_large_tables_are_decided_alike_over_refits(problem: str, policy: str, common: bool) -> None:
+    compare(problem, f"{policy}:additive-gp", common=common, samples=40, refit_every=12)
+
+
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+@pytest.mark.parametrize("contender", ["dvr-loss:additive-gp", "c-ocba:independent"])
+def test_more_names_than_are_followed_are_decided_alike(contender: str, common: bool) -> None:
+    compare(small_problems.names(1100), contender, common=common, samples=4, initial="auto")
+
+
+def after_the_initial_design(problem: Any, contender: str, *, common: bool) -> tuple[Any, list[Study]]:
+    """Return runs side by side with their initial designs simulated, and the same as live studies."""
+    experiment = Experiment(problem, contender, samples=1, seed=11, common_random_numbers=common)
+    start = loop._start(experiment, experiment.contenders[0], RUNS, loop._Clock())
+    studies = [alone(experiment, number) for number in RUNS.tolist()]
+    return start, [study.run(start.n_initial) for study in studies]
+
+
+@pytest.mark.filterwarnings("ignore:rewards look far from normal")
+@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
+@pytest.mark.parametrize(
+    ("problem", "contender"),
+    [
+        ("branin", "dvr-loss:additive-gp"),
+        ("branin", "ikg:gp"),
+        ("classical", "c-ocba:independent"),
+        ("newsvendor", "ts:linear"),
+        ("flow-line", "dvr-loss:additive-gp"),
+        ("serial-inventory", "top-two:additive-gp"),
+    ],
+)
+def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
+    problem: str, contender: str, common: bool
+) -> None:
+    start, studies = after_the_initial_design(problem, contender, common=common)
+    learned = step.learn(start.model, start.setting, start.tally)
+    pending = np.zeros(start.tally.shape, np.int64)
+    for run, study in enumerate(studies):
+        for trial in study.ask(3):
+            pending[run][trial.pair] += 1
+    asked = [[trial.pair for trial in study.ask(2)] for study in studies]
+    found = step.decide(
+        start.policy, learned, start.tally, pending, start.setting,
+        roots=start.roots, step=start.n_initial + 3, n=2,
+    )  # fmt: skip
+    assert np.stack(found, axis=-1).tolist() == np.array(asked).tolist()
+
+
+def test_pairs_without_a_value_are_ruled_out_run_by_run() -> None:
+    start, studies = after_the_initial_design("branin", "dvr-loss:additive-gp", common=False)
+    learned = step.learn(start.model, start.setting, start.tally)
+    out: BoolArray = np.zeros(start.tally.shape, bool)
+    best = learned.selected
+    out[0, best[0, 0], 0] = out[1, best[1, 3], 3] = True
+    nothing = np.zeros(start.tally.shape, np.int64)
+    found = step.decide(
+        start.policy, learned, start.tally, nothing, start.setting,
+        roots=start.roots, step=7, n=3, ruled_out=out,
+    )  # fmt: skip
+    for run, study in enumerate(studies):
+        single = step.decide(
+            study.policy, study._learned().learned, study._tally, nothing[run], start.setting,
+            roots=int(start.roots[run]), step=7, n=3, ruled_out=out[run],
+        )  # fmt: skip
+        np.testing.assert_array_equal(np.stack(found)[:, run], np.stack(single))
+
+
+def test_runs_whose_beliefs_cannot_share_arrays_are_learned_by_themselves() -> None:
+    start, _ = after_the_initial_design("serial-inventory", "dvr-loss:additive-gp", common=False)
+    learned = step.learn(start.model, start.setting, start.tally)
+    assert [group.studies for group in learned.groups] == [0, 1]
+    assert all(isinstance(group.belief, FocusedBelief) for group in learned.groups)
+    assert learned.by_itself(1) is learned.groups[1].belief
+    assert learned.selected.shape == (2, 1)
+
+
+def mixed_runs() -> tuple[Any, Tally]:
+    """Return runs of which some find that alternatives share noise, and some do not."""
+    experiment = Experiment(
+        small_problems.table(), "dvr-loss:additive-gp", samples=1, initial=2, common_random_numbers=True
+    )
+    start = loop._start(experiment, experiment.contenders[0], np.arange(12), loop._Clock())
+    return start, start.tally
+
+
+def test_runs_that_share_noise_and_runs_that_do_not_learn_as_each_alone() -> None:
+    start, tally = mixed_runs()
+    learned = step.learn(start.model, start.setting, tally)
+    shares = np.any(learned.params.correlation > 0, axis=-1)
+    assert shares.any()
+    assert not shares.all()
+    assert [group.studies.tolist() for group in learned.groups] == [  # type: ignore[union-attr]
+        np.flatnonzero(~shares).tolist(), np.flatnonzero(shares).tolist()
+    ]  # fmt: skip
+    for run in range(len(shares)):
+        single = step.learn(start.model, start.setting, tally[run])
+        np.testing.assert_allclose(learned.params.theta[run], single.params.theta, rtol=1e-6, atol=1e-6)
+        mean = learned.of_all(lambda group: group.belief.mean)[run]
+        np.testing.assert_allclose(mean, single.belief.mean, rtol=1e-6, atol=1e-6)
