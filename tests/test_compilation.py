@@ -1,13 +1,19 @@
 """Compiled code is kept between processes, never stale, never mixed, and not needed to be kept at all."""
 
+import gc
 import os
 import subprocess
 import sys
+import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from compile_all import ALL
 from conftest import ROOT
+
+from argbest import compilation
 
 EVALUATE = """
 import numpy as np
@@ -102,6 +108,33 @@ def test_processes_that_compile_at_the_same_time_do_not_mix_their_files(folder: 
     kept = list((folder / "cache").glob("*/*"))
     assert all(path.is_dir() for path in kept)
     assert len({path.name.partition("-")[2].partition("-")[2] for path in kept}) == len(kept)  # each once
+
+
+class Made:
+    """What stands for compiled code, and can be watched."""
+
+
+def test_threads_that_compile_take_turns_and_nothing_compiled_is_ever_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compiled code is called by its address: a segmentation fault where it had been let go."""
+    inside, most, made = 0, 0, weakref.WeakSet[Made]()
+
+    def build(body: object, make: object) -> Made:
+        nonlocal inside, most
+        inside, most = inside + 1, max(most, inside + 1)
+        time.sleep(0.05)
+        inside -= 1
+        found = Made()
+        made.add(found)
+        return found
+
+    monkeypatch.setattr(compilation, "_loaded_or_compiled", build)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: compilation.compile_function(print, "void()") and None, range(4)))
+    gc.collect()
+    assert most == 1
+    assert len(made) == 4
 
 
 @CODES

@@ -27,6 +27,8 @@ from numba.core.registry import cpu_target
 from argbest.errors import CompilationNotice
 from argbest.trust import distrust
 
+_one_thread = threading.RLock()
+_lasting: list[Any] = []  # all that was compiled or loaded by this process
 CONTENTS = "argbest-contents.json"  # the digest of every file of compiled code beside it
 
 
@@ -77,6 +79,18 @@ def under_way() -> str:
 
 
 def _compiled(body: Callable[..., Any], make: Callable[..., Any]) -> Any:
+    """Return what is loaded or compiled, one thread at a time, and keep it for the life of the process.
+
+    Compiled code calls other compiled code by its address. Two threads that need the same for the first time
+    make it twice, and a cache (`functools.cache`) then lets go of one, whose address may be in use.
+    """
+    with _one_thread:  # the folder of Numba's files is a setting of the whole process
+        found = _loaded_or_compiled(body, make)
+        _lasting.append(found)
+    return found
+
+
+def _loaded_or_compiled(body: Callable[..., Any], make: Callable[..., Any]) -> Any:
     build = functools.partial(_build, make)
     try:
         root = Path(FunctionCache(body).cache_path).resolve()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from watching import PATIENCE
 
 from argbest import InputError, Problem, SimulationError, StorageError, Study
 from argbest.array.coordinator import FATAL, FolderExecutor, WorkingCopy, taken, tasks_in
@@ -206,7 +207,7 @@ def test_a_replication_that_ends_every_task_fails(tmp_path: Path) -> None:
                 time.sleep(0.01)
             folder.greet(presence.greeting(), simulating=given[0][0])
             lifeline.let_go()  # dead
-        [outcome] = future.result(timeout=10)
+        [outcome] = future.result(timeout=PATIENCE)
     assert outcome.reason == "5 tasks ended while they simulated it"
 
 
@@ -214,7 +215,7 @@ def test_a_second_coordinator_is_refused_and_the_first_goes_on(tmp_path: Path) -
     with FolderExecutor(tmp_path, "study", RECIPE) as executor, a_task(tmp_path):
         with pytest.raises(InputError, match="another coordinator.*uses the folder"):
             FolderExecutor(tmp_path, "study", RECIPE)
-        [outcome] = executor.submit(evaluate, PROGRAM, [(2, 10, 5)]).result(timeout=10)
+        [outcome] = executor.submit(evaluate, PROGRAM, [(2, 10, 5)]).result(timeout=PATIENCE)
         executor.shutdown()
     assert outcome.value == 2.1005
 

@@ -20,6 +20,7 @@ from array_by_hand import JOB, PROGRAM, RECIPE, VALUE, TaskByHand, a_task, notic
 from watching import PATIENCE, eventually, is_running
 
 from argbest import Problem, SimulationError, StorageError, Study, files
+from argbest.array import coordinator
 from argbest.array.coordinator import FATAL, FolderExecutor, taken, tasks_in
 from argbest.array.folder import Folder, Recipe
 from argbest.array.tasks import serve
@@ -82,8 +83,11 @@ def test_impossible_values_from_any_executor_are_failures(tmp_path: Path, value:
 
 @contextmanager
 def real_tasks(folder: Path, n: int) -> Iterator[list["subprocess.Popen[bytes]"]]:
-    """Yield tasks as a cluster starts them."""
-    command = [sys.executable, "-m", "argbest", "task", str(folder)]
+    """Yield tasks as a cluster starts them; a test may be slow to end one whose program it has ended."""
+    patient = (
+        f"from argbest.array import tasks; tasks.GRACE = {PATIENCE}; from argbest.cli import main; main()"
+    )
+    command = [sys.executable, "-c", patient, "task", str(folder)]
     tasks = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(n)]
     try:
         yield tasks
@@ -260,9 +264,8 @@ def test_the_coordinator_says_within_ten_seconds_that_no_task_is_alive(tmp_path:
         future = executor.submit(evaluate, PROGRAM, [JOB])
         task.greet(simulating=task.job().stem)
         task.die()
-        began = time.monotonic()
+        assert coordinator.ALONE + coordinator.POLL < 10  # a clock would measure how busy the machine is
         assert eventually(lambda: bool(said))
-        assert time.monotonic() - began < 10
         assert said == [
             "no task is alive, and 1 replication waits for one. The coordinator waits, too. "
             f"To start a task: argbest task {tmp_path}"
@@ -308,7 +311,7 @@ def test_the_coordinator_says_that_the_folder_is_gone_and_ends_with_all_that_was
 
 @pytest.mark.usefixtures("short_pauses")
 def test_a_folder_that_comes_back_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("argbest.study.workers.PAUSES", (0.1,) * 100)
+    monkeypatch.setattr("argbest.study.workers.PAUSES", (0.1,) * int(10 * PATIENCE))
     folder = tmp_path / "array"
     with notices() as said, FolderExecutor(folder, "study", RECIPE) as executor:
         future = executor.submit(evaluate, PROGRAM, [JOB])

@@ -63,10 +63,10 @@ def test_a_live_worker_of_a_machine_with_the_same_name_and_numbers_is_left_alone
         [trial] = there._journal.ask(1, worker=worker.name)
     go_to_another_machine(monkeypatch, tmp_path / "here")
     here = Study.load(tmp_path / "study.db", simulate=simulate)
-    monkeypatch.setattr(workers, "SILENCE", 3.0)
     seen = here._journal.workers()[0]
     assert alive(seen)
     assert not Watch().dead(seen)
+    monkeypatch.setattr(workers, "SILENCE", 3.0)
     began = time.monotonic()
     here.run(12)  # finishes what it can, and waits for the silence of the other
     assert time.monotonic() - began >= 3.0

@@ -184,8 +184,13 @@ def test_a_failure_ends_a_parallel_run_and_keeps_every_trial() -> None:
 def test_what_was_asked_for_ahead_is_given_back_once_the_stop_rule_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    begun: list[int] = []
+    stopped = threading.Event()
+
     def short(alternative: str, context: int, seed: int) -> float:
-        time.sleep(0.02)
+        begun.append(seed)
+        if len(begun) > 40 and not stopped.is_set():
+            time.sleep(0.5)  # the first of those asked for ahead: all of them would take seconds
         return simulate(alternative, context, seed)
 
     monkeypatch.setattr(executors.Jobs, "_ahead", lambda *_: 16)
@@ -195,6 +200,7 @@ def test_what_was_asked_for_ahead_is_given_back_once_the_stop_rule_is_met(
         assert 40 <= study.n_observations < 60
         assert study.pending() == []
         assert "given back" in set(study.trials()["status"])
+        stopped.set()
         study.run(100, executor=executor)
     assert study.trials()["status"].tolist() == ["told"] * 100
 

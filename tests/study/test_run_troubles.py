@@ -94,7 +94,7 @@ def test_every_trial_of_a_batch_has_the_whole_time_limit() -> None:
         return simulate(alternative, context, seed)
 
     with ThreadPoolExecutor(1) as executor:
-        study = Study(problem(slow), initial=1).run(16, executor=executor, batch=8, timeout=1.0)
+        study = Study(problem(slow), initial=1).run(16, executor=executor, batch=8, timeout=2.0)
     assert study.n_observations == 16
 
 
