@@ -108,7 +108,7 @@ def test_json_is_one_object_and_nothing_else() -> None:
     assert lower == bounds.frame["lower"].tolist()
     assert len(shown["contention"]) == int(np.sum(certificate.pcs < 0.95))
     assert sum(row["next"] for row in shown["next"]) == 5
-    now, then = forecast(study, [0, 5], draws=500, delta=2.0)["mean"]
+    now, then = forecast(study, [0, 5], draws=20, delta=2.0)["mean"]
     assert shown["forecast"]["gain"] == pytest.approx(then - now)
     assert shown["forecast"]["pcs_e"] == pytest.approx(float(certificate.pcs_e) + then - now)
 

@@ -6,11 +6,9 @@ from scipy.special import log_ndtr, ndtr
 
 from argbest import InputError, Problem, Study, registry, theory
 from argbest.core import conditioning
-from argbest.core.arrays import BoolArray
-from argbest.core.belief import Belief, BlockBelief, CellBelief
+from argbest.core.belief import Belief, CellBelief
 from argbest.core.certificate import Certificate
-from argbest.core.decision import Decision
-from argbest.core.rates import optimal_allocation, rate_function
+from argbest.core.rates import rate_function
 from argbest.core.tally import Tally
 
 COSTS = np.array([[1.2], [2.1], [3.4], [4.87], [6.05]])
@@ -38,14 +36,6 @@ def certain(problem: Problem, belief: Belief, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Study, "certificate", certificate)
     return Study(problem, seed=1)
-
-
-def block_belief() -> BlockBelief:
-    """Three alternatives in four correlated contexts, still in doubt."""
-    rng = np.random.default_rng(11)
-    x = np.linspace(0, 1, 4)[:, None]
-    cov = np.stack([0.5 * kernel("matern52", x, x, np.array([s]), 1.0) for s in (0.3, 0.8, 2.0)])
-    return BlockBelief(rng.normal(size=(3, 4)), cov, rng.uniform(0.5, 4.0, (3, 4)))
 
 
 @pytest.fixture(scope="module")
@@ -216,55 +206,29 @@ def test_contenders_of_a_study_are_as_few_as_reach_the_level(study: Study) -> No
 
 
 def test_a_forecast_rises_from_the_certificate_to_1(study: Study) -> None:
-    frame = theory.forecast(study, [0, 10, 100, 1000, 10**5, 10**9], draws=100)
+    frame = theory.forecast(study, [0, 10, 100, 1000, 10**5], draws=40)
     assert list(frame.columns) == ["samples", "mean", "p5", "p95"]
     mean = frame["mean"].to_numpy()
     assert np.all(np.diff(mean) > 0)
-    assert mean[-1] > 0.999
+    assert mean[-1] > 0.99
     assert np.all(frame["p5"] <= frame["p95"])
-    # Without samples a draw is right or wrong per context: the mean of 100 is within 5 standard errors.
-    assert abs(mean[0] - study.certificate().pcs_e) < 5 * 0.5 / 10
+    np.testing.assert_allclose(frame.iloc[0, 1:], study.certificate().pcs_e, rtol=1e-9)
     pd.testing.assert_frame_equal(
-        frame.iloc[[2]].reset_index(drop=True), theory.forecast(study, 100, draws=100)
+        frame.iloc[[2]].reset_index(drop=True), theory.forecast(study, 100, draws=40)
     )
 
 
-def test_a_forecast_does_not_depend_on_its_chunks(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = theory.forecast(study, [0, 50], draws=20)
-    monkeypatch.setattr(theory, "_NUMBERS", 1)
-    pd.testing.assert_frame_equal(theory.forecast(study, [0, 50], draws=20), whole)
+def test_both_forecasts_follow_the_same_paths(study: Study) -> None:
+    found = study.forecast(0.999)
+    curve = found.curve[found.curve["samples"] <= found.low]
+    frame = theory.forecast(study, curve["samples"].tolist(), draws=20)
+    assert len(curve) > 3
+    np.testing.assert_allclose(frame[["p5", "p95"]], curve[["low", "high"]], rtol=1e-12)
 
 
 def test_an_indifference_zone_makes_a_forecast_brighter(study: Study) -> None:
     strict, lenient = (theory.forecast(study, [100], draws=50, delta=d)["mean"][0] for d in (0.0, 1.0))
     assert strict < lenient
-
-
-def played(belief: Belief, samples: int, rng: np.random.Generator, draws: int) -> BoolArray:
-    """Draw truths, spend the samples by their optimal allocations, update, select: [draw, context] right."""
-    truth = belief.draw(rng.standard_normal((1, *belief.mean.shape)))[0]
-    count = samples * optimal_allocation(truth, belief.noise)[0]
-    seen = truth + np.sqrt(belief.noise / count) * rng.standard_normal(truth.shape)
-    for k, c in np.ndindex(3, 4):
-        where = Decision(np.full(draws, k), np.full(draws, c))
-        belief = belief.update(where, seen[:, k, c], count[:, k, c])
-    return np.asarray(np.argmax(belief.mean, axis=-2) == np.argmax(truth, axis=-2))
-
-
-@pytest.mark.parametrize("correlated", [False, True])
-def test_a_forecast_is_what_playing_it_out_gives(correlated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Both are averages over draws, compared at 5 standard errors: a false alarm in 1e6.
-    block = block_belief()
-    cells = CellBelief(block.mean, block.var, block.noise)
-    many = [
-        np.tile(part, (4000, *[1] * part.ndim)) for part in (block.mean, block.cov, block.var, block.noise)
-    ]
-    several = BlockBelief(many[0], many[1], many[3]) if correlated else CellBelief(many[0], many[2], many[3])
-    problem = Problem(list("abc"), list("wxyz"), weights=[1, 2, 3, 4])
-    study = certain(problem, block if correlated else cells, monkeypatch)
-    seen = played(several, 60, np.random.default_rng(12), 4000) @ problem.weights
-    mean = theory.forecast(study, 60, draws=2000)["mean"][0]
-    assert abs(seen.mean() - mean) < 5 * np.sqrt(seen.var() * (1 / 4000 + 1 / 2000))
 
 
 @pytest.mark.parametrize(

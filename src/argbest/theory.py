@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest import streams
+from argbest.answers import forecasting
 from argbest.checks import finite, indifference_zone, table, whole
 from argbest.core import rates as core
 from argbest.core.arrays import Array
-from argbest.core.belief import Belief
-from argbest.core.decision import Decision
 from argbest.core.rates import Convergence
 from argbest.core.states import LEVEL
 from argbest.errors import InputError
@@ -30,8 +28,6 @@ __all__ = [
     "PCS", "Convergence", "StaticOptimum", "contention", "convergence", "expected_pcs", "forecast",
     "optimal_allocation", "rate_function",
 ]  # fmt: skip
-
-_NUMBERS = 1 << 21  # in one temporary array of a forecast, 16 MB
 
 
 class StaticOptimum(NamedTuple):
@@ -129,48 +125,19 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
 
 
 def forecast(
-    study: Study, samples: int | Sequence[int], *, draws: int = 200, delta: float = 0.0
+    study: Study, samples: int | Sequence[int], *, draws: int = 50, delta: float = 0.0
 ) -> pd.DataFrame:
     """Return one row per number of further samples: mean, p5 and p95 of the PCS_E that they would give.
 
-    Each of the draws θ from the current belief N(μ, S) is taken for the truth and gets its own optimal static
-    allocation p*(θ) of m samples. The alternative selected then is that of the largest posterior mean, and
-    PCS(c | θ) = P(argmax_k μ'_k(c) = argmax_k θ_k(c)) is exact: with D = diag(m p*_k/σ_k²), P = (S_k⁻¹ + D)⁻¹
-    and A = P D the μ'_k are independent N(μ_k + A (θ_k − μ_k), A D⁻¹ Aᵀ). Mean and percentiles are over θ.
-
-    With 0 samples the mean is the certificate's PCS_E, but for the draws. It is optimistic in that p* knows
-    each draw and the hyper-parameters stay. It is pessimistic in that p* is made for the smallest gap of a
-    draw alone (a ``delta`` helps), and in that what samples of one alternative say of others is left out.
+    The question opposite to that of `Study.forecast`, answered from the same simulated paths
+    (`argbest.answers.forecasting`): each of the draws from the present belief is taken for the truth, and the
+    study's policy goes on until it has placed so many samples. At most 256 draws are used, and fewer in large
+    tables. With 0 samples all three are the certificate's PCS_E.
     """
     several = [samples] if isinstance(samples, int | np.integer) else list(samples)
     further = [whole("samples", m, at_least=0) for m in several]
-    draws, zone = whole("draws", draws, at_least=1, at_most=10**6), indifference_zone(delta)
-    certificate = study.certificate()
-    belief = certificate.belief
-    cov = _blocks(belief)
-    generator = streams.generator(study.seed, streams.Purpose.CERTIFICATE)
-    truths = belief.draw(generator.standard_normal((draws, *study.problem.shape)))
-    pcs_e = np.empty((len(further), draws))
-    step = max(1, _NUMBERS // cov.size)
-    for part in (slice(start, start + step) for start in range(0, draws, step)):
-        truth = truths[part]
-        share, _ = core.optimal_allocation(core.separated(truth, zone), belief.noise)
-        for row, m in enumerate(further):
-            pcs = core.expected_pcs(
-                truth, belief.noise, share, m, delta=zone, prior_mean=belief.mean, prior_cov=cov
-            )
-            pcs_e[row, part] = pcs @ certificate.counted
-    low, high = np.percentile(pcs_e, [5, 95], axis=1)
-    return pd.DataFrame({"samples": further, "mean": pcs_e.mean(axis=1), "p5": low, "p95": high})
-
-
-def _blocks(belief: Belief) -> Array:
-    """Return the covariance of every alternative's cells with each other, [alternative, context, context]."""
-    n_alternatives, n_contexts = belief.mean.shape
-    cov = np.empty((n_alternatives, n_contexts, n_contexts))
-    for k, c in np.ndindex(n_alternatives, n_contexts):
-        cov[k, c] = belief.cov_with(Decision(np.array(k), np.array(c)))[k]
-    return cov
+    paths = whole("draws", draws, at_least=1, at_most=10**6)
+    return forecasting.after(study, further, delta=indifference_zone(delta), paths=paths)
 
 
 def _known(problem: Problem) -> tuple[Array, Array]:

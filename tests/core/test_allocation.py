@@ -3,11 +3,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import kernel
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from argbest.core import conditioning
 from argbest.core.arrays import Array
 from argbest.core.rates import (
     balance,
@@ -17,7 +15,6 @@ from argbest.core.rates import (
     selection_probability,
     separated,
 )
-from argbest.core.tally import Tally
 from argbest.errors import InputError
 
 MEANS = -np.array([[1.2], [2.1], [3.4], [4.87], [6.05]])  # minimisation
@@ -231,41 +228,6 @@ def test_residuals_are_finite_where_nothing_was_sampled() -> None:
     assert off.efficiency == 0.0
 
 
-def test_expected_pcs_of_posterior_means_is_what_simulation_finds() -> None:
-    # 5 comparisons at 5 standard errors: a false alarm in 3e5. One pair is never sampled.
-    rng = np.random.default_rng(8)
-    truth, noise = random_instance(rng, (3, 5))
-    count = rng.integers(1, 6, (3, 5))
-    count[1, 2] = 0
-    x = np.linspace(0, 1, 5)[:, None]
-    cov = np.stack([kernel("matern52", x, x, np.array([s]), 1.0) for s in (0.3, 1.0, 2.0)])
-    start = rng.normal(size=(3, 5))
-    seen = truth + np.sqrt(noise / np.maximum(count, 1)) * rng.standard_normal((20_000, 3, 5))
-    tally = Tally(np.broadcast_to(count, seen.shape), seen - start, np.zeros(seen.shape))
-    after = start + conditioning.posterior(cov, np.zeros(()), noise, tally)[0]
-    right = np.mean(np.argmax(after, axis=1) == np.argmax(truth, axis=0), axis=0)
-    n = int(count.sum())
-    pcs = expected_pcs(truth, noise, count / n, n, prior_mean=start, prior_cov=cov)
-    assert np.all(np.abs(right - pcs) < 5 * np.sqrt(pcs * (1 - pcs) / 20_000) + 1e-9)
-
-
-def test_a_wide_prior_leaves_the_sample_means() -> None:
-    truth, noise = random_instance(np.random.default_rng(9), (4, 3))
-    p, _ = optimal_allocation(truth, noise)
-    wide = np.broadcast_to(1e7 * np.eye(3), (4, 3, 3))
-    plain = selection_probability(truth, noise, p, 50)
-    np.testing.assert_allclose(plain.sum(axis=0), 1.0, atol=1e-10)
-    np.testing.assert_allclose(selection_probability(truth, noise, p, 50, prior_cov=wide), plain, atol=1e-5)
-
-
-def test_without_samples_the_prior_decides() -> None:
-    truth, start = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[2.0, 2.0], [0.0, 0.0]])
-    cov = np.broadcast_to(np.eye(2), (2, 2, 2))
-    share = np.full((2, 2), 0.25)
-    pcs = expected_pcs(truth, np.ones((2, 2)), share, 0, prior_mean=start, prior_cov=cov)
-    np.testing.assert_array_equal(pcs, [1.0, 0.0])
-
-
 def test_what_is_within_delta_of_the_best_is_right() -> None:
     truth, p = np.array([[2.0], [2.0], [1.5], [0.0]]), np.full((4, 1), 0.25)
     chance = selection_probability(truth, np.ones((4, 1)), p, 8)[:, 0]
@@ -280,10 +242,8 @@ def test_many_instances_at_once_are_many_single_ones() -> None:
     trial = rng.dirichlet(np.ones(20), (2, 3)).reshape(2, 3, 4, 5)
     eta_all, off = rate_function(truth, noise, trial), balance(truth, noise, trial)
     n = rng.integers(10, 100, (2, 3))
-    root = rng.normal(size=(4, 5, 5))
-    cov = root @ np.swapaxes(root, -1, -2)
-    plain = expected_pcs(truth, noise, trial, n)
-    informed = expected_pcs(truth, noise, trial, n, prior_mean=1.0, prior_cov=cov)
+    chance = selection_probability(truth, noise, trial, n)
+    np.testing.assert_allclose(chance.sum(axis=-2), 1.0, atol=1e-10)
     for i in np.ndindex(2, 3):
         alone, alone_rate = optimal_allocation(truth[i], noise[i])
         np.testing.assert_allclose(p[i], alone, rtol=1e-13)
@@ -291,7 +251,5 @@ def test_many_instances_at_once_are_many_single_ones() -> None:
         np.testing.assert_array_equal(eta_all[i], rate_function(truth[i], noise[i], trial[i]))
         for together, single in zip(off, balance(truth[i], noise[i], trial[i]), strict=True):
             np.testing.assert_allclose(together[i], single, rtol=1e-12)
-        single = expected_pcs(truth[i], noise[i], trial[i], int(n[i]))
-        np.testing.assert_allclose(plain[i], single, atol=1e-12)
-        single = expected_pcs(truth[i], noise[i], trial[i], int(n[i]), prior_mean=1.0, prior_cov=cov)
-        np.testing.assert_allclose(informed[i], single, atol=1e-10)
+        single = selection_probability(truth[i], noise[i], trial[i], int(n[i]))
+        np.testing.assert_allclose(chance[i], single, atol=1e-12)

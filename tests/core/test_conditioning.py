@@ -4,8 +4,8 @@ import numpy as np
 import oracles
 import pytest
 
-from argbest.core import conditioning, fitting, priors
-from argbest.core.blocks import solve_in_place
+from argbest.core import conditioning, fitting, priors, square_root_form
+from argbest.core.square_root_form import solve_in_place
 from argbest.core.tally import Tally
 
 
@@ -36,7 +36,7 @@ def test_many_contexts_are_solved_as_few_are(lead: tuple[int, ...], monkeypatch:
     seen = Tally(rng.poisson(1.0, shape), rng.standard_normal(shape), rng.random(shape))
     given = root @ np.swapaxes(root, -1, -2), rng.standard_normal(lead), 0.1 + rng.random(shape), seen
     by_triangles = conditioning.posterior(*given)
-    monkeypatch.setattr(conditioning, "_TRIANGULAR", 41)
+    monkeypatch.setattr(square_root_form, "_TRIANGULAR", 41)
     for one, other in zip(by_triangles, conditioning.posterior(*given), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
 

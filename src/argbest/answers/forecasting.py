@@ -1,14 +1,16 @@
-"""How many more replications it takes: the study is gone on with in thought, many times over.
+"""What more replications would give: the rest of the study is simulated, many times over.
 
-Each path takes a draw of all rewards from the belief of now for the truth, goes on with the study's policy on
-simulated replications, and ends where the certificate reaches the target. Its hyper-parameters stay the same;
-in truth they are learned on the way, which on known problems moved the end by up to a factor of two. So the
-range reaches that much farther at both ends (`experiments/forecast.py` measures how often it is right). Where
-alternatives share noise, so do the simulated replications.
+Each path takes a draw of all rewards from the present belief for the truth and continues with the study's
+policy on simulated replications. `of_study` says after how many of them the certificate reaches a target,
+`after` what the certificate says after so many. The hyper-parameters stay the same on a path; in truth they
+are learned on the way, which on known problems moved the end by up to a factor of two. So the range of
+`of_study` is wider by that factor at both ends (`experiments/forecast.py` measures how often it is right).
+Where alternatives share noise, so do the simulated replications.
 """
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,9 @@ _STRIDE = 30  # a decision stands for a thirtieth of the further replications so
 _MORE = 10  # times the replications so far: nobody plans farther ahead
 _LEAST = 500  # replications that are looked ahead at least
 _NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
+_NEVER = 2.0  # a target that no probability reaches
 _SURE = 1e-9  # no claim is nearer to 0 or 1 than this
+_TAILS = (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,20 +112,51 @@ def of_study(
     hit = claims >= target
     first = np.argmax(hit, axis=0)
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
-    tails = [(1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2]
-    low, middle, high = np.quantile(reached, tails, method="inverted_cdf").tolist()
+    low, middle, high = np.quantile(reached, _TAILS, method="inverted_cdf").tolist()
     grid = np.unique(np.quantile(looks, 0.5, axis=1, method="inverted_cdf"))
-    last = [np.searchsorted(own, grid, "right") - 1 for own in looks.T]
-    there = np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
-    curve = pd.DataFrame(np.quantile(there, tails, axis=1).T, columns=["low", "median", "high"])
+    there = _claims_after(looks, claims, grid)
+    curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
     curve.insert(0, "samples", grid)
     return Forecast(target, worst, now, middle, low / _DOUBT, high * _DOUBT, horizon, curve)
 
 
+def after(
+    study: "Study", samples: Sequence[int], *, delta: float, paths: int = PATHS, seconds: float = math.inf
+) -> pd.DataFrame:
+    """Return one row per number of further replications: mean, p5 and p95 of PCS_E after so many.
+
+    There are so many ``paths``, or as many as fit into memory and as the certificate has draws. A
+    TimeoutError where that takes longer than ``seconds``.
+    """
+    certificate, until = study.certificate(delta), time.monotonic() + seconds
+    looks, claims = _paths(
+        study, certificate, _NEVER, worst=False, horizon=max(samples, default=0), until=until, most=paths
+    )
+    there = _claims_after(looks, claims, np.array(samples, np.int64))
+    low, _, high = np.quantile(there, _TAILS, axis=1)
+    return pd.DataFrame({"samples": samples, "mean": there.mean(axis=1), "p5": low, "p95": high})
+
+
+def gain(study: "Study", n_next: int, *, delta: float) -> float | None:
+    """Return what the next replications are expected to add to PCS_E; None where that would take long."""
+    if not (n_next and _is_quick(study)):
+        return None
+    try:
+        now, then = after(study, [0, n_next], delta=delta, seconds=_SECONDS)["mean"].tolist()
+    except TimeoutError:
+        return None
+    return float(then - now)
+
+
+def _claims_after(looks: Array, claims: Array, samples: Array | IntArray) -> Array:
+    """Return what the certificate of every path says after so many further replications, [sample, path]."""
+    last = [np.searchsorted(own, samples, "right") - 1 for own in looks.T]
+    return np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
+
+
 def foreseen(study: "Study", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
     """Return the forecast where it takes a moment; None where it would take long, or nothing is told yet."""
-    observed = int((study._tally.count > 0).sum())
-    if not 0 < observed * study._tally.count.size <= _QUICK or not n_paths(study):
+    if not _is_quick(study):
         return None
     try:
         return of_study(study, target, worst=worst, delta=delta, seconds=_SECONDS)
@@ -129,16 +164,29 @@ def foreseen(study: "Study", target: float, *, worst: bool = False, delta: float
         return None
 
 
-def n_paths(study: "Study") -> int:
-    """Return how many paths fit into memory; fewer than that are worth nothing, and it is 0."""
+def _is_quick(study: "Study") -> bool:
+    """Return whether the paths of a study take a moment only, and there is anything to go by."""
+    observed = int((study._tally.count > 0).sum())
+    return 0 < observed * study._tally.count.size <= _QUICK and n_paths(study) > 0
+
+
+def n_paths(study: "Study", most: int = PATHS) -> int:
+    """Return how many paths, at most so many, fit into memory; 0 where these are too few to say anything."""
     n_alternatives, n_contexts = study.problem.shape
     rows = int((study._tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
     fitting = _NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
-    return 0 if fitting < _FEWEST else min(PATHS, fitting)
+    return 0 if fitting < _FEWEST else min(most, _NORMALS, fitting)
 
 
 def _paths(
-    study: "Study", certificate: Certificate, target: float, *, worst: bool, horizon: int, until: float
+    study: "Study",
+    certificate: Certificate,
+    target: float,
+    *,
+    worst: bool,
+    horizon: int,
+    until: float,
+    most: int = PATHS,
 ) -> tuple[Array, Array]:
     """Return numbers of further replications, and the certificate after so many, both [look, path].
 
@@ -147,7 +195,7 @@ def _paths(
     certificate of now is below it shrinks with the root of the number of replications. A path that has
     arrived goes on as long as enough others have not.
     """
-    n = n_paths(study)
+    n = n_paths(study, most)
     if not n:
         raise InputError(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "

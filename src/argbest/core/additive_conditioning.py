@@ -15,12 +15,13 @@ from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.binomial import Expected
-from argbest.core.conditioning import dense, dense_at, solve_lower
+from argbest.core.conditioning import dense, dense_at
 from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, focused
 from argbest.core.foundations import ByStructure, SideBySide, Stack
 from argbest.core.landmarks import MOST, innovation, landmarks_of, structured, too_large
 from argbest.core.noise import lone
 from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
+from argbest.core.square_root_form import solve_lower
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 from argbest.core.tally import Tally
 

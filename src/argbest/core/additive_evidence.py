@@ -13,15 +13,31 @@ import numpy as np
 
 from argbest.core.by_address import CUBE, NUMBERS, ROW, TABLE, call, carray, passage, types
 from argbest.core.cholesky import FIRST, compiled, inlined, part, product, put, transposed
-from argbest.core.evidence import add_log_prior, correlate, doubt_of, observed_cells
+from argbest.core.evidence import (
+    ALPHA,
+    BETA,
+    OF_MEAN,
+    OF_ONE,
+    ROOT,
+    ROWS,
+    add_identity,
+    add_log_prior,
+    correlate,
+    doubt_of,
+    halve_both_sides,
+    log_likelihood,
+    noise_slope,
+    observed_cells,
+    solve,
+    weigh,
+)
 from argbest.core.priors import NUGGET
 
 PARTS = 4  # trend, offset, joint, own
 SCALES = PARTS + 2  # at the end of θ: those of the parts, of what is like the noise, and of the noise
 
-# Scratch space: rows [·, cell], tables of contexts [·, c, c′] and of alternatives [·, k, j].
+# Scratch space: tables of contexts [·, c, c′] and of alternatives [·, k, j].
 # NumPy's integers: for every other constant Numba would compile a function once more.
-_ROOT, _ALPHA, _BETA, _OF_MEAN, _OF_ONE, _ROWS = np.arange(6)
 _TREND, _TREND_SLOPE, _NEAR, _NEAR_SLOPE, _TREND_PULL, _NEAR_PULL, _OF_CONTEXTS = np.arange(7)
 _RELATION, _RELATION_SLOPE, _RELATION_PULL, _OF_ALTERNATIVES = np.arange(4)
 
@@ -68,6 +84,8 @@ def prepare(points, categorical, separation, count, mean, m2, noise, common):  #
     shared_totals, factor, shared = common
     if factor.size > 0:
         totals[1], totals[2] = shared_totals[0], shared_totals[1]
+        for i in range(cells.shape[1]):
+            cells[0, i] = 1.0  # R knows the counts
     m, g = alternative.size, kept.size
     alternatives = _distances(points, categorical, _numbered(alternative, count.shape[0]))
     contexts = np.empty((separation.shape[0], g, g))
@@ -76,7 +94,7 @@ def prepare(points, categorical, separation, count, mean, m2, noise, common):  #
             for j in range(g):
                 contexts[d, i, j] = separation[d, kept[i], kept[j]]
     k = alternatives.shape[1]
-    work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((_ROWS, m))
+    work = np.empty((m, m)), np.empty((m, m)), np.empty((m, m)), np.empty((ROWS, m))
     tables = np.empty((_OF_CONTEXTS, g, g)), np.empty((_OF_ALTERNATIVES, k, k))
     rest = factor.copy(), shared.copy()
     return (alternatives, contexts), (alternative, first), (cells, totals), rest, work, tables
@@ -110,8 +128,8 @@ def _relate(theta, code, alternatives, tables):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _fill(place, rows, scales, tables, b):  # type: ignore[no-untyped-def]
-    """Fill the upper triangle of D½ K D½, nugget included."""
+def _fill(place, scales, tables, b):  # type: ignore[no-untyped-def]
+    """Fill the upper triangle of K, nugget included."""
     (alternative, first), (of_contexts, of_alternatives) = place, tables
     nugget = alternative.size * NUGGET * (scales[0] + scales[1] + scales[2] + scales[3])
     for c in range(first.size - 1):
@@ -126,35 +144,9 @@ def _fill(place, rows, scales, tables, b):  # type: ignore[no-untyped-def]
                     total = common + of_alternatives[_RELATION, k, kk] * related
                     if k == kk:
                         total += own
-                    b[i, j] = rows[_ROOT, i] * rows[_ROOT, j] * total
+                    b[i, j] = total
     for i in range(alternative.size):
-        b[i, i] += nugget * rows[_ROOT, i] * rows[_ROOT, i]
-
-
-@inlined
-def _solve(inverse, rows):  # type: ignore[no-untyped-def]
-    """Replace y and 1 by u and e, and return (constant, eᵀ1, |u|² + |e|²/eᵀ1, tr B⁻¹).
-
-    e = B⁻¹1, u = B⁻¹y − constant · e, and the constant makes uᵀ1 = 0. y is what the rows hold of the means, 1
-    what they hold of ones.
-    """
-    m = rows.shape[1]
-    above, below, squared, trace = 0.0, 0.0, 0.0, 0.0
-    for i in range(m):
-        first, second = 0.0, 0.0
-        for j in range(m):
-            first += inverse[i, j] * rows[_OF_MEAN, j]
-            second += inverse[i, j] * rows[_OF_ONE, j]
-        rows[_ALPHA, i], rows[_BETA, i] = first, second
-        above += rows[_OF_ONE, i] * first
-        below += rows[_OF_ONE, i] * second
-        trace += inverse[i, i]
-    constant = above / below
-    for i in range(m):
-        rows[_OF_ONE, i] = rows[_BETA, i]
-        rows[_OF_MEAN, i] = rows[_ALPHA, i] - constant * rows[_BETA, i]
-        squared += rows[_OF_MEAN, i] * rows[_OF_MEAN, i] + rows[_BETA, i] * rows[_BETA, i] / below
-    return constant, below, squared, trace
+        b[i, i] += nugget
 
 
 @inlined
@@ -177,8 +169,8 @@ def _pull(place, rows, inverse, scales, tables, slopes, last):  # type: ignore[n
                 k = alternative[i]
                 for j in range(max(i, first[cc]), first[cc + 1]):
                     kk = alternative[j]
-                    pull = rows[_ALPHA, i] * rows[_ALPHA, j] + rows[_BETA, i] * rows[_BETA, j]
-                    pull -= rows[_ROOT, i] * inverse[i, j] * rows[_ROOT, j]
+                    pull = rows[ALPHA, i] * rows[ALPHA, j] + rows[BETA, i] * rows[BETA, j]
+                    pull -= rows[ROOT, i] * inverse[i, j] * rows[ROOT, j]
                     if i == j:
                         pull *= 0.5
                         diagonal += pull
@@ -243,21 +235,11 @@ def _times(first, factor, rows):  # type: ignore[no-untyped-def]
         for i in range(first[c], first[c + 1]):
             one, other = 0.0, 0.0
             for j in range(first[c], first[c + 1]):
-                one += factor[i, j - first[c]] * rows[_OF_MEAN, j]
-                other += factor[i, j - first[c]] * rows[_OF_ONE, j]
-            rows[_ALPHA, i], rows[_BETA, i] = one, other
+                one += factor[i, j - first[c]] * rows[OF_MEAN, j]
+                other += factor[i, j - first[c]] * rows[OF_ONE, j]
+            rows[ALPHA, i], rows[BETA, i] = one, other
     for i in range(rows.shape[1]):
-        rows[_OF_MEAN, i], rows[_OF_ONE, i] = rows[_ALPHA, i], rows[_BETA, i]
-
-
-@inlined
-def _add_identity(b):  # type: ignore[no-untyped-def]
-    """Add 1 to the diagonal and return its largest entry, the largest of a covariance matrix."""
-    largest = 0.0
-    for i in range(b.shape[0]):
-        b[i, i] += 1.0
-        largest = max(largest, b[i, i])
-    return largest
+        rows[OF_MEAN, i], rows[OF_ONE, i] = rows[ALPHA, i], rows[BETA, i]
 
 
 @inlined
@@ -276,8 +258,8 @@ def _noise_like_slope(first, shared, like, rows, inverse):  # type: ignore[no-un
     for c in range(first.size - 1):
         along_alpha, along_beta, taken = 0.0, 0.0, 0.0
         for i in range(first[c], first[c + 1]):
-            along_alpha += rows[_ALPHA, i] / rows[_ROOT, i]
-            along_beta += rows[_BETA, i] / rows[_ROOT, i]
+            along_alpha += rows[ALPHA, i] / rows[ROOT, i]
+            along_beta += rows[BETA, i] / rows[ROOT, i]
             for j in range(first[c], first[c + 1]):
                 taken += inverse[i, j]
         if first[c] < first[c + 1]:
@@ -331,25 +313,25 @@ def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-de
 
     b, room, inverse, rows = work
     first, quadratic, slope = place[1], 0.0, 0.0
-    for i in range(m):
-        rows[_ROOT, i] = np.sqrt((1.0 if common else cells[0, i]) / (variance * cells[2, i]))
-        rows[_OF_MEAN, i], rows[_OF_ONE, i] = rows[_ROOT, i] * cells[1, i], rows[_ROOT, i]
-    _fill(place, rows, scales, tables, b)
+    weigh(cells, variance, rows)
+    _fill(place, scales, tables, b)
+    halve_both_sides(b, rows[ROOT])
     if common:
         _add_noise_like(first, shared, like, b)
         _mirror(b)
         _sandwich(first, factor, b, room)
         _times(first, factor, rows)
-    largest = _add_identity(b)
+    largest = add_identity(b)
     log_determinant = call(code[2], b, room, inverse, m, 1.0)
-    constant, below, squared, trace = _solve(inverse, rows)
+    constant, below, of_mean, of_one, trace = solve(inverse, rows)
+    squared = of_mean + of_one
     if common:
         _times(first, factor, rows)
         _sandwich(first, factor, inverse, room)
     for i in range(m):
-        rows[_ALPHA, i] = rows[_ROOT, i] * rows[_OF_MEAN, i]
-        rows[_BETA, i] = rows[_ROOT, i] * rows[_OF_ONE, i] / np.sqrt(below)
-        quadratic += rows[_ALPHA, i] * (cells[1, i] - constant)
+        rows[ALPHA, i] = rows[ROOT, i] * rows[OF_MEAN, i]
+        rows[BETA, i] = rows[ROOT, i] * rows[OF_ONE, i] / np.sqrt(below)
+        quadratic += rows[ALPHA, i] * (cells[1, i] - constant)
 
     if common:
         slope = _noise_like_slope(first, shared, like, rows, inverse)
@@ -357,9 +339,8 @@ def evaluate(given, theta_at, gradient_at, found):  # type: ignore[no-untyped-de
     _add_lengths(theta, contexts, of_contexts, _TREND_PULL, _TREND_SLOPE, gradient)
     _add_lengths(theta[d:], alternatives, of_alternatives, _RELATION_PULL, _RELATION_SLOPE, gradient[d:])
     _add_lengths(theta[second:], contexts, of_contexts, _NEAR_PULL, _NEAR_SLOPE, gradient[second:])
-    within, n = totals[1] / variance, totals[0]
     gradient[p - 2] += slope
-    gradient[p - 1] += slope - 0.5 * (n - m + trace - within - squared)  # λ multiplies the noise
-    total = n * np.log(2.0 * np.pi * variance) + totals[2] + log_determinant + within + quadratic
+    gradient[p - 1] += slope + noise_slope(totals, variance, m, trace, squared)  # λ multiplies the noise
     found[0], found[1] = constant, doubt_of(m, largest, trace + squared)
-    return prior - 0.5 * (total + np.log(below / (2.0 * np.pi)))
+    value = log_likelihood(totals, variance, log_determinant, quadratic)
+    return prior + value - 0.5 * np.log(below / (2.0 * np.pi))

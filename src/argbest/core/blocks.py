@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from argbest.core.arrays import AnyArray, Array, IntArray, cholesky, dgemm, dtrsm
+from argbest.core.arrays import Array, IntArray, dgemm
+from argbest.core.square_root_form import cholesky_factor
 
 
 class Taken(NamedTuple):
@@ -19,8 +20,7 @@ class Taken(NamedTuple):
 Changed = tuple[Array, Sequence[Taken]]  # a block, and what is taken from it, in this order
 
 _FEW = 2**15  # numbers: with so few NumPy is quick enough, and loading SciPy takes longer than a decision
-_ROWS = 20  # of a triangle inverted at once: NumPy knows no triangular solver, and its own is for any matrix
-_LARGE, _VERY_LARGE = 16, 256  # rows of a covariance; of more, SciPy's factor takes half of NumPy's time
+_LARGE = 16  # rows of a covariance
 _PADDING = 1e-9  # of the average variance
 
 
@@ -134,9 +134,7 @@ def drawing_root(cov: Array) -> Array:
     diagonal = np.einsum("...ii->...i", cov)
     diagonal += _PADDING * diagonal.mean(axis=-1, keepdims=True)
     try:
-        if cov.ndim == 2 and m > _VERY_LARGE:
-            return np.asarray(cholesky(cov.T, lower=True, check_finite=False))
-        return np.asarray(np.linalg.cholesky(cov))
+        return cholesky_factor(cov)
     except np.linalg.LinAlgError:
         return square_root(cov)
 
@@ -157,17 +155,6 @@ def square_root(cov: Array) -> Array:
     values, vectors = np.linalg.eigh(cov)
     root: Array = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return root
-
-
-def solve_in_place(lower: AnyArray, right: Array) -> None:
-    """Put L⁻¹ R in the place of R, contiguous rows [n, m]; L is a lower triangle [n, n]."""
-    if lower.size + right.size > _FEW:
-        dtrsm(1.0, lower, right.T, side=1, lower=1, trans_a=1, overwrite_b=1)  # Xᵀ Lᵀ = Rᵀ
-        return
-    for start in range(0, len(lower), _ROWS):
-        some = slice(start, start + _ROWS)
-        right[some] -= lower[some, :start] @ right[:start]
-        right[some] = np.linalg.inv(lower[some, some]) @ right[some]
 
 
 def subtract_product(out: Array, left: Array, right: Array) -> None:

@@ -1,40 +1,37 @@
-"""Posteriors of Gaussian processes, dense in the observed cells: exact for any number of observations."""
+"""Posteriors of Gaussian processes, dense in the observed cells: exact for any number of observations.
 
-from collections.abc import Callable
+All are in the square-root form (`argbest.core.square_root_form`). `posterior` and `predict` are for many
+alternatives, each by itself, about constants that are known; `joined` and `joined_at` for alternatives that
+share nothing but noise; `dense` and `dense_at` for all cells of a study together, the constant integrated.
+"""
 
 import numpy as np
 
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, solve_triangular
-from argbest.core.blocks import solve_in_place
+from argbest.core.arrays import Array
 from argbest.core.common_noise import blocks
 from argbest.core.foundations import ROOM, ByAlternative, ByFormula, Stack
 from argbest.core.priors import NUGGET
 from argbest.core.seen_cells import Data
+from argbest.core.square_root_form import (
+    Halve,
+    bracket,
+    by_diagonal,
+    cholesky_factor,
+    precision_root,
+    solve_each,
+    square_root_form,
+)
 from argbest.core.tally import Tally
-
-
-def solve_lower(lower: Array, right: Array, *, transposed: bool = False) -> Array:
-    """Return L⁻¹ R, or L⁻ᵀ R, of a lower triangle L [n, n] and columns R [n, m]."""
-    if not right.size:  # which LAPACK refuses
-        return np.zeros(right.shape)
-    solved: Array = solve_triangular(
-        lower, right, lower=True, trans="T" if transposed else "N", check_finite=False
-    )
-    return solved
-
-
-_TRIANGULAR = 32  # rows from which a call of LAPACK's triangular solver for each matrix pays
 
 
 def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tuple[Array, Array]:
     """Return mean [..., C] and covariance [..., C, C] at the contexts.
 
-    μ = m + K A (Ȳ − m), S = K − K A K with A = D½ (I + D½ K D½)⁻¹ D½, D = diag(N/σ²). All eigenvalues of the
-    bracket are at least 1: it needs no jitter, and contexts without observations need no special care; only
-    data more exact than the kernel in doubles (`argbest.core.priors.NUGGET`) are taken as less exact.
-    ``prior`` is K [..., C, C], ``constant`` m [...], ``noise`` σ² [..., C]; the tally's arrays are [..., C].
+    μ = m + K A (Ȳ − m) and S = K − K A K. Only data more exact than the kernel in doubles
+    (`argbest.core.priors.NUGGET`) are taken as less exact. ``prior`` is K [..., C, C], ``constant`` m [...],
+    ``noise`` σ² [..., C]; the tally's arrays are [..., C].
     """
     half, weighted = reduce(prior, constant, noise, tally)
     mean = constant[..., None] + np.einsum("...ic,...i->...c", half, weighted)
@@ -56,26 +53,14 @@ def predict(
 def reduce(
     prior: Array, constant: Array, noise: Array, tally: Tally, cross: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return L⁻¹ D½ K and L⁻¹ D½ r, where L is the Cholesky factor of I + D½ K D½."""
+    """Return L⁻¹ D½ K and L⁻¹ D½ (Ȳ − m); with ``cross`` the first is L⁻¹ D½ ``cross``."""
     floor = NUGGET * tally.shape[-1] * tally.count * prior.diagonal(axis1=-2, axis2=-1)
-    root = np.sqrt(tally.count / np.maximum(noise, np.where(tally.count > 0, floor, 1.0)))
-    halved = root[..., :, None] * prior
-    bracket = halved * root[..., None, :]
-    np.einsum("...cc->...c", bracket)[...] += 1.0
-    towards = halved if cross is None else root[..., None] * cross
+    root = precision_root(tally.count, noise, floor)
+    lower = cholesky_factor(bracket(prior, root))
+    towards = root[..., None] * (prior if cross is None else cross)
     right = np.concatenate([towards, (root * (tally.mean - constant[..., None]))[..., None]], axis=-1)
-    solved = _solved(np.asarray(np.linalg.cholesky(bracket), float), right)
+    solved = solve_each(lower, right)
     return solved[..., :-1], solved[..., -1]
-
-
-def _solved(lower: Array, right: Array) -> Array:
-    """Return L⁻¹ R of lower triangles L [..., n, n] and columns R [..., n, m]."""
-    if lower.shape[-1] < _TRIANGULAR:
-        return np.asarray(np.linalg.solve(lower, right), float)
-    solved = np.empty(right.shape)
-    for each in np.ndindex(right.shape[:-2]):
-        solved[each] = solve_lower(lower[each], right[each])
-    return solved
 
 
 def joined(prior: Array, constant: Array, data: Data) -> AdditiveBelief:
@@ -106,7 +91,7 @@ def joined_at(prior: Array, cross: Array, scale: Array, constant: Array, data: D
 
 
 def _joined_rows(prior: Array, cross: Array, constant: Array, data: Data) -> tuple[Array, Array, int]:
-    """Return the mean, the rows w = L⁻¹ Λ½ K_o* with room for more, and their number, study by study."""
+    """Return the mean, the rows w = L⁻¹ D½ K_o* with room for more, and their number, study by study."""
     lead, (n_alternatives, there) = prior.shape[:-3], (prior.shape[-3], cross.shape[-1])
     n_rows = int((data.tally.count > 0).sum(axis=(-2, -1)).max())
     rows = np.zeros((*lead, n_rows + ROOM + n_rows // 8, n_alternatives, there))
@@ -116,15 +101,12 @@ def _joined_rows(prior: Array, cross: Array, constant: Array, data: Data) -> tup
         k, c = np.nonzero(own.tally.count > 0)
         halve, means = halving(own, np.einsum("kcc->kc", prior[study]))
         near = np.where(k[:, None] == k, prior[study][k[:, None], c[:, None], c], 0.0)
-        bracket = halve(halve(near).T)
-        bracket.flat[:: len(k) + 1] += 1.0
         towards = np.zeros((len(k), n_alternatives, there))
         towards[np.arange(len(k)), k] = cross[study][k, c]
-        right = [halve(towards.reshape(len(k), -1)), halve(means - constant[study][k])]
-        solved = np.column_stack(right)
-        solve_in_place(np.linalg.cholesky(bracket), solved)
-        rows[study][: len(k)] = solved[:, :-1].reshape(towards.shape)
-        mean[study] += (solved[:, :-1].T @ solved[:, -1]).reshape(n_alternatives, there)
+        form = square_root_form(near, halve, means - constant[study][k])
+        half = form.half(towards)
+        rows[study][: len(k)] = half.reshape(towards.shape)
+        mean[study] += (half.T @ form.values).reshape(n_alternatives, there)
     return mean, rows, n_rows
 
 
@@ -178,9 +160,7 @@ def _reduced_study(
 ) -> tuple[Array, Array, Array]:
     """Return w = L⁻¹ D½ K_o* [cell, alternative, context] in ``place``, the mean and q of one study.
 
-    L is the Cholesky factor of I + D½ K_oo D½, whose eigenvalues are at least 1. With e = L⁻¹ D½ 1 and
-    u = L⁻¹ D½ Ȳ the constant is m = eᵀu / eᵀe, the mean m + wᵀ(u − m e), and q = (1 − wᵀe) / √(eᵀe). Before
-    anything is observed the constant is as good as unknown. Where noise is common, D½ has blocks.
+    Before anything is observed the constant is as good as unknown.
     """
     tally, noise, shift, _ = data
     k, c = np.nonzero(tally.count > 0)
@@ -190,33 +170,19 @@ def _reduced_study(
         return np.empty((0, *table)), np.full(table, shift), level
     near = prior.rows(k, c, tally.shape[-2])
     rows = near if cross is None else cross.rows(k, c, tally.shape[-2])
-    half = place[: len(k)].reshape(len(k), -1)
     if data.shares_noise:
         halve, means = halving(data, prior.variance)
-        half[:] = halve(rows.reshape(len(k), -1))
-        beside = half[:, k * tally.shape[-1] + c] if cross is None else halve(near[:, k, c])
-        bracket = halve(beside.T)
-        right = halve(np.column_stack([np.ones(len(k)), means - shift]))
     else:
-        root = data.root(prior.variance)[k, c]
-        bracket = root[:, None] * near[:, k, c] * root
-        np.multiply(root[:, None], rows.reshape(len(k), -1), out=half)
-        right = np.column_stack([root, root * (tally.mean[k, c] - shift)])
-    bracket.flat[:: len(k) + 1] += 1.0
-    factor = np.linalg.cholesky(bracket)
-    solve_in_place(factor, half)
-    solve_in_place(factor, right)
-    ones, values = right.T
-    below = ones @ ones
-    constant = ones @ values / below
-    moved, known = np.stack([values - constant * ones, ones]) @ half
+        halve, means = by_diagonal(data.root(prior.variance)[k, c]), tally.mean[k, c]
+    form = square_root_form(near[:, k, c], halve, means - shift)
+    half = form.half(rows, place[: len(k)].reshape(len(k), -1))
+    mean, level = form.posterior(half)
     table = rows.shape[1:]
-    mean, level = shift + constant + moved, (1.0 - known) / np.sqrt(below)
-    return half.reshape(-1, *table), mean.reshape(table), level.reshape(table)
+    return half.reshape(-1, *table), shift + mean.reshape(table), level.reshape(table)
 
 
-def halving(data: Data, variance: Array) -> tuple[Callable[[Array], Array], Array]:
-    """Return the function that multiplies rows, one per observed cell, by R S⁻¹ (`Block`), and the means."""
+def halving(data: Data, variance: Array) -> tuple[Halve, Array]:
+    """Return the product with D½ = R S⁻¹ (`Block`), a row per observed cell, and the means of the cells."""
     found = blocks(data.tally, data.floored(variance), np.asarray(data.correlation))
     k, c = np.nonzero(data.tally.count > 0)
     rank = np.full(data.tally.shape, -1)
@@ -227,11 +193,10 @@ def halving(data: Data, variance: Array) -> tuple[Callable[[Array], Array], Arra
         mean[where] = block.mean
         factors.append((where, block.root / block.sd[:, None]))
 
-    def halve(rows: Array) -> Array:
-        out = np.empty_like(rows)
-        for where, factor in factors:
-            some = rows[where]
-            out[where] = (factor @ some.reshape(*where.shape, -1)).reshape(some.shape)
-        return out
+    def halve(rows: Array, out: Array | None) -> Array:
+        found = np.empty(rows.shape) if out is None else out
+        for where, root in factors:
+            found[where] = root @ rows[where]
+        return found
 
     return halve, mean

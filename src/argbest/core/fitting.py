@@ -13,7 +13,17 @@ from argbest.compilation import compile_function, compile_ufunc, one_notice
 from argbest.core.arrays import Array, IntArray
 from argbest.core.by_address import OBJECTIVE, call, keep
 from argbest.core.cholesky import compiled, invert_root, product, transposed
-from argbest.core.evidence import correlate, evaluate, inverse_squares, inverting, lend, log_value, observed
+from argbest.core.evidence import (
+    add_identity,
+    correlate,
+    evaluate,
+    halve_both_sides,
+    inverse_squares,
+    inverting,
+    lend,
+    log_value,
+    observed,
+)
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
 from argbest.core.search import AT_ONCE, MAX_STEPS, portions, searched, searching
 from argbest.core.tally import Tally
@@ -133,7 +143,7 @@ def _search_body(  # type: ignore[no-untyped-def]
         lend(given),
         starts,
         given[2],
-        data[4][0] - data[1].size,
+        data[2][0] - data[1].shape[1],
         MAX_STEPS,
         theta,
         slopes,
@@ -157,7 +167,7 @@ def _evaluate_body(  # type: ignore[no-untyped-def]
 
 def _value_body(separation, count, mean, m2, noise, rules, code, theta, value, constant):  # type: ignore[no-untyped-def]
     data = observed(separation, count, mean, m2, noise)
-    value[0], constant[0] = log_value(theta, code, data, rules)
+    value[0], constant[0] = log_value(theta.copy(), code, data, rules)
 
 
 @compiled
@@ -182,8 +192,10 @@ def _fill_posterior(separation, count, mean, noise, code, length, scale, constan
         for x in range(c):
             right[i, x] = root[i] * cov[kept[i], x]
         right[i, c] = root[i] * (mean[kept[i]] - constant)
-        for j in range(m):
-            bracket[i, j] = right[i, kept[j]] * root[j] + (i == j)
+        for j in range(i, m):
+            bracket[i, j] = cov[kept[i], kept[j]]
+    halve_both_sides(bracket, root)
+    add_identity(bracket)
     lower = np.empty((m, m))
     invert_root(bracket, lower, 1.0)
     half = product(lower, right)

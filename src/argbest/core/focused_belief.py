@@ -18,7 +18,8 @@ from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
 from argbest.core.landmarks import followed
-from argbest.core.seen_cells import Seen, Solved, mean_of, solve, variance_of
+from argbest.core.seen_cells import Seen, mean_of, solve, variance_of
+from argbest.core.square_root_form import SquareRootForm
 
 _MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB
 
@@ -241,16 +242,16 @@ def _foremost(mean: Array, var: Array, n: int, also: IntArray | None) -> IntArra
     return np.sort(np.argsort(behind, kind="stable")[:n])
 
 
-def _exact(prior: AdditivePrior, seen: Seen, solved: Solved, noise: Array, front: IntArray) -> AdditiveBelief:
+def _exact(
+    prior: AdditivePrior, seen: Seen, solved: SquareRootForm, noise: Array, front: IntArray
+) -> AdditiveBelief:
     """Return the belief about some alternatives, given all data."""
     table = len(front), noise.shape[-1]
-    half = solved.half(prior.rows_to(seen.alternative, seen.context, front)).reshape(-1, *table)
-    below = solved.ones @ solved.ones
-    right = solved.values - solved.constant * solved.ones
-    mean = seen.shift + solved.constant + np.tensordot(right, half, 1)
-    level = (1.0 - np.tensordot(solved.ones, half, 1)) / np.sqrt(below)
-    var = np.maximum(prior.variance - np.einsum("okc,okc->kc", half, half) + level**2, 0.0)
-    rows = np.empty((len(half) + ROOM + len(half) // 8, *table))
-    rows[: len(half)] = half
+    rows = np.empty((len(seen.value) + ROOM + len(seen.value) // 8, *table))
+    place = rows[: len(seen.value)].reshape(len(seen.value), -1)
+    half = solved.half(prior.rows_to(seen.alternative, seen.context, front), place)
+    mean, level = (found.reshape(table) for found in solved.posterior(half))
+    var = prior.variance - np.einsum("oi,oi->i", half, half).reshape(table) + level**2
     foundation = ByFormula(prior.among(front), level)
-    return AdditiveBelief(mean, var, noise[front], foundation, Stack(rows, len(half)), len(half))
+    tables = seen.shift + mean, np.maximum(var, 0.0), noise[front]
+    return AdditiveBelief(*tables, foundation, Stack(rows, len(half)), len(half))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, IntArray, cholesky
-from argbest.core.conditioning import solve_lower
+from argbest.core.arrays import Array, IntArray
+from argbest.core.square_root_form import cholesky_factor, solve_lower
 
 MOST = 768  # features of the joint part, and of the offset
 FEWER = 256  # where a search only finds its way
@@ -50,7 +50,7 @@ class Root(NamedTuple):
 def root_of(columns: Array, landmarks: IntArray) -> Root:
     """Return the root of a correlation from its columns κ(·, P)."""
     corner = columns[landmarks] + _JITTER * np.eye(len(landmarks))
-    lower = cholesky(corner, lower=True, check_finite=False) if len(landmarks) else corner
+    lower = cholesky_factor(corner)
     return Root(landmarks, lower, features_of(columns, lower))
 
 

@@ -13,7 +13,6 @@ from argbest.core import certainty
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, CellBelief, gaps, of_selected
 from argbest.core.decision import leading, of_each_context
-from argbest.core.tally import Tally
 from argbest.errors import InputError
 
 
@@ -170,64 +169,28 @@ def balance(truth: Array, noise: Array, allocation: Array) -> Convergence:
 
 
 def expected_pcs(
-    truth: Array,
-    noise: Array,
-    allocation: Array,
-    n: AnyArray | float,
-    *,
-    delta: float = 0.0,
-    prior_mean: AnyArray | float = 0.0,
-    prior_cov: Array | None = None,
+    truth: Array, noise: Array, allocation: Array, n: AnyArray | float, *, delta: float = 0.0
 ) -> Array:
     """Return PCS(c), the probability that the alternative selected after n samples is right, [..., context].
 
     Right is within ``delta`` of the best: with 0 the best and what is tied with it. The rest is as in
     `selection_probability`.
     """
-    chance = selection_probability(truth, noise, allocation, n, prior_mean=prior_mean, prior_cov=prior_cov)
+    chance = selection_probability(truth, noise, allocation, n)
     right = np.max(truth, axis=-2, keepdims=True) - truth <= delta
     return np.asarray(np.where(right, chance, 0.0).sum(axis=-2))
 
 
-def selection_probability(
-    truth: Array,
-    noise: Array,
-    allocation: Array,
-    n: AnyArray | float,
-    *,
-    prior_mean: AnyArray | float = 0.0,
-    prior_cov: Array | None = None,
-) -> Array:
-    """Return P(each alternative has the largest estimate after n samples), [..., alternative, context].
+def selection_probability(truth: Array, noise: Array, allocation: Array, n: AnyArray | float) -> Array:
+    """Return P(each alternative has the largest sample mean after n samples), [..., alternative, context].
 
-    Exact for a fixed allocation, whose counts N = n p may be fractional; n is a number or [...]. Without
-    ``prior_cov`` the estimates are sample means, independent N(F, σ²/N). A pair without samples is taken as
-    one with next to none: it is above any sampled one with probability 1/2, in keeping with its rate of 0.
-
-    With ``prior_cov`` S [..., alternative, context, context] they are the posterior means under the prior
-    N(m, S) of independent alternatives, linear in the data: N(m + A (F − m), A D⁻¹ Aᵀ), A = P D, where
-    D = diag(N/σ²) and P is the posterior covariance. Pairs without samples are then estimated from others.
+    Exact for a fixed allocation, whose counts N = n p may be fractional; n is a number or [...]. The sample
+    means are independent N(F, σ²/N). A pair without samples is taken as one with next to none: it is above
+    any sampled one with probability 1/2, in keeping with its rate of 0.
     """
     truth, noise, allocation = np.broadcast_arrays(truth, noise, allocation)
     count = np.asarray(n, float)[..., None, None] * allocation
-    if prior_cov is None:
-        return certainty.best_probability(truth, np.sqrt(noise / np.maximum(count, _FEW)))
-    shift, std = _posterior_mean(truth - prior_mean, noise, count, prior_cov)
-    return certainty.best_probability(prior_mean + shift, std)
-
-
-def _posterior_mean(truth: Array, noise: Array, count: AnyArray, cov: Array) -> tuple[Array, Array]:
-    """Return mean and std of the posterior mean at every pair, given the truth, under the prior N(0, cov)."""
-    from argbest.core import conditioning  # here, since policies need none of it
-
-    truth, noise, count, _ = np.broadcast_arrays(truth, noise, count, cov[..., 0])
-    tally = Tally(count, truth, np.zeros(truth.shape))
-    mean, posterior = conditioning.posterior(cov, np.zeros(()), noise, tally)
-    # Noise-free data are almost exact in `conditioning` too.
-    exact = 1e-14 * count * np.einsum("...cc->...c", cov)
-    precision = np.divide(count, np.maximum(noise, exact), out=np.zeros(truth.shape), where=count > 0)
-    var = np.einsum("...ci,...i->...c", posterior**2, precision)
-    return mean, np.sqrt(var)
+    return certainty.best_probability(truth, np.sqrt(noise / np.maximum(count, _FEW)))
 
 
 def _secular_root(a: Array, shift: Array) -> Array:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.blocks import solve_in_place
 from argbest.core.decision import Decision, at, cell, leading
+from argbest.core.square_root_form import solve_in_place
 
 PLACE = 2**31  # more than there are runs of a pair
 _LEAST = 16  # for so many more there is room at least

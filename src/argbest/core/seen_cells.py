@@ -6,9 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, IntArray, cholesky, dpstrf, solve_triangular
+from argbest.core.arrays import Array, IntArray, dpstrf
 from argbest.core.priors import NUGGET
 from argbest.core.replications import Shocks, shocks
+from argbest.core.square_root_form import (
+    SquareRootForm,
+    by_diagonal,
+    precision_root,
+    solve_lower,
+    square_root_form,
+)
 from argbest.core.tally import Tally
 
 _BLOCK = 2**21  # numbers in one temporary array, 16 MB
@@ -51,8 +58,8 @@ class Data(NamedTuple):
         return np.asarray(np.maximum(self.noise, least))
 
     def root(self, variance: Array) -> Array:
-        """Return √(N/σ²) of the cells of one study."""
-        return np.asarray(np.sqrt(self.tally.count / self.floored(variance)))
+        """Return the diagonal of D½, √(N/σ²), of the cells of one study."""
+        return precision_root(self.tally.count, self.floored(variance), np.zeros(()))
 
 
 class Seen(NamedTuple):
@@ -83,43 +90,25 @@ def seen_of(count: IntArray, mean: Array, noise: Array, shift: float) -> Seen:
     return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift)
 
 
-class Solved(NamedTuple):
-    """The data under one prior; L is the Cholesky factor of I + D½ K_oo D½ (`argbest.core.conditioning`)."""
-
-    root: Array
-    bracket: Array
-    factor: Array
-    ones: Array  # e = L⁻¹ D½ 1
-    values: Array  # u = L⁻¹ D½ Y
-    constant: float
-
-    def half(self, rows: Array) -> Array:
-        """Return L⁻¹ D½ R of rows R [cell, ...]."""
-        flat = self.root[:, None] * rows.reshape(len(rows), -1)
-        solved: Array = solve_triangular(self.factor, flat, lower=True, check_finite=False, overwrite_b=True)
-        return solved
-
-
 def _among(prior: AdditivePrior, seen: Seen) -> Array:
     """Return the prior covariances of the observed cells, [cell, cell]."""
     return prior.between((seen.alternative, seen.context), (seen.alternative, seen.context))
 
 
-def solve(prior: AdditivePrior, seen: Seen) -> Solved:
+def solve(prior: AdditivePrior, seen: Seen) -> SquareRootForm:
     """Return the data under a prior."""
-    root = 1.0 / np.sqrt(np.maximum(seen.noise, NUGGET * len(seen.noise) * float(prior.variance)))
-    bracket = root[:, None] * _among(prior, seen) * root
-    bracket.flat[:: len(root) + 1] += 1.0
-    factor = cholesky(bracket, lower=True, check_finite=False)
-    both: Array = solve_triangular(factor, np.column_stack([root, root * seen.value]), lower=True)
-    ones, values = both[:, 0], both[:, 1]
-    return Solved(root, bracket, factor, ones, values, float(ones @ values / (ones @ ones)))
+    return square_root_form(_among(prior, seen), by_diagonal(_root(prior, seen)), seen.value)
 
 
-def mean_of(prior: AdditivePrior, seen: Seen, solved: Solved, shape: tuple[int, ...]) -> Array:
-    """Return m + K_*o S⁻¹ (Y − m): sums over observed cells, by products of tables of either side."""
-    right = solved.values - solved.constant * solved.ones
-    weight = solved.root * solve_triangular(solved.factor, right, lower=True, trans="T")
+def _root(prior: AdditivePrior, seen: Seen) -> Array:
+    """Return the diagonal of D½, [cell]; no cell is known better than rounding allows (`NUGGET`)."""
+    n = len(seen.noise)
+    return precision_root(np.ones(n), seen.noise, np.asarray(NUGGET * n * float(prior.variance)))
+
+
+def mean_of(prior: AdditivePrior, seen: Seen, solved: SquareRootForm, shape: tuple[int, ...]) -> Array:
+    """Return m + K_*o A (Y − m): sums over observed cells, by products of tables of either side."""
+    weight = _root(prior, seen) * solve_lower(solved.lower, solved.residuals, transposed=True)
     trend, near = prior.trend[seen.context], prior.nearness[seen.context]
     mean = np.tile(seen.shift + solved.constant + weight @ trend, (shape[-2], 1))
     shared = weight[:, None] * (prior.offset + prior.joint * near)
@@ -129,7 +118,7 @@ def mean_of(prior: AdditivePrior, seen: Seen, solved: Solved, shape: tuple[int, 
     return mean
 
 
-def variance_of(prior: AdditivePrior, seen: Seen, solved: Solved, shape: tuple[int, ...]) -> Array:
+def variance_of(prior: AdditivePrior, seen: Seen, solved: SquareRootForm, shape: tuple[int, ...]) -> Array:
     """Return what some observed cells leave of the prior variance, at least what all would.
 
     They are those by which the others are told best: the first pivots of the Cholesky factor.
@@ -141,7 +130,7 @@ def variance_of(prior: AdditivePrior, seen: Seen, solved: Solved, shape: tuple[i
     fewer, var = solve(prior, some), np.empty(shape)
     for block in _blocks(shape[-2], n * shape[-1]):
         half = fewer.half(prior.rows_to(some.alternative, some.context, block))
-        level = (1.0 - fewer.ones @ half) / np.sqrt(fewer.ones @ fewer.ones)
+        _, level = fewer.posterior(half)
         left = prior.variance - np.einsum("oc,oc->c", half, half) + level**2
         var[block] = left.reshape(len(block), shape[-1])
     return np.maximum(var, 0.0)
@@ -157,6 +146,5 @@ def at_observed(prior: AdditivePrior, seen: Seen) -> tuple[Array, Array]:
     """Return mean and variance of one study at the observed cells, [cell]."""
     solved = solve(prior, seen)
     half = solved.half(_among(prior, seen))
-    level = (1.0 - half.T @ solved.ones) / np.sqrt(solved.ones @ solved.ones)
-    mean = seen.shift + solved.constant + half.T @ (solved.values - solved.constant * solved.ones)
-    return mean, np.maximum(prior.variance - np.sum(half**2, axis=0) + level**2, 0.0)
+    mean, level = solved.posterior(half)
+    return seen.shift + mean, np.maximum(prior.variance - np.sum(half**2, axis=0) + level**2, 0.0)

@@ -14,8 +14,8 @@ import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray, dpotri, dtrtri
-from argbest.core.conditioning import solve_lower
 from argbest.core.landmarks import Landmarks, Root, features_of, root_of
+from argbest.core.square_root_form import bracket, cholesky_factor, solve_lower
 
 _SMALL = 16  # matrices below this size are inverted many at once, larger ones one by one
 
@@ -226,7 +226,7 @@ def solve(features: Features, blocks: list[Blocks], root: Array, value: Array, n
             log_determinant += size
             solved.append(one)
     q = width - 2
-    lower: Array = np.asarray(np.linalg.cholesky(features.precision(gram[:, :q, :q])), float)
+    lower = cholesky_factor(features.precision(gram[:, :q, :q]))
     targets = features.gather(gram[:, :q, q:])
     half = solve_lower(lower, targets)
     coefficients = solve_lower(lower, half, transposed=True)
@@ -245,7 +245,7 @@ def within(features: Features, group: Blocks) -> Array:
 
 def _inverse_roots(blocks: Array) -> tuple[Array, float]:
     """Return L⁻¹ of matrices L Lᵀ = I + (a covariance) [g, n, n] and the sum of their log determinants."""
-    lower: Array = np.asarray(np.linalg.cholesky(blocks), float)
+    lower = cholesky_factor(blocks)
     size = 2.0 * float(np.log(np.einsum("gii->gi", lower)).sum())
     if blocks.shape[1] < _SMALL:
         return np.asarray(np.linalg.inv(lower), float), size
@@ -264,12 +264,9 @@ def _solve_blocks(
     features: Features, group: Blocks, root: Array, value: Array, nugget: float
 ) -> tuple[Solved, Array, float]:
     """Return blocks of one size solved, their Gram matrices, and the sum of their log determinants."""
-    bracket = within(features, group)
-    diagonal = np.arange(bracket.shape[-1])
-    bracket[:, diagonal, diagonal] += nugget
-    bracket *= root[:, :, None] * root[:, None, :]
-    bracket[:, diagonal, diagonal] += 1.0
-    inverse_root, size = _inverse_roots(bracket)
+    cov = within(features, group)
+    np.einsum("gii->gi", cov)[...] += nugget
+    inverse_root, size = _inverse_roots(bracket(cov, root))
     ones = np.ones((*root.shape, 1))
     right = np.concatenate([features.by_context[group.contexts], ones, value[..., None]], axis=2)
     half = inverse_root @ (root[..., None] * right)

@@ -12,7 +12,7 @@ import numpy as np
 from argbest.core.additive_evidence import SCALES
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
-from argbest.core.evidence import add_log_prior, doubt_of
+from argbest.core.evidence import add_log_prior, doubt_of, log_likelihood, noise_slope
 from argbest.core.landmarks import LEAST, Landmarks, landmarks_of
 from argbest.core.priors import KERNELS, NUGGET, covariance, scaled
 from argbest.core.search import in_python
@@ -25,6 +25,7 @@ _NARROW = 0.7
 _LEAST = LEAST / _NARROW**5
 
 _add_log_prior, _doubt_of = in_python(add_log_prior), in_python(doubt_of)
+_log_likelihood, _noise_slope = in_python(log_likelihood), in_python(noise_slope)
 
 
 class Data(NamedTuple):
@@ -70,12 +71,11 @@ def log_posterior(
     if solution is None:
         return -np.inf, 0.0, 0.0
     prior, scales, variance = _prior(code, data, theta), np.exp(theta[-SCALES:-2]), np.exp(theta[-1])
-    m, n = int((data.tally.count > 0).sum()), int(data.tally.count.sum())
+    m = int((data.tally.count > 0).sum())
     pulls = _pulls(solution)
     _add_slopes(theta, data, prior, solution.features, pulls, gradient)
     gradient[-SCALES:-2] += 0.5 * m * NUGGET * scales * np.trace(pulls.within)
-    within = float((data.tally.m2 / data.noise).sum()) / variance
-    gradient[-1] -= 0.5 * (n - m + pulls.trace - within - pulls.squared)
+    gradient[-1] += _noise_slope(_totals(data), variance, m, pulls.trace, pulls.squared)
     value += _log_evidence(theta, data, solution, pulls.quadratic)
     root = max(float(one.root.max()) for one in solution.solved)
     largest = 1.0 + root**2 * (float(prior.variance) + m * NUGGET * float(scales.sum()))
@@ -110,10 +110,19 @@ def _solution(theta: Array, kernel: str, data: Data) -> Solution | None:
 
 def _log_evidence(theta: Array, data: Data, solution: Solution, quadratic: float) -> float:
     """Return the log evidence, given rᵀ A r."""
-    tally, variance = data.tally, float(np.exp(theta[-1]))
-    total = tally.count.sum() * np.log(2.0 * np.pi * variance) + (tally.count * np.log(data.noise)).sum()
-    total += solution.log_determinant + (tally.m2 / data.noise).sum() / variance + quadratic
-    return -0.5 * float(total + np.log(solution.below / (2.0 * np.pi)))
+    variance = float(np.exp(theta[-1]))
+    known = float(_log_likelihood(_totals(data), variance, solution.log_determinant, quadratic))
+    return known - 0.5 * float(np.log(solution.below / (2.0 * np.pi)))
+
+
+def _totals(data: Data) -> tuple[float, float, float]:
+    """Return n, Σ W/noise and Σ N log noise, as `argbest.core.evidence.observed_cells` does."""
+    tally, noise = data.tally, data.noise
+    return (
+        float(tally.count.sum()),
+        float((tally.m2 / noise).sum()),
+        float((tally.count * np.log(noise)).sum()),
+    )
 
 
 def _prior(kernel: str, data: Data, theta: Array) -> AdditivePrior:

@@ -5,18 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import normality
-from argbest.answers.forecasting import foreseen
+from argbest.answers import forecasting, normality
 from argbest.core.states import LEVEL
 from argbest.jsonable import records
 from argbest.study.study import Study
 from argbest.texts import first_of
-from argbest.theory import contention, forecast
+from argbest.theory import contention
 
 _SPARSE = 0.5  # of the contexts: an alternative that was run in fewer is named
-_DRAWS = 500  # of a forecast
-_WORK = 3_000_000  # K C² times draws: some seconds
-_FEWEST = 20  # draws that still tell something
 
 
 def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: int = 0) -> dict[str, Any]:
@@ -26,7 +22,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
     """
     certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
-    ahead = foreseen(study, LEVEL, delta=delta)
+    ahead = forecasting.foreseen(study, LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)
     shown = {
         "problem": study.problem.name,
@@ -64,16 +60,10 @@ def next_runs(study: Study) -> pd.DataFrame:
 
 
 def _gain(study: Study, n_next: int, delta: float) -> dict[str, float] | None:
-    """Return the PCS_E expected after the next runs, and what they add; None where that would take long.
-
-    What they add is a mean over paired draws, so it goes well with the certificate's exact PCS_E of now.
-    """
-    n_alternatives, n_contexts = study.problem.shape
-    draws = min(_DRAWS, _WORK // (n_alternatives * n_contexts**2))
-    if not n_next or draws < _FEWEST:
+    """Return the PCS_E expected after the next runs, and what they add; None where that would take long."""
+    gain = forecasting.gain(study, n_next, delta=delta)
+    if gain is None:
         return None
-    now, then = forecast(study, [0, n_next], draws=draws, delta=delta).to_dict("records")
-    gain = then["mean"] - now["mean"]
     return {"samples": n_next, "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0), "gain": gain}
 
 
