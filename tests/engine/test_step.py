@@ -151,7 +151,8 @@ def test_runs_whose_beliefs_cannot_share_arrays_are_learned_by_themselves() -> N
     learned = step.learn(start.model, start.setting, start.tally)
     assert [group.studies for group in learned.groups] == [0, 1]
     assert all(isinstance(group.belief, FocusedBelief) for group in learned.groups)
-    assert learned.by_itself(1) is learned.groups[1].belief
+    assert learned.belief_of(1) is learned.groups[1].belief
+    assert learned.belief_of(None) is None
     assert learned.selected.shape == (2, 1)
 
 

@@ -63,10 +63,10 @@ class Learned(NamedTuple):
         found: IntArray = self.of_all(lambda group: best(group.belief))
         return found
 
-    def by_itself(self, study: int) -> Belief | None:
-        """Return the belief of a study whose arrays are its own; None for one of those side by side."""
+    def belief_of(self, studies: Studies) -> Belief | None:
+        """Return the belief of just these studies, as they are grouped; None where they are not."""
         for group in self.groups:
-            if group.alone and group.studies == study:
+            if type(group.studies) is type(studies) and np.array_equal(group.studies, studies):  # type: ignore[arg-type]
                 return group.belief
         return None
 
@@ -94,13 +94,14 @@ def condition(
 ) -> Learned:
     """Return the beliefs given hyper-parameters and data, each in the arrays it would have alone."""
     groups = []
-    sorted_ = _sorted(model, setting, tally, params)
-    before = [] if known is None else known.groups
-    same = len(before) == len(sorted_) and all(map(_same, sorted_, (group.studies for group in before)))
-    for i, studies in enumerate(sorted_):
-        own = (tally, params) if studies is None else (tally[studies], entries(params, studies))
-        old = before[i].belief if same else None
-        groups.append(Group(studies, model.posterior(own[0], setting, own[1], old)))
+    for studies in _sorted(model, setting, tally, params):
+        own = (
+            (tally, setting, params)
+            if studies is None
+            else (tally[studies], setting, entries(params, studies))
+        )
+        before = None if known is None else known.belief_of(studies)
+        groups.append(Group(studies, model.posterior(*own, before)))
     return Learned(params, tuple(groups))
 
 
@@ -114,29 +115,18 @@ def _sorted(model: Model[Any], setting: Setting, tally: Tally, params: Any) -> l
     return [None] if not alone and len(together) == 1 else [*together, *alone]
 
 
-def _same(studies: Studies, before: Studies) -> bool:
-    return type(studies) is type(before) and np.array_equal(studies, before)  # type: ignore[arg-type]
-
-
 def take_in(learned: Learned, decision: Decision, value: Array, number: IntArray) -> Learned:
     """Return what is known after one more replication of every study, [...] each.
 
     ``number`` says which replication of its pair it is where seeds are shared, and is -1 elsewhere. The
     beliefs may be written to: nobody else may hold them.
     """
-    groups = tuple(
-        Group(
-            group.studies,
-            taken_in(
-                group.belief,
-                Decision(*map(group.among, decision)),
-                *map(group.among, (value, number)),
-                mine=True,
-            ),
-        )
-        for group in learned.groups
-    )
-    return Learned(learned.params, groups)
+
+    def later(group: Group) -> Group:
+        where, what, which = Decision(*map(group.among, decision)), group.among(value), group.among(number)
+        return Group(group.studies, taken_in(group.belief, where, what, which, mine=True))
+
+    return Learned(learned.params, tuple(map(later, learned.groups)))
 
 
 def leave_shared_seeds(learned: Learned, tally: Tally) -> BoolArray:

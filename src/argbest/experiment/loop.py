@@ -140,7 +140,7 @@ def _claim(
     if experiment.integrate and offers(start.model, Integrates):
         for r, root in enumerate(start.roots.tolist()):
             known = tally[r], start.setting, entries(learned.params, r)
-            unsure = integrated_by_seed(start.model, *known, root, belief=learned.by_itself(r))
+            unsure = integrated_by_seed(start.model, *known, root, belief=learned.belief_of(r))
             if unsure is not None:
                 claims[r] = unsure.here().good_probability(selected[r])
     return claims

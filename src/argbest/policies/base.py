@@ -110,8 +110,11 @@ def needs_all(policy: Policy) -> bool:
 
 def of_studies(policy: Policy, studies: Any, shape: tuple[int, ...]) -> Policy:
     """Return the policy of some of the studies that it was begun with, of a tally of this shape."""
-    fixed = {name: kept for name, kept in vars(policy).items() if np.shape(kept) == shape}
-    return replace(policy, **{name: kept[studies] for name, kept in fixed.items()}) if fixed else policy  # type: ignore[type-var]
+    held = vars(policy).items()
+    fixed = {
+        name: kept[studies] for name, kept in held if isinstance(kept, np.ndarray) and kept.shape == shape
+    }
+    return replace(policy, **fixed) if fixed else policy  # type: ignore[type-var]
 
 
 def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> Setting:
