@@ -30,7 +30,7 @@ from argbest.errors import InputError
 from argbest.texts import Sentences, chance
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 PATHS = 20
 _QUICK = 20_000  # pairs times observed pairs: a forecast then takes a second or two
@@ -89,7 +89,7 @@ class Forecast(Sentences):
 
 
 def of_study(
-    study: "Study", target: float, *, worst: bool, delta: float, seconds: float = math.inf
+    view: "View", target: float, *, worst: bool, delta: float, seconds: float = math.inf
 ) -> Forecast:
     """Return how many more replications of a study it takes until its certificate reaches the target.
 
@@ -97,14 +97,14 @@ def of_study(
     """
     finite("target", target, above=0, below=1)
     flag("worst", worst)
-    certificate = study.certificate(indifference_zone(delta))
+    certificate = view.certificate(indifference_zone(delta))
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
-    horizon = max(_LEAST, _MORE * study.n_observations)
+    horizon = max(_LEAST, _MORE * view.n_observations)
     if now >= target:
         curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
     until = time.monotonic() + seconds
-    looks, claims = _paths(study, certificate, target, worst=worst, horizon=horizon, until=until)
+    looks, claims = _paths(view, certificate, target, worst=worst, horizon=horizon, until=until)
     hit = claims >= target
     first = np.argmax(hit, axis=0)
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
@@ -118,27 +118,27 @@ def of_study(
     return Forecast(target, worst, now, middle, low / _DOUBT, high * _DOUBT, horizon, curve)
 
 
-def foreseen(study: "Study", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
+def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
     """Return the forecast where it takes a moment; None where it would take long, or nothing is told yet."""
-    observed = int((study._tally.count > 0).sum())
-    if not 0 < observed * study._tally.count.size <= _QUICK or not n_paths(study):
+    observed = int((view.tally.count > 0).sum())
+    if not 0 < observed * view.tally.count.size <= _QUICK or not n_paths(view):
         return None
     try:
-        return of_study(study, target, worst=worst, delta=delta, seconds=_SECONDS)
+        return of_study(view, target, worst=worst, delta=delta, seconds=_SECONDS)
     except TimeoutError:
         return None
 
 
-def n_paths(study: "Study") -> int:
+def n_paths(view: "View") -> int:
     """Return how many paths fit into memory; fewer than that are worth nothing, and it is 0."""
-    n_alternatives, n_contexts = study.problem.shape
-    rows = int((study._tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
+    n_alternatives, n_contexts = view.problem.shape
+    rows = int((view.tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
     fitting = _NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
     return 0 if fitting < _FEWEST else min(PATHS, fitting)
 
 
 def _paths(
-    study: "Study", certificate: Certificate, target: float, *, worst: bool, horizon: int, until: float
+    view: "View", certificate: Certificate, target: float, *, worst: bool, horizon: int, until: float
 ) -> tuple[Array, Array]:
     """Return numbers of further replications, and the certificate after so many, both [look, path].
 
@@ -147,18 +147,18 @@ def _paths(
     certificate of now is below it shrinks with the root of the number of replications. A path that has
     arrived goes on as long as enough others have not.
     """
-    n = n_paths(study)
+    n = n_paths(view)
     if not n:
         raise InputError(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
-            "run, and look at the certificate again.".format(*study.problem.shape)
+            "run, and look at the certificate again.".format(*view.problem.shape)
         )
-    setting, out, begun = study._journal.open_setting(), study._ruled_out, study.n_observations
-    roots = streams.roots(study.seed, np.arange(n))
+    setting, out, begun = view.setting, view.ruled_out, view.n_observations
+    roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
-    tally = _tiled(study._tally, n)
-    belief = study.model.posterior(tally, setting, _tiled(study._learned().params, n))
+    tally = _tiled(view.tally, n)
+    belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
     behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
@@ -176,7 +176,7 @@ def _paths(
         if time.monotonic() > until:
             raise TimeoutError("the forecast takes too long.")
         draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
-        batch = study.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
+        batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = _next(belief, decision, truth, further, generator.standard_normal(n))
         tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))

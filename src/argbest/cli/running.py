@@ -230,7 +230,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
 
 def _onward(study: "Study", options: Options, again: str) -> str:
     """Return the command that goes on: with twice of what is spent, or without the stop rule that is met."""
-    used, spent = study.n_observations, study._journal.ledger.spent
+    used, spent = study.n_observations, study.view().spent
     budget, seconds = options.get("budget"), options.get("seconds")
     more = []
     if seconds is not None and spent >= seconds:
@@ -249,7 +249,7 @@ def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: 
 
     rule, limit, used = options.get("stop"), options.get("budget"), study.n_observations
     why = ""
-    if Limits(limit, options.get("seconds")).room(study._journal, mine=False) < 1:
+    if Limits(limit, options.get("seconds")).reached(study.view()):
         spent = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
         why = "" if simulated else f"the {spent} is spent."
     elif rule is not None and used and not study.n_queued and rule(study):

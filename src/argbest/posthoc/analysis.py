@@ -26,7 +26,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
     """
     certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
-    ahead = foreseen(study, LEVEL, delta=delta)
+    ahead = foreseen(study.view(), LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)
     shown = {
         "problem": study.problem.name,
@@ -94,5 +94,5 @@ def notes(study: Study) -> list[str]:
         labels = first_of([repr(study.problem.alternatives.labels[k]) for k in rare])
         fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"
         found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}.")
-    far = normality.of_study(study)
+    far = normality.of_study(study.view())
     return found if far is None else [*found, far]

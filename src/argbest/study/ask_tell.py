@@ -18,13 +18,14 @@ from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage.base import Plain, Storage, Told, explained
+from argbest.storage.base import Plain, Storage, Told, Worker, explained
 from argbest.storage.opening import defined, opened
 from argbest.study import definition
 from argbest.study.journal import BY_HAND, Journal
-from argbest.study.learning import Grounds, Knowledge
+from argbest.study.learning import Knowledge
 from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, Value, record, summary
+from argbest.study.view import View
 
 
 class AskTell:
@@ -92,7 +93,7 @@ class AskTell:
         self.common_random_numbers: bool = stored["common_random_numbers"]
         self.definition = stored
         self._journal = Journal(storage, stored, problem, policy, model)
-        self._kept: Grounds | None = None
+        self._view: View | None = None
         self._said: set[str] = set()  # notices of a kind that are given once
 
     def __repr__(self) -> str:
@@ -127,10 +128,8 @@ class AskTell:
     @property
     def n_queued(self) -> int:
         """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
-        journal = self._journal
-        if journal.ledger.design is None:
-            return journal.automatic().size(self.problem)
-        return len(journal.ledger.queue)
+        ledger = self._journal.ledger
+        return self.view().n_queued if ledger.design is None else len(ledger.queue)
 
     @property
     def n_waiting(self) -> int:
@@ -141,9 +140,7 @@ class AskTell:
     @property
     def initial_design(self) -> str:
         """What the study simulates before its policy decides, and why, in words; "" until that is fixed."""
-        ledger = self._journal.ledger
-        given = "" if ledger.design is None else f"{len(ledger.design):,} replications, as given"
-        return ledger.design_reason or given
+        return self.view().initial_design
 
     @property
     def tally(self) -> tallies.Tally:
@@ -158,6 +155,17 @@ class AskTell:
             (problem.alternatives.item(k), problem.contexts.item(c))
             for k, c in np.argwhere(self._journal.ledger.set_aside).tolist()
         ]
+
+    def view(self) -> View:
+        """Return the study as it is now, as a value that later trials and values do not change.
+
+        Answers, reports and pictures are made from it. Its tables are [alternative, context], and rewards
+        count so that larger is better. What is dear, such as learning, is done when it is first asked for.
+        """
+        last, journal = self._view, self._journal
+        if last is None or not last.shows(journal):
+            last = self._view = View.of(journal, self.definition, last)
+        return last
 
     def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
@@ -209,6 +217,20 @@ class AskTell:
         ledger = self._journal.ledger
         return [ledger.trials[i] for i in sorted(ledger.held)]
 
+    @property
+    def asked(self) -> Sequence[Trial]:
+        """All trials asked for so far, by their ids; it grows with the study."""
+        return self._journal.ledger.trials
+
+    def status(self, trial: Trial | int) -> str:
+        """Return whether a trial is pending, given back (to be asked for again), told or failed."""
+        ledger, number = self._journal.ledger, trial.id if isinstance(trial, Trial) else trial
+        return ledger.status(whole("trial", number, at_least=0, below=len(ledger.trials)))
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker of the stored study said of itself last; see `argbest worker`."""
+        return self._journal.workers()
+
     def give_back(self, trial: Trial | int) -> None:
         """Give back a trial that will not be simulated; the next `ask` returns it, with its seed."""
         self._journal.give_back([self._journal.open(trial).id])
@@ -247,6 +269,4 @@ class AskTell:
         return self._journal.ledger.records
 
     def _learned(self) -> Knowledge:
-        if not self._records:
-            raise InputError("nothing is known yet: tell the value of at least one trial first.")
-        return self._journal.learned()
+        return self.view().knowledge

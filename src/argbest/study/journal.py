@@ -11,6 +11,7 @@ import numpy as np
 from argbest import jsonable, streams
 from argbest.core.common_noise import goes_against
 from argbest.core.setting import Setting
+from argbest.core.tally import Tally
 from argbest.errors import InputError, SimulationError, TooFewDataError, TrialError
 from argbest.models.base import Model
 from argbest.policies.base import Policy
@@ -32,7 +33,7 @@ from argbest.storage.base import (
     is_shared,
 )
 from argbest.study import asking
-from argbest.study.learning import Knowledge, learn, learned_costs
+from argbest.study.learning import Knowledge, Learning, learned_costs
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
 from argbest.study.rewards import impossible, outside
 from argbest.study.transcript import Transcript
@@ -97,7 +98,8 @@ class Journal(Transcript):
             return decided.events + issued
 
         def know() -> None:
-            self._knowledge = decided.knowledge or self._knowledge
+            if (known := decided.knowledge) is not None:
+                self._knowledge = lambda: known
             if decided.policy is not None:
                 self.policy, self._begun = decided.policy, True
 
@@ -194,13 +196,30 @@ class Journal(Transcript):
 
     def learned(self) -> Knowledge:
         """Return the knowledge that takes in all records; looking at it changes nothing."""
-        records = self.ledger.records
-        if self._view is None or self._view.n_records != len(records):
-            self._view = learn(
-                self.model, self.open_setting(), self.knowledge, self.ledger.live, self.ledger.trials,
-                records, n=self.ledger.n_observations, refit_every=self.refit_every, sign=self.problem.sign,
-            )  # fmt: skip
-        return self._view
+        learning = self._known_learning() or self._new_learning(self.ledger.live)  # read at once: no copy
+        found = learning.knowledge
+        self._learning = learning
+        return found
+
+    def learning(self) -> Learning:
+        """Return what will be learned from all records of now if somebody asks, whatever comes later."""
+        if (learning := self._known_learning()) is None:
+            learning = self._learning = self._new_learning(self.ledger.tally)
+        return learning
+
+    def _known_learning(self) -> Learning | None:
+        """Return the last one if it is that of all records, None if it is not."""
+        last = self._learning
+        if last is None or last.n_records != len(self.ledger.records):
+            return None
+        return last if last.done or last.setting is self.open_setting() else None
+
+    def _new_learning(self, tally: Tally) -> Learning:
+        ledger = self.ledger
+        return Learning(
+            self.model, self.open_setting(), self._knowledge, tally, ledger.trials, ledger.records,
+            n=ledger.n_observations, refit_every=self.refit_every, sign=self.problem.sign,
+        )  # fmt: skip
 
     def costs(self) -> "np.ndarray[Any, Any] | None":
         """Return the cost of a replication per pair as it is known now, None where all cost alike."""

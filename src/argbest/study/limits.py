@@ -25,6 +25,7 @@ from argbest.study.trial import Trial
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
+    from argbest.study.view import View
 
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
@@ -60,10 +61,15 @@ class Limits:
         """Return how much of the limit is used: replications, or seconds where only these are limited."""
         return ledger.n_observations if self.budget is not None else int(ledger.spent)
 
-    def room(self, journal: Journal, *, mine: bool = True) -> int:
-        """Return how many more trials the limits allow, those under way taken into account if ``mine``."""
+    def reached(self, now: "Ledger | View") -> bool:
+        """Return whether the budget, or the simulation time, is spent."""
+        spent = self.seconds is not None and now.spent >= self.seconds
+        return spent or (self.budget is not None and now.n_observations >= self.budget)
+
+    def room(self, journal: Journal) -> int:
+        """Return how many more trials the limits allow, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
-        held = [i for i, who in ledger.held.items() if who != BY_HAND] if mine else []
+        held = [i for i, who in ledger.held.items() if who != BY_HAND]
         if self.budget is not None:
             left = self.budget - ledger.n_observations - len(held)
         if self.seconds is not None and ledger.spent + journal.expected_seconds(held) >= self.seconds:
@@ -113,7 +119,7 @@ class _TargetPCS:
             return False
         granted = self.combined(study._granted(self.delta), certificate.counted)
         if granted < self.target:
-            study._say_once(study.doubts().waiting(study, self))
+            study._say_once(study.doubts().waiting(study.view(), self))
         return granted >= self.target
 
     def combined(self, pcs: Array, weights: Array) -> float:
@@ -152,7 +158,7 @@ class OpportunityCost:
         if certificate.eoc > self.target:
             return False
         if doubted := bool(np.any(study._granted(0.0) < certificate.pcs)):
-            study._say_once(study.doubts().waiting(study, self))
+            study._say_once(study.doubts().waiting(study.view(), self))
         return not doubted
 
 
@@ -184,7 +190,8 @@ class Guaranteed:
     def missing(self, study: "Study") -> BoolArray:
         """Return the pairs that still need replications, [alternative, context]."""
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
-        return separations.missing(study, share, self.delta, assumptions.of_study(study, self.assume))
+        assumed = assumptions.of_rewards(study.reward_range, self.assume)
+        return separations.missing(study.view(), share, self.delta, assumed)
 
 
 @contextmanager

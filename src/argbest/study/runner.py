@@ -182,7 +182,7 @@ class _Run:
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, limits = self.study, self.limits
-        if limits.room(study._journal, mine=False) < 1 or finished(study.policy, study._journal.ledger.live):
+        if limits.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
             return True
         n = study.n_observations
         due = (
@@ -308,7 +308,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
     if isinstance(limits.stop, Guaranteed):
-        assumptions.of_study(study, limits.stop.assume)  # refused before anything is simulated
+        assumptions.of_rewards(study.reward_range, limits.stop.assume)  # refused before anything is simulated
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)

@@ -11,7 +11,7 @@ from argbest.checks import finite, flag, indifference_zone, path_of
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.core.states import LEVEL, usual_delta
+from argbest.core.states import LEVEL
 from argbest.errors import DataNotice
 from argbest.lazy import later
 from argbest.models.base import Model
@@ -22,7 +22,6 @@ from argbest.problems.base import Simulate
 from argbest.storage.base import Storage
 from argbest.storage.opening import concealed
 from argbest.study.ask_tell import AskTell
-from argbest.study.learning import grounds
 from argbest.study.limits import Limits, OnResult, Progress, Resources, Stop
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ class Study(AskTell):
         limits = Limits(budget, seconds, confirm, stop)
         resources = Resources(workers, executor, batch, timeout, on_failure)
         runner.run(self, limits, resources, progress, on_result)
-        if remark := normality.of_study(self):
+        if remark := normality.of_study(self.view()):
             warnings.warn(remark, DataNotice, stacklevel=2)
         return self
 
@@ -166,12 +165,7 @@ class Study(AskTell):
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        zone, kept = self.indifference(delta), grounds(self).selections
-        if zone not in kept:
-            known = self.problem.contexts, self.certificate(), self._ruled_out
-            frame = frames.of_selection(self.problem, *known, zone, rate=self.rate)
-            kept[zone] = frames.with_doubts(frame, doubts.states(self, zone), self)
-        return kept[zone].copy()
+        return frames.selection(self.view(), self.indifference(delta))
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
@@ -179,9 +173,7 @@ class Study(AskTell):
         That is one hundredth of the lower quartile, over all pairs that are not the best of their context, of
         the distance between their posterior mean and the best one.
         """
-        if delta is not None:
-            return indifference_zone(delta)
-        return usual_delta(self._learned().belief.mean, self._ruled_out)
+        return self.view().indifference(delta)
 
     def alternative(self, label: object) -> Item:
         """Return an alternative as the simulator receives it, named by its label or its row.
@@ -193,11 +185,11 @@ class Study(AskTell):
 
     def allocation(self) -> "pd.DataFrame":
         """Return one row per pair: how many replications it got, their mean and standard deviation."""
-        return frames.of_allocation(self.problem, self._tally, self._journal.ledger.pending)
+        return frames.of_allocation(self.view())
 
     def observations(self) -> "pd.DataFrame":
         """Return one row per replication told, with its trial and seed."""
-        return frames.of_observations(self.problem, self._journal.ledger.trials, self._records)
+        return frames.of_observations(self.view())
 
     def trials(self, *, details: bool = False) -> "pd.DataFrame":
         """Return one row per trial asked for: its status and the reason for a failure.
@@ -205,13 +197,13 @@ class Study(AskTell):
         It is pending, given back (to be asked for again), told or failed. With ``details`` also who
         had it, when it was asked for and ended, and how many seconds it took.
         """
-        ledger = self._journal.ledger
-        frame = frames.of_trials(self.problem, ledger)
-        return frames.with_details(frame, ledger) if details else frame
+        view = self.view()
+        frame = frames.of_trials(view)
+        return frames.with_details(frame, view) if details else frame
 
     def history(self, points: int = 12) -> "pd.DataFrame":
         """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
-        return overview.history(self, points=points)
+        return overview.history(self.view(), points=points)
 
     def forecast(
         self, target: float = LEVEL, *, worst: bool = False, delta: float = 0.0
@@ -221,19 +213,19 @@ class Study(AskTell):
         The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
         as right.
         """
-        return forecasting.of_study(self, target, worst=worst, delta=delta)
+        return forecasting.of_study(self.view(), target, worst=worst, delta=delta)
 
     def model_check(self) -> "model_check.ModelCheck":
         """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
-        return model_check.of_study(self)
+        return model_check.of_study(self.view())
 
     def doubts(self) -> "doubts.Doubts":
         """Return what speaks against calling choices sure: misfit, too few replications, rare events."""
-        return doubts.of_study(self)
+        return doubts.of_study(self.view())
 
     def _granted(self, delta: float) -> Array:
         """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
-        return doubts.granted(self, delta)
+        return doubts.granted(self.view(), delta)
 
     def _say_once(self, words: str) -> None:
         """Warn of something that a run goes on in spite of; a study says it once, and "" never."""
@@ -244,11 +236,11 @@ class Study(AskTell):
 
     def model_summary(self) -> "model_summary.ModelSummary":
         """Return what the model found: how much its parts vary, and over what distances."""
-        return model_summary.of_study(self)
+        return model_summary.of_study(self.view())
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":
         """Return the belief about every alternative at the contexts, or at others given."""
-        return predicting.posterior(self, contexts)
+        return predicting.posterior(self.view(), contexts)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
         """Return the path of one self-contained HTML page, written there: answer, certainty, method.
@@ -266,7 +258,7 @@ class Study(AskTell):
         treats the estimates as known.
         """
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
-        return grounds(self).certificate(zone, integrate=averaged)
+        return self.view().certificate(zone, integrate=averaged)
 
     def guarantee(
         self, alpha: float = ALPHA, delta: float = 0.0, *, assume: str | None = None
@@ -282,7 +274,7 @@ class Study(AskTell):
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
-        return guarantee.of_study(self, error, zone, assume)
+        return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
@@ -297,13 +289,13 @@ class Study(AskTell):
             frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
             return frame
 
-        whole = predicting.predicted(self, contexts, made, integrate=flag("integrate", integrate))
+        whole = predicting.predicted(self.view(), contexts, made, integrate=flag("integrate", integrate))
         return whole.reset_index(drop=True)
 
     def predict_proba(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return P(each alternative is best), a row per context given and a column per alternative."""
         return predicting.predicted(
-            self,
+            self.view(),
             contexts,
             lambda found: frames.of_probabilities(self.problem, found.rows, found.certificate),
             integrate=flag("integrate", integrate),
@@ -314,4 +306,4 @@ class Study(AskTell):
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
-        return grounds(self).belief
+        return self.view().belief

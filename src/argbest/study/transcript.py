@@ -7,6 +7,7 @@ written, and only once they are safe does the study in memory change.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 from argbest import jsonable
@@ -18,7 +19,7 @@ from argbest.problems.base import Problem
 from argbest.storage.base import Begun, Event, Plain, Refit, Storage, Worker, explained
 from argbest.study import checking, definition
 from argbest.study.checking import Snapshots
-from argbest.study.learning import Knowledge
+from argbest.study.learning import Knowledge, Learning
 from argbest.study.ledger import Ledger
 from argbest.study.workers import Tries, at_once
 
@@ -27,8 +28,8 @@ class Transcript:
     """The ledger of a study, the knowledge gained, and the storage that both are rebuilt from."""
 
     ledger: Ledger
-    _knowledge: Knowledge | Callable[[], Knowledge] | None
-    _view: Knowledge | None
+    _knowledge: Callable[[], Knowledge] | None  # restored when it is first needed: telling does without
+    _learning: Learning | None  # from the records up to now, or up to some time ago
     _begun: bool
     _refit: Refit | None  # the last one that was learned from
     _revision: int  # events taken in
@@ -46,12 +47,14 @@ class Transcript:
         self._read_anew()
 
     @property
+    def revision(self) -> int:
+        """How many events the ledger has taken in."""
+        return self._revision
+
+    @property
     def knowledge(self) -> Knowledge | None:
-        """What was learned last; restored when it is first needed: whoever tells a value does without."""
-        if callable(self._knowledge):
-            with explained("an event"):
-                self._knowledge = self._knowledge()
-        return self._knowledge
+        """What was learned last."""
+        return None if self._knowledge is None else self._knowledge()
 
     def catch_up(self) -> None:
         """Take in what others have added to the storage."""
@@ -122,7 +125,7 @@ class Transcript:
     def _forget(self) -> None:
         self.ledger = checking.empty_ledger(self.problem, self._stored)
         self.policy, self._begun = self._first_policy, False
-        self._knowledge = self._view = self._refit = None
+        self._knowledge = self._learning = self._refit = None
         self._revision = 0
 
     def _restored(self) -> Sequence[Event] | None:
@@ -195,11 +198,13 @@ class Transcript:
         params, n_records = jsonable.decode_fields(kind, found), len(self.ledger.records)
         told, setting = self.ledger.tally, self.open_setting()
 
+        @cache
         def restored() -> Knowledge:
-            belief = self.model.posterior(told, setting, params)
+            with explained("an event"):
+                belief = self.model.posterior(told, setting, params)
             return Knowledge(params, belief, event.n_observations, n_records)
 
-        self._knowledge, self._view = restored, None
+        self._knowledge, self._learning = restored, None
 
 
 class _InOnePiece:
