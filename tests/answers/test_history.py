@@ -71,7 +71,7 @@ def test_intervals_hold_nine_draws_of_ten() -> None:
 def test_smaller_is_better_gives_the_same_course() -> None:
     one = Study(small_problems.table(), initial=2).run(50)
     other = Study(small_problems.table(goal="min"), initial=2)
-    for row in one._records:
+    for row in one.view().records:
         [trial] = other.ask()
         if trial.pair != one._journal.ledger.trials.pair(row.trial):
             break

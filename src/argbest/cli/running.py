@@ -95,9 +95,8 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study import assumptions
-    from argbest.study.limits import Guaranteed
+    from argbest.study.limits import Guaranteed, afford
     from argbest.study.study import Study
-    from argbest.studyfile.options import n_designed
 
     described, where = _described(file, storage)
     if described.problem.simulate is None:
@@ -106,12 +105,8 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     plan = _merged(described.plain(), given)
     options = studyfile.run_options(plan)
     _need_a_budget(options)
-    needed = n_designed(described.problem, described.options, options.get("budget"))
-    if options.get("budget", needed) < needed:
-        raise InputError(
-            f"a budget of {options['budget']} is below the {needed} replications of the initial design; "
-            "raise it, or lower [study] initial."
-        )
+    budget = options.get("budget")
+    afford(budget, described.checked.n_designed(budget), smaller="lower [study] initial")
     if isinstance(rule := options.get("stop"), Guaranteed):
         assumptions.of_rewards(described.problem.reward_range, rule.assume)  # refused before a study is made
     again = resume_command(where, described.name)

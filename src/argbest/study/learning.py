@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,14 @@ class Knowledge(NamedTuple):
     n_fitted: int  # observations at the last refit
     n_records: int  # records the belief has taken in
     seconds: float = math.inf  # that the last refit took, as far as is known
+
+
+Known: TypeAlias = Knowledge | Callable[[], Knowledge] | None  # a function works it out when it is needed
+
+
+def resolved(known: Known) -> Knowledge | None:
+    """Return the knowledge itself."""
+    return known() if callable(known) else known
 
 
 def learn(
@@ -120,7 +128,7 @@ class Learning:
 
     model: Model[Any]
     setting: Setting
-    known: Callable[[], Knowledge] | None  # what was learned before
+    known: Known  # what was learned before
     tally: Tally
     trials: Trials
     records: Records  # of the living study
@@ -143,8 +151,8 @@ class Learning:
         if len(records) > self.n_records:
             records = records.first(self.n_records)
         return learn(
-            self.model, self.setting, None if self.known is None else self.known(), self.tally, self.trials,
-            records, n=self.n, refit_every=self.refit_every, sign=self.sign,
+            self.model, self.setting, resolved(self.known), self.tally, self.trials, records,
+            n=self.n, refit_every=self.refit_every, sign=self.sign,
         )  # fmt: skip
 
 

@@ -5,12 +5,12 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,41 @@ if TYPE_CHECKING:
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
 OnResult: TypeAlias = Callable[[Trial, float], None]
+_MOST = {"workers": 10**4, "batch": 10**7}
 _RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
+
+
+def checked(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Return the options of a run that are given, their numbers checked; None: an option is not.
+
+    ``where`` stands before names in errors: "[run] " of a study file.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in ("budget", "workers", "batch"):
+        if name in options:
+            whole(f"{where}{name}", options[name], at_least=1, at_most=_MOST.get(name))
+    for name in ("seconds", "timeout"):
+        if name in options:
+            options[name] = finite(f"{where}{name}", options[name], above=0)
+    confirm = not_negative(f"{where}confirm", options.get("confirm", 0.0), below=1)
+    if confirm and "budget" not in options:
+        raise InputError(f"{where}confirm is a share of a budget of replications; give budget too.")
+    return options
+
+
+def afford(
+    budget: int | None,
+    needed: int,
+    *,
+    named: str = "a budget of {} is",
+    smaller: str = "choose a smaller initial design",
+) -> None:
+    """Refuse a budget that the ``needed`` replications of the initial design alone exceed."""
+    if budget is not None and budget < needed:
+        raise InputError(
+            f"{named.format(budget)} below the {needed} replications of the initial design; raise it, or "
+            f"{smaller}."
+        )
 
 
 @dataclass(frozen=True)
@@ -45,13 +79,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.budget is None and self.seconds is None:
             raise InputError("a run needs a budget: of replications, of seconds, or both.")
-        if self.budget is not None:
-            whole("budget", self.budget, at_least=1)
-        if self.seconds is not None:
-            finite("seconds", self.seconds, above=0)
-        not_negative("confirm", self.confirm, below=1)
-        if self.confirm and self.budget is None:
-            raise InputError("confirm is a share of a budget of replications; give one.")
+        checked({"budget": self.budget, "seconds": self.seconds, "confirm": self.confirm})
         if self.stop is not None and (isinstance(self.stop, type) or not callable(self.stop)):
             raise InputError(
                 f"stop={self.stop!r} is not a stop rule; give ExpectedPCS(0.95), say, or a function."
@@ -88,15 +116,11 @@ class Resources:
     on_failure: str = "raise"
 
     def __post_init__(self) -> None:
-        if self.workers is not None:
-            whole("workers", self.workers, at_least=1, at_most=10**4)
+        checked({"workers": self.workers, "batch": self.batch, "timeout": self.timeout})
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise InputError(
                 f"executor={self.executor!r} has no `submit`; give a concurrent.futures.Executor."
             )
-        whole("batch", self.batch, at_least=1, at_most=10**7)
-        if self.timeout is not None:
-            finite("timeout", self.timeout, above=0)
         one_of("on_failure", self.on_failure, ("raise", "record"))
 
 

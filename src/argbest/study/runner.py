@@ -31,7 +31,7 @@ from argbest.storage.base import is_shared
 from argbest.study import assumptions, executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, reporter, tracker
+from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, afford, reporter, tracker
 from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, record
 from argbest.study.workers import Patience, Presence, Watch, keep
@@ -312,12 +312,8 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
-    needed = study.n_observations + due
-    if limits.budget is not None and limits.budget < needed and due:
-        raise InputError(
-            f"a budget of {limits.budget} is below the {needed} replications of the initial design; raise "
-            "it, or choose a smaller initial design."
-        )
+    if due:
+        afford(limits.budget, study.n_observations + due)
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -174,7 +173,7 @@ class View:
             set_aside=ledger.set_aside,
             ruled_out=out,
             pending=ledger.pending.copy(),
-            held=MappingProxyType(dict(ledger.held)),
+            held=dict(ledger.held),
             given_back=tuple(ledger.given_back),
             n_trials=len(ledger.trials),
             n_records=len(ledger.records),
@@ -242,7 +241,7 @@ class View:
     @cached_property
     def failed(self) -> Mapping[int, Failed]:
         """The trials that failed, in the order in which they did, and why."""
-        return MappingProxyType(dict(islice(self._ledger.failed.items(), self.n_failed)))
+        return dict(islice(self._ledger.failed.items(), self.n_failed))
 
     @cached_property
     def reasons(self) -> dict[int, str]:
