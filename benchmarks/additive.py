@@ -41,7 +41,7 @@ def make_study(
 
 def fits(study: Study) -> tuple[float, float]:
     """Return the CPU seconds of a first fit, and of one more after a tenth of the data has come twice."""
-    model, setting, tally = study.model, study.problem.setting, study._tally
+    model, setting, tally = study.model, study.problem.setting, study.view().tally
     started = time.process_time()
     params = model.fit(tally, setting)
     first = time.process_time() - started

@@ -140,7 +140,7 @@ class Case:
             policy.propose(now.belief, now.tally, self.pending, now.setting, now.draws)
         else:
             model: Any = self.study.model
-            model.fit(self.study._tally, self.study.problem.setting)
+            model.fit(self.study.view().tally, self.study.problem.setting)
         return time.process_time() - started
 
 

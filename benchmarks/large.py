@@ -77,7 +77,7 @@ def by_argbest(problem: Problem, seed: int, budget: int) -> list[int]:
     goal = "max" if problem.sign > 0 else "min"
     simulate: Any = problem.simulate
     study = argbest.select(simulate, alternatives, contexts, budget=budget, goal=goal, seed=seed)
-    chosen: list[int] = np.argmax(study._learned().belief.mean, axis=0).tolist()
+    chosen: list[int] = np.argmax(study.view().knowledge.belief.mean, axis=0).tolist()
     return chosen
 
 

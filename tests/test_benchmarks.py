@@ -11,7 +11,8 @@ import pytest
 
 from argbest import Problem, Study, registry
 from argbest.problems.inventory import serial_inventory
-from argbest.study import executors, journal, runner
+from argbest.study import executors, runner
+from argbest.study import learning as learning_from
 from argbest.study.learning import learn
 
 
@@ -97,7 +98,7 @@ def busy(
         counted[0] += learning if again else 0.0
         return found._replace(seconds=learning)
 
-    monkeypatch.setattr(journal, "learn", slow_learn)
+    monkeypatch.setattr(learning_from, "learn", slow_learn)
 
     def slow_ask(n: int, **options: Any) -> Any:
         counted[0] += per_decision * (n + 0.1 * len(study.pending()))

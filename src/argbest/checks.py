@@ -3,7 +3,8 @@
 import os
 import reprlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -14,6 +15,17 @@ import numpy as np
 from argbest.errors import InputError, unknown_name
 
 _Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+
+
+@contextmanager
+def within(where: str) -> Iterator[None]:
+    """Have the errors raised here say where: which option, or which part of a file; "" says nothing."""
+    try:
+        yield
+    except InputError as error:
+        if not where:
+            raise
+        raise InputError(f"{where}: {error}") from error
 
 
 def is_whole(value: object) -> TypeGuard[int | np.integer]:

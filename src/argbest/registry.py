@@ -261,18 +261,24 @@ def problem(name: str) -> Problem:
 
 
 def choose(
-    policy_given: options.Given | Policy, model_given: options.Given | Model[Any] | None
+    policy_given: options.Given | Policy, model_given: options.Given | Model[Any] | None, *, where: str = ""
 ) -> tuple[Policy, Model[Any]]:
-    """Return the policy and the model meant; without a model, the one the policy is usually used with."""
-    usual = usual_model(policy_given)
-    if isinstance(policy_given, str | Mapping):
-        policy_given = configured_policy(policy_given)
+    """Return the policy and the model meant; without a model, the one the policy is usually used with.
+
+    ``where`` stands before "policy" and "model" in errors: "[study] " of a study file.
+    """
+    named, in_file = policy_given, bool(where)  # where nothing but names can stand
+    if in_file or isinstance(policy_given, str | Mapping):
+        policy_given = configured_policy(policy_given, kind=f"{where}policy")  # type: ignore[arg-type]
+    usual = usual_model(named)
     if isinstance(policy_given, type) or not offers(policy_given, Policy):
         raise InputError(
             f"policy={policy_given!r} is neither a registered name nor an object that can `propose`."
         )
     model_given = usual if model_given is None else model_given
-    chosen = model(model_given) if isinstance(model_given, str | Mapping) else model_given
+    chosen: Any = model_given
+    if in_file or isinstance(model_given, str | Mapping):
+        chosen = model(model_given, kind=f"{where}model")  # type: ignore[arg-type]
     if isinstance(chosen, type) or not offers(chosen, Model):
         raise InputError(
             f"model={chosen!r} is neither a registered name nor an object with check, fit, posterior, "

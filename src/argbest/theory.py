@@ -137,7 +137,7 @@ def forecast(
     several = [samples] if isinstance(samples, int | np.integer) else list(samples)
     further = [whole("samples", m, at_least=0) for m in several]
     paths = whole("draws", draws, at_least=1, at_most=10**6)
-    return forecasting.after(study, further, delta=indifference_zone(delta), paths=paths)
+    return forecasting.after(study.view(), further, delta=indifference_zone(delta), paths=paths)
 
 
 def _known(problem: Problem) -> tuple[Array, Array]:

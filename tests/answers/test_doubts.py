@@ -46,7 +46,7 @@ def test_clear_normal_rewards_are_sure_and_stop() -> None:
     assert set(study.selection()["state"]) == {SURE}
     assert "note" not in study.selection().columns
     assert not study.doubts().some.any()
-    assert doubts.sentence(study) == ""
+    assert doubts.sentence(study.view()) == ""
     for rule in (ExpectedPCS(0.95), WorstPCS(0.95), OpportunityCost(0.5)):
         assert rule(study)
 
@@ -136,7 +136,7 @@ def test_two_replications_of_every_pair_cannot_show_skewness() -> None:
 def test_replications_alone_are_compared_by_welchs_test() -> None:
     study = told(clear, 5)
     tally, selected = study._tally, np.zeros(3, np.int64)
-    found = doubts.by_replications(study, selected)
+    found = doubts.by_replications(study.view(), selected)
     for c in range(3):
         error = 0.0
         for k in (1, 2):
@@ -148,15 +148,15 @@ def test_replications_alone_are_compared_by_welchs_test() -> None:
 
 def test_within_delta_of_the_best_the_replications_alone_are_surer() -> None:
     study, selected = told(clear, 3), np.ones(3, np.int64)  # the second, 3 behind
-    assert (doubts.by_replications(study, selected) < 0.2).all()
-    assert (doubts.by_replications(study, selected, 8.0) > 0.8).all()
+    assert (doubts.by_replications(study.view(), selected) < 0.2).all()
+    assert (doubts.by_replications(study.view(), selected, 8.0) > 0.8).all()
 
 
 def test_a_pair_without_two_replications_leaves_the_replications_silent() -> None:
     study = Study(Problem(["a", "b"], [1.0]), initial=1)
     for trial in study.ask(2):
         study.tell(trial, 1.0 + trial.pair[0])
-    assert doubts.by_replications(study, np.array([1])).tolist() == [0.0]
+    assert doubts.by_replications(study.view(), np.array([1])).tolist() == [0.0]
 
 
 def test_a_misfit_is_forgiven_where_the_replications_say_the_same() -> None:

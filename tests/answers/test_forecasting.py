@@ -87,7 +87,7 @@ def test_beyond_the_horizon_it_says_so() -> None:
 def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     study = begun()
     monkeypatch.setattr(forecasting, "_NUMBERS", 1000)
-    assert forecasting.foreseen(study, 0.99) is None
+    assert forecasting.foreseen(study.view(), 0.99) is None
     with pytest.raises(InputError, match="4 alternatives and 5 contexts is too large for a forecast"):
         study.forecast(0.99)
 
@@ -97,9 +97,9 @@ def test_what_nobody_asked_for_by_name_is_left_out_where_it_takes_long(
     limit: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = begun()
-    assert forecasting.foreseen(study, 0.99) is not None
+    assert forecasting.foreseen(study.view(), 0.99) is not None
     monkeypatch.setattr(forecasting, limit, value)
-    assert forecasting.foreseen(study, 0.99) is None
+    assert forecasting.foreseen(study.view(), 0.99) is None
     assert study.forecast(0.99).samples > 0
 
 
@@ -111,7 +111,7 @@ def test_a_target_that_is_no_probability_is_refused(target: float) -> None:
 
 def test_nothing_is_foreseen_before_anything_is_told(tmp_path: Path) -> None:
     study = Study(small_problems.table(), storage=tmp_path / "s.db")
-    assert forecasting.foreseen(study, 0.95) is None
+    assert forecasting.foreseen(study.view(), 0.95) is None
     with pytest.raises(InputError, match="nothing is known yet"):
         study.forecast()
 

@@ -10,7 +10,7 @@ from study.conftest import answer, assert_close, noise, problem, started
 from argbest import Problem, Study
 from argbest.core.arrays import Array
 from argbest.core.belief import best
-from argbest.study.learning import Grounds
+from argbest.study.view import Inference
 
 STAFF = [{"servers": 1, "fast": True}, {"servers": 2, "fast": False}, {"servers": 2, "fast": True}]
 DEMAND = pd.DataFrame({"rate": [0.5, 1.0, 2.0], "shift": ["day", "day", "night"]})
@@ -218,13 +218,13 @@ def test_trials_can_be_kept_in_a_set_or_as_keys() -> None:
 
 def test_a_selection_makes_no_joint_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    usual = Grounds.normals
+    usual = Inference.normals
 
-    def noted(grounds: Grounds, multiple: int) -> Iterator[Array]:
+    def noted(inference: Inference, multiple: int) -> Iterator[Array]:
         made.append(1)
-        return usual(grounds, multiple)
+        return usual(inference, multiple)
 
-    monkeypatch.setattr(Grounds, "normals", noted)
+    monkeypatch.setattr(Inference, "normals", noted)
     study = staffing()
     study.selection()
     assert made == []

@@ -23,7 +23,7 @@ def looks(shape: tuple[int, int], told: Sequence[tuple[int, ...]], points: int) 
 
 def test_the_last_point_is_todays_certificate() -> None:
     study = started(initial=2).run(47)
-    frame, today = overview.history(study), study.certificate()
+    frame, today = overview.history(study.view()), study.certificate()
     last = frame.iloc[-1]
     assert last["observations"] == 47
     for name in ("pcs_e", "pcs_m", "eoc"):
@@ -34,7 +34,7 @@ def test_the_last_point_is_todays_certificate() -> None:
 
 def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
     study = started(initial=2, seed=3, common_random_numbers=False).run(60)
-    frame = overview.history(study, points=4)
+    frame = overview.history(study.view(), points=4)
     assert frame["observations"].tolist() == [24, 36, 48, 60]
     params, setting = None, study.problem.setting
     for n, row in zip((24, 36, 48), frame.to_dict("records"), strict=False):
@@ -51,7 +51,7 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
 
 def test_intervals_hold_nine_draws_of_ten() -> None:
     study = Study(small_problems.table(), initial=2).run(50)
-    last = overview.history(study).iloc[-1]
+    last = overview.history(study.view()).iloc[-1]
     certificate = study.certificate()
     shares, costs = [], []
     for draw in certificate.certainty.draw(certificate.normals):
@@ -71,14 +71,14 @@ def test_intervals_hold_nine_draws_of_ten() -> None:
 def test_smaller_is_better_gives_the_same_course() -> None:
     one = Study(small_problems.table(), initial=2).run(50)
     other = Study(small_problems.table(goal="min"), initial=2)
-    for row in one._records:
+    for row in one.view().records:
         [trial] = other.ask()
         if trial.pair != one._journal.ledger.trials.pair(row.trial):
             break
         other.tell(trial, -row.mean)
     else:
-        same = overview.history(one)[["pcs_e", "eoc"]]
-        np.testing.assert_allclose(overview.history(other)[["pcs_e", "eoc"]], same, rtol=1e-9)
+        same = overview.history(one.view())[["pcs_e", "eoc"]]
+        np.testing.assert_allclose(overview.history(other.view())[["pcs_e", "eoc"]], same, rtol=1e-9)
         return
     pytest.fail("the mirrored study took another way")
 
@@ -105,7 +105,7 @@ def test_pairs_never_simulated_are_not_waited_for() -> None:
 
 def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
     study = Study(problem(), policy="c-ocba", initial=2, refit_every=1).run(40)
-    assert overview.history(study, points=3)["observations"].tolist() == [24, 32, 40]
+    assert overview.history(study.view(), points=3)["observations"].tolist() == [24, 32, 40]
     # One context does not determine a line: the first six observations are not enough.
     pairs = [(label, context) for context in (0, 0, 3, 3) for label in "abc"]
     some = Study(problem(), model="linear", initial=pairs).run(12)
@@ -119,14 +119,14 @@ def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
         11,
         12,
     ]
-    assert overview.history(some, points=7)["observations"].tolist() == [9, 10, 11, 12]
+    assert overview.history(some.view(), points=7)["observations"].tolist() == [9, 10, 11, 12]
 
 
 def test_nothing_has_a_history_before_anything_is_told() -> None:
     with pytest.raises(InputError, match="nothing is known yet"):
-        overview.history(Study(problem()))
+        overview.history(Study(problem()).view())
     with pytest.raises(InputError, match="points must be a whole number"):
-        overview.history(started(), points=0)
+        overview.history(started().view(), points=0)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -140,7 +140,7 @@ def test_the_tally_of_all_records_is_that_of_the_study(shared: bool) -> None:
 
 def assert_same_tally(study: Study) -> None:
     ledger, live = study._journal.ledger, study._tally
-    found = overview._tally(ledger, len(ledger.records), common=live.common is not None)
+    found = overview._tally(study.view(), len(ledger.records), common=live.common is not None)
     np.testing.assert_array_equal(found.count, live.count)
     np.testing.assert_allclose(found.m2, live.m2, rtol=1e-9)
     for ours, theirs in ((found.common, live.common), (found.single, live.single)):

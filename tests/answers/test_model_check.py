@@ -93,7 +93,7 @@ def test_pairs_without_noise_are_taken_out_one_by_one() -> None:
     )
     assert not closed.any()
     assert_same_as_removal(study, 1e-12)
-    check = model_check.of_study(study)
+    check = model_check.of_study(study.view())
     assert np.isfinite(check.pairs["z"]).all()
     assert np.isnan(check.p_value)
     assert check.fits == (check.n_flagged == 0)
@@ -199,14 +199,14 @@ def test_smaller_is_better_turns_the_signs_only() -> None:
 
 @pytest.mark.parametrize("model", sorted(set(registry.MODELS) - {"independent"}))
 def test_every_model_that_joins_contexts_can_be_checked(model: str) -> None:
-    check = model_check.of_study(Study(small_problems.numbered(), model=model, initial=2).run(45))
+    check = model_check.of_study(Study(small_problems.numbered(), model=model, initial=2).run(45).view())
     assert len(check.pairs) == 20
     assert np.isfinite(check.pairs[["predicted", "sd", "residual", "z"]]).all().all()
 
 
 def test_of_independent_pairs_only_the_rewards_are_tested() -> None:
     study = Study(small_problems.table(), policy="c-ocba", model="independent", initial=4).run(80)
-    check = model_check.of_study(study)
+    check = model_check.of_study(study.view())
     assert check.fits
     assert len(check.pairs) == check.n_flagged == 0
     assert np.isnan([check.rms, check.p_value, check.limit]).all()
@@ -264,7 +264,7 @@ def test_rewards_of_independent_pairs_that_are_not_normal_are_told() -> None:
     params = Independent().fit(study._tally, study.problem.setting)
     check = model_check.check(
         study.problem, Independent(), study.problem.setting, study._tally, params,
-        rewards=study._journal.ledger.replicates(),
+        rewards=study.view().replicates(),
     )  # fmt: skip
     assert str(check).startswith(
         "the model does not fit: this model cannot predict a pair from the others, so only the shape of the "
@@ -274,7 +274,7 @@ def test_rewards_of_independent_pairs_that_are_not_normal_are_told() -> None:
 
 def test_nothing_is_checked_before_anything_is_told() -> None:
     with pytest.raises(InputError, match="nothing is known yet"):
-        model_check.of_study(Study(PROBLEM))
+        model_check.of_study(Study(PROBLEM).view())
 
 
 def test_pairs_that_nothing_else_speaks_of_are_not_checked() -> None:

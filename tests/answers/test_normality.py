@@ -159,7 +159,7 @@ def test_noise_that_alternatives_share_is_counted_once(seed: int) -> None:
     study = Study(
         problem, policy="equal", model="independent", initial=6, seed=seed, common_random_numbers=True
     )
-    groups = study.run(120)._journal.ledger.replicates()
+    groups = study.run(120).view().replicates()
     assert len({tuple(np.round(np.diff(row), 9)) for row in groups.values()}) == 2  # one noise per context
 
 

@@ -75,7 +75,7 @@ def test_a_prediction_at_a_simulated_context_is_the_answer_of_the_study(model: s
 
 def test_a_listed_kit_holds_the_numbers_of_the_answer() -> None:
     one = study("additive-gp", common=True)
-    kit = prediction_kit(one)
+    kit = prediction_kit(one.view())
     assert kit["family"] == "listed"
     assert kit["p_best"][:4] == one.selection()["p_best"].tolist()
 

@@ -11,6 +11,7 @@ from argbest import GP, InputError, Problem, Study
 from argbest.answers import predicting
 from argbest.errors import ExtrapolationNotice
 from argbest.problems.axis import Axis
+from argbest.study.view import View
 
 NUMBERS = ["mean", "gap", "gap_sd", "p_best", "expected_loss"]
 ROWS = pd.DataFrame({"rate": [0.5, 1.0, 2.0, 3.0], "shift": ["day", "night", "day", "night"]})
@@ -241,7 +242,7 @@ def test_many_contexts_are_looked_at_some_at_a_time(study: Study, monkeypatch: p
     seen: list[int] = []
     usual = predicting.certificate_at
 
-    def looked(of: Study, rows: Any, **options: Any) -> Any:
+    def looked(of: View, rows: Any, **options: Any) -> Any:
         seen.append(len(rows))
         return usual(of, rows, **options)
 

@@ -104,12 +104,12 @@ def test_pictures_of_a_rate_stay_within_0_and_1() -> None:
 
 
 def test_the_posterior_has_intervals_on_request() -> None:
-    frame = posterior(successes(), level=0.9)
+    frame = posterior(successes().view(), level=0.9)
     assert frame[["low", "high"]].apply(lambda each: each.between(0, 1)).all(axis=None)
     assert (frame["low"] < frame["high"]).any()
     assert "low" not in successes().posterior()
 
 
 def test_the_prediction_kit_says_that_it_is_of_a_rate() -> None:
-    assert prediction_kit(successes())["rate"] is True
-    assert prediction_kit(successes(reward_range=(0, 1)))["rate"] is False
+    assert prediction_kit(successes().view())["rate"] is True
+    assert prediction_kit(successes(reward_range=(0, 1)).view())["rate"] is False

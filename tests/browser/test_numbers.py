@@ -29,7 +29,7 @@ def page(open_page: Open, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def assert_as_predicted(page: Any, study: Study, rows: list[dict[str, Any]]) -> None:
     """Check that the page says what the study says; it averages only where answers are listed beforehand."""
-    kit = prediction_kit(study)
+    kit = prediction_kit(study.view())
     found = page.evaluate(PREDICT, {"kit": kit, "rows": [values(row) for row in rows]})
     averages = kit["family"] == "listed"
     frame, chance = (of(rows, integrate=averages) for of in (study.predict, study.predict_proba))
@@ -61,9 +61,9 @@ def test_means_of_a_rate_are_the_library_s_and_within_0_and_1(page: Any, model: 
     found = page.evaluate(
         "(kit) => { const p = argbest.predictor(kit), m = p.moments([0]);"
         " return m.centre.map((c, k) => p.interval(c, m.sd[k], 1.96)); }",
-        prediction_kit(study),
+        prediction_kit(study.view()),
     )
-    frame = posterior(study, [{"x": 0.0}], level=2 * ndtr(1.96) - 1)
+    frame = posterior(study.view(), [{"x": 0.0}], level=2 * ndtr(1.96) - 1)
     np.testing.assert_allclose(found, frame[["low", "high"]], atol=1e-9)
 
 
@@ -88,11 +88,13 @@ def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: 
     study = failed(model, [(3, c) for c in range(5)] + [(0, 1)])
     rows = [{"x": x} for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
     assert_as_predicted(page, study, rows + ([] if model == "independent" else anywhere(study, 5, seed=3)))
-    found = page.evaluate(PREDICT, {"kit": prediction_kit(study), "rows": [values(row) for row in rows]})
+    found = page.evaluate(
+        PREDICT, {"kit": prediction_kit(study.view()), "rows": [values(row) for row in rows]}
+    )
     assert all(each["probability"][3] < 1e-12 for each in found)
     assert found[1]["probability"][0] < 1e-12
     none = failed(model, [(k, 1) for k in range(4)] + [(k, 2) for k in range(3)])
-    given = {"kit": prediction_kit(none), "rows": [[2.0], [3.0]]}
+    given = {"kit": prediction_kit(none.view()), "rows": [[2.0], [3.0]]}
     nobody, alone = page.evaluate(PREDICT, given)
     assert (nobody["selected"], nobody["pBest"], nobody["runnerUp"]) == (None, None, None)
     assert (alone["selected"], alone["runnerUp"], alone["gap"]) == (3, None, None)

@@ -147,7 +147,7 @@ def test_a_run_does_not_depend_on_its_company() -> None:
 def observations(policy: str, number: int) -> dict[tuple[int, int, int], float]:
     study = alone(Experiment("branin", policy, samples=40), Contender(policy), number).run(240)
     trials = study._journal.ledger.trials
-    return {(*trials[r.trial].pair, trials[r.trial].replication): r.mean for r in study._records}
+    return {(*trials[r.trial].pair, trials[r.trial].replication): r.mean for r in study.view().records}
 
 
 def test_policies_meet_the_same_noise_in_the_same_replication_of_a_pair() -> None:

@@ -12,7 +12,6 @@ from fuzz.values import LARGE_NUMBERS, SMALL_NUMBERS, TEXTS, Draw, one, text
 
 from argbest import Problem, Study
 from argbest.studyfile import read
-from argbest.studyfile.options import n_designed
 
 STUDY = """
 name = "call-centre"
@@ -92,7 +91,7 @@ def study_file(draw: Draw, folder: Path, said: list[str]) -> None:
     quick = file is not None and "own:simulate" in str(file.problem.simulate)
     if file is None or not quick or not set(file.run).isdisjoint({"workers", "timeout"}):
         return
-    if n_designed(file.problem, file.options, 60) <= 60:
+    if file.checked.n_designed(60) <= 60:
         made = attempt(said, "study", lambda: Study(file.problem, **file.options))
         if made is not None:
             attempt(said, "run", lambda: made.run(60, on_failure="record"))

@@ -147,7 +147,7 @@ def test_pictures_and_pages_give_categories_no_order_and_no_slider() -> None:
     study = told(Problem(list("ab"), [3, 9, 27], categorical=["context"]), truth)
     assert coordinate(study.problem) is None
     assert curves.policy_curve(study) is None
-    kit = prediction_kit(study)
+    kit = prediction_kit(study.view())
     assert kit["coordinates"] == [{"name": "context", "kind": "category", "values": [3, 9, 27]}]
     lines = [line[:2] for line in payload(study)["choices"]]
     assert lines == [["context 3 and context 27", "b"], ["context 9", "a"]]

@@ -120,7 +120,7 @@ def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:
 
 def test_the_model_check_is_the_study_s() -> None:
     study = line()
-    data, found = payload(study)["check"], model_check.of_study(study)
+    data, found = payload(study)["check"], model_check.of_study(study.view())
     assert (data["rms"], data["limit"], data["fits"]) == (found.rms, found.limit, found.fits)
     assert data["verdict"].lower() == str(found).lower()
     assert len(data["rows"]) == data["total"] == len(found.pairs)
@@ -141,7 +141,7 @@ def test_of_very_many_pairs_the_flagged_and_an_even_sample_are_kept_in_order(
 ) -> None:
     monkeypatch.setattr(studies, "MOST_PAIRS", 5)
     study = line()
-    found = model_check.of_study(study)
+    found = model_check.of_study(study.view())
     size = found.pairs["z"].abs()
     pairs = found.pairs.assign(flagged=size.rank(ascending=False) <= n_flagged)
     monkeypatch.setattr(model_check, "of_study", lambda _: replace(found, pairs=pairs))

@@ -70,14 +70,16 @@ def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
 
 def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
     """The library's own mean and variance [row, alternative]; larger is better."""
-    belief = predicting.certificate_at(study, study.problem.contexts.rows(rows), integrate=False).belief
+    belief = predicting.certificate_at(
+        study.view(), study.problem.contexts.rows(rows), integrate=False
+    ).belief
     return belief.mean[..., 0], belief.var[..., 0]
 
 
 @pytest.mark.parametrize("model", CONDITIONED, ids=str)
 def test_textbook_conditioning_of_the_kit_gives_the_study_s_prediction(model: Named) -> None:
     for study in (line(model), mixed(model), line(model, names=True)):
-        kit = json.loads(json.dumps(prediction_kit(study), allow_nan=False))
+        kit = json.loads(json.dumps(prediction_kit(study.view()), allow_nan=False))
         rows = anywhere(study, 4, seed=1)
         mean, var = predicted(study, rows)
         for i, row in enumerate(rows):
@@ -88,7 +90,7 @@ def test_textbook_conditioning_of_the_kit_gives_the_study_s_prediction(model: Na
 
 @pytest.mark.parametrize("study", [line("linear"), mixed("linear")], ids=["line", "mixed"])
 def test_the_line_of_the_kit_is_the_study_s_prediction(study: Study) -> None:
-    kit = json.loads(json.dumps(prediction_kit(study), allow_nan=False))
+    kit = json.loads(json.dumps(prediction_kit(study.view()), allow_nan=False))
     rows = anywhere(study, 4, seed=2)
     mean, var = predicted(study, rows)
     for i, row in enumerate(rows):
@@ -106,21 +108,21 @@ def test_the_line_of_the_kit_is_the_study_s_prediction(study: Study) -> None:
 
 
 def test_a_kit_describes_the_coordinates_of_the_contexts() -> None:
-    rate, night, site = prediction_kit(mixed())["coordinates"]
+    rate, night, site = prediction_kit(mixed().view())["coordinates"]
     assert (rate["name"], rate["kind"], rate["low"], rate["high"]) == ("rate", "number", 0.5, 4.0)
     assert (night["kind"], night["low"], night["high"]) == ("boolean", 0.0, 1.0)
     assert site == {"name": "site", "kind": "category", "values": list("abc") * 6}
 
 
 def test_rewards_in_a_kit_grow_with_their_quality_and_the_sign_turns_them_back() -> None:
-    most, least = prediction_kit(line()), prediction_kit(line(goal="min"))
+    most, least = prediction_kit(line().view()), prediction_kit(line(goal="min").view())
     assert (most["sign"], least["sign"]) == (1, -1)
     np.testing.assert_allclose(least["mean"], -np.array(most["mean"]))
 
 
 def test_independent_pairs_are_listed_where_they_were_simulated() -> None:
     study = line("independent")
-    kit = prediction_kit(study)
+    kit = prediction_kit(study.view())
     assert kit["family"] == "listed"
     assert kit["simulated"] == [0, 1, 2, 3, 4]
     assert kit["points"] == [[x] for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
@@ -136,7 +138,7 @@ class Own(GP):
 
 def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
     study = line(Own())
-    kit = prediction_kit(study)
+    kit = prediction_kit(study.view())
     assert kit["family"] == "listed"
     assert len(kit["points"]) == 5 + predicting.LISTED_POINTS
     assert kit["simulated"][4:6] == [4, None]
@@ -152,8 +154,8 @@ def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
 
 def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(predicting, "MOST_CORRELATED", 3)
-    assert prediction_kit(line("additive-gp"))["family"] == "listed"
-    assert prediction_kit(line("gp"))["family"] == "gp"
+    assert prediction_kit(line("additive-gp").view())["family"] == "listed"
+    assert prediction_kit(line("gp").view())["family"] == "gp"
 
 
 @pytest.mark.parametrize("k", [2, 3, 7, 20])

@@ -31,7 +31,7 @@ def test_mean_and_interval_are_those_of_the_posterior() -> None:
     found = profiles(study, leading=4, level=0.8, points=5)
     assert (found.coordinate, found.held, found.joined) == ("x", {}, True)
     assert found.at == (0.0, 0.25, 0.5, 0.75, 1.0)
-    table = posterior(study)
+    table = posterior(study.view())
     for i, k in enumerate(found.leaders):
         own = table[table["alternative"] == "ABCD"[k]]
         np.testing.assert_allclose(found.mean[i], own["mean"], rtol=1e-9, atol=1e-9)
@@ -88,7 +88,7 @@ def test_other_coordinates_are_held_at_the_context_given() -> None:
     study = grid_study()
     found = profiles(study, context={"rate": 1.0, "shift": "night"}, points=3)
     assert (found.coordinate, found.held, found.at) == ("rate", {"shift": "night"}, (0.0, 1.0, 2.0))
-    table = posterior(study)
+    table = posterior(study.view())
     for i, k in enumerate(found.leaders):
         mine = table[(table["alternative"] == "ABC"[k]) & (table["context.shift"] == "night")]
         np.testing.assert_allclose(found.mean[i], mine.sort_values("context.rate")["mean"], rtol=1e-9)

@@ -19,7 +19,7 @@ def study() -> Study:
 
 @cache
 def course() -> pd.DataFrame:
-    return overview.history(study())
+    return overview.history(study().view())
 
 
 def test_the_curve_is_the_history_of_the_study() -> None:

@@ -21,7 +21,7 @@ from argbest import Problem, Study
 from argbest.storage.base import Event, Told
 from argbest.storage.log import SQLLog
 from argbest.study import workers
-from argbest.study.transcript import Transcript
+from argbest.study.journal import Journal
 
 ALTERNATIVES = ["a", "b", "c"]
 CONTEXTS = [0, 1, 2, 3]
@@ -148,7 +148,7 @@ def dies_in_a_write(folder: Path, point: str) -> list[int]:
     folder.mkdir()
     file, log = folder / "study.db", folder / "log"
     Study(problem(value), initial=1, seed=SEED, storage=file).run(19)
-    append, finish, add = SQLLog.append, SQLLog.finish, Transcript._add
+    append, finish, add = SQLLog.append, SQLLog.finish, Journal._add
     telling: list[Told] = []
 
     def die_at(now: str) -> None:
@@ -164,12 +164,12 @@ def dies_in_a_write(folder: Path, point: str) -> list[int]:
         finish(self)
         die_at("rows counted")
 
-    def die_and_add(self: Transcript, events: Sequence[Event]) -> None:
+    def die_and_add(self: Journal, events: Sequence[Event]) -> None:
         die_at("committed")
         add(self, events)
 
     def go_on() -> None:
-        SQLLog.append, SQLLog.finish, Transcript._add = (  # type: ignore[method-assign]
+        SQLLog.append, SQLLog.finish, Journal._add = (  # type: ignore[method-assign]
             append_and_die,
             finish_and_die,
             die_and_add,

@@ -16,7 +16,7 @@ from robustness.mortal import POINTS, SEED, Logged, problem, value
 from argbest import Study
 from argbest.storage.base import Event, Refit, Told
 from argbest.storage.sql import SQLStorage
-from argbest.study import journal, ledger, runner, transcript, workers
+from argbest.study import journal, ledger, runner, workers
 
 
 def uninterrupted(budget: int) -> Study:
@@ -111,7 +111,7 @@ def test_an_interruption_between_any_two_lines_loses_nothing(
         shutil.copy(base, file)
         study = Study.load(file, simulate=value)
         try:
-            with Interruption(lines, journal, ledger, runner, transcript):
+            with Interruption(lines, journal, ledger, runner):
                 study.run(22)
         except KeyboardInterrupt:
             interrupted += 1

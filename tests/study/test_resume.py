@@ -16,6 +16,7 @@ from argbest import GP, ExtremeContexts, InputError, Problem, StorageError, Stud
 from argbest.storage.base import Event
 from argbest.storage.memory import MemoryStorage
 from argbest.storage.sql import SQLStorage
+from argbest.study import checking
 from argbest.study.learning import Knowledge
 
 PLAIN = [name for name in registry.POLICIES if not name.startswith(("ts", "ocba"))]
@@ -280,3 +281,21 @@ def test_knowledge_restored_is_knowledge_gained(tmp_path: Path) -> None:
     assert restored.n_fitted == gained.n_fitted
     for name, value in vars(gained.params).items():
         np.testing.assert_array_equal(getattr(restored.params, name), value, err_msg=name)
+
+
+def test_a_study_builds_its_ledger_once_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[str] = []
+    usual = checking.empty_ledger
+
+    def counted(of: Problem, stored: Any) -> Any:
+        built.append(stored["id"])
+        return usual(of, stored)
+
+    monkeypatch.setattr(checking, "empty_ledger", counted)
+    study = Study(problem(), storage=tmp_path / "s.db")
+    assert len(built) == 1
+    study.close()
+    load(tmp_path / "s.db")
+    assert len(built) == 2

@@ -92,7 +92,7 @@ def test_any_number_can_be_an_indifference_zone(delta: Any) -> None:
     study = started(initial=3, model="independent").run(40)
     rule = WorstPCS(Fraction(1, 10), delta)  # type: ignore[arg-type]
     assert (type(rule.target), type(rule.delta)) == (float, float)
-    assert rule(study) == (granted(study, float(delta)).min() >= 0.1)
+    assert rule(study) == (granted(study.view(), float(delta)).min() >= 0.1)
 
 
 def test_a_function_of_the_study_is_a_rule() -> None:

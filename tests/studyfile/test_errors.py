@@ -273,11 +273,11 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ("budget = '100'", r"\[run\] budget must be a whole number ≥ 1, got '100'"),
         (
             "budget = 11\n[study]\ninitial = 2",
-            r"\[run\] budget is 11, below the 12 replications of the initial design. Raise it",
+            r"\[run\] budget is 11, below the 12 replications of the initial design; raise it",
         ),
         (
             "budget = 11\n[study]\npolicy = 'gp-c-ocba'",
-            r"\[run\] budget is 11, below the 12 replications of the initial design. Raise it",
+            r"\[run\] budget is 11, below the 12 replications of the initial design; raise it",
         ),
         ("seconds = 0", r"\[run\] seconds must be a number"),
         ("seconds = inf", r"\[run\] seconds must be a number"),
@@ -285,10 +285,10 @@ def test_a_model_that_cannot_serve_the_table(tmp_path: Path, monkeypatch: pytest
         ("batch = true", r"\[run\] batch must be a whole number ≥ 1, got True"),
         (
             "budget = 50\nconfirm = 1",
-            r"\[run\] confirm must be a share of the budget, from 0 to below 1; got 1",
+            r"\[run\] confirm must be a number from 0 to below 1, got 1",
         ),
-        ("budget = 50\nconfirm = '10 %'", r"\[run\] confirm must be a share"),
-        ("budget = 50\nconfirm = nan", r"\[run\] confirm must be a share"),
+        ("budget = 50\nconfirm = '10 %'", r"\[run\] confirm must be a number from 0 to below 1"),
+        ("budget = 50\nconfirm = nan", r"\[run\] confirm must be a number from 0 to below 1"),
         ("confirm = 0.1", r"\[run\] confirm is a share of a budget of replications; give budget too"),
         ("timeout = 3", r"unknown key of \[run\] 'timeout'.*It belongs to \[simulator\]"),
         ("stop = 0.95", r"\[run\] stop is 0.95; expected a table with rule, target, delta"),

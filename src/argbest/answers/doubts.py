@@ -26,11 +26,10 @@ from argbest.core.noise import Rarities, rarities, sample_variance
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
-from argbest.study.learning import grounds
 from argbest.texts import number
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 _ERROR = 1.0 - LEVEL  # of a choice that is called sure
 _SHARE = 0.5  # of that error, which skewness may add at most
@@ -65,7 +64,7 @@ class Doubts:
         trusted = np.where(self.misfit, np.minimum(probability, alone), probability)
         return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
-    def waiting(self, study: "Study", rule: object) -> str:
+    def waiting(self, view: "View", rule: object) -> str:
         """Return why a run goes on although its rule is met by the model's own word.
 
         Nothing where it only waits for the third replication of some pair, which comes soon.
@@ -74,60 +73,56 @@ class Doubts:
             return ""
         return (
             f"{rule} is met by the model's word, but not by what can be counted on, so the run goes on: "
-            f"{self.first(study)}."
+            f"{self.first(view)}."
         )
 
-    def first(self, study: "Study") -> str:
+    def first(self, view: "View") -> str:
         """Return the first reason with its context, and in how many contexts there are others."""
         where = np.flatnonzero(self.some)
         if not len(where):
             return ""
         others = "1 more context is" if len(where) == 2 else f"{len(where) - 1} more contexts are"
         more = f" ({others} in doubt)" if len(where) > 1 else ""
-        return f"in context {study.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
+        return f"in context {view.problem.contexts.labels[where[0]]!r} {self.reasons[where[0]]}{more}"
 
 
-def of_study(study: "Study") -> Doubts:
+def of_study(view: "View") -> Doubts:
     """Return what speaks against the claims of a study, worked out once for what it knows."""
-    known = grounds(study)
-    if known.doubts is None:
-        known.doubts = _doubts(study)
-    found: Doubts = known.doubts
-    return found
+    return view.inference.once("doubts", lambda: _doubts(view))
 
 
-def granted(study: "Study", delta: float) -> Array:
+def granted(view: "View", delta: float) -> Array:
     """Return the probabilities of being within ``delta`` of the best that a stop rule may count on."""
-    found, certificate = of_study(study), study.certificate(delta)
-    own = by_replications(study, best(study._belief()), delta) if delta else None
+    found, certificate = of_study(view), view.certificate(delta)
+    own = by_replications(view, best(view.belief), delta) if delta else None
     return found.granted(certificate.pcs, own)
 
 
-def states(study: "Study", delta: float) -> AnyArray:
+def states(view: "View", delta: float) -> AnyArray:
     """Return how every context stands: sure, equal (within ``delta``) or open, and open where in doubt."""
-    names = study.certificate().states(delta)
+    names = view.certificate().states(delta)
     claimed = (names == SURE) | (names == EQUAL)
     if claimed.any():
-        names = np.where(claimed & of_study(study).some, OPEN, names)
+        names = np.where(claimed & of_study(view).some, OPEN, names)
     return names
 
 
-def _doubts(study: "Study") -> Doubts:
-    belief, tally = study._belief(), study._tally
-    check, shown = study.model_check(), rarities(tally)
+def _doubts(view: "View") -> Doubts:
+    belief, tally = view.belief, view.tally
+    check, shown = model_check.of_study(view), rarities(tally)
     foremost = _foremost(belief)
-    own = by_replications(study, foremost[0])
+    own = by_replications(view, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
     behind = _replications_behind(belief, tally)
     worth = np.min(_of_both(behind, foremost), axis=0)
     few = check.scarce | (worth < _needed(shown.skewness)) | _shape_is_hidden(tally)
     rare, silent = _could_turn(belief, behind, foremost, shown), np.zeros(len(own), bool)
-    if _noise_is_told(study):
+    if _noise_is_told(view):
         few, rare = check.scarce, silent
     elif not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _MISSED
     found = misfit, few, rare, silent
-    return Doubts(check, own, *found, tuple(_reasons(study, check, found, foremost, shown, worth)))
+    return Doubts(check, own, *found, tuple(_reasons(view, check, found, foremost, shown, worth)))
 
 
 def _shape_is_hidden(tally: Tally) -> bool:
@@ -135,10 +130,10 @@ def _shape_is_hidden(tally: Tally) -> bool:
     return bool(tally.count.max() < 3 and tally.m2.any() and not is_rate(tally))
 
 
-def _noise_is_told(study: "Study") -> bool:
+def _noise_is_told(view: "View") -> bool:
     """Return whether the user has said what the noise is: to the model, or that there is none."""
-    known = study.problem.noise_sd
-    return is_told_noise(study.model) or (known is not None and not known.any())
+    known = view.problem.noise_sd
+    return is_told_noise(view.model) or (known is not None and not known.any())
 
 
 def _foremost(belief: Belief) -> IntArray:
@@ -151,13 +146,13 @@ def _foremost(belief: Belief) -> IntArray:
     return np.stack([selected, np.argmax(others, axis=0)])
 
 
-def by_replications(study: "Study", selected: IntArray, delta: float = 0.0) -> Array:
+def by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Array:
     """Return P(selected is best) by sample means and variances, at least: Welch's t, summed over rivals.
 
     Within ``delta`` of the best counts as best.
     0 where an alternative that could be selected has fewer than two replications.
     """
-    tally, out = study._tally, study._ruled_out
+    tally, out = view.tally, view.ruled_out
     here, excluded = np.arange(len(selected)), tally.count < 2
     if excluded.all():
         return np.zeros(len(selected))
@@ -218,7 +213,7 @@ def _most_missed(n: AnyArray) -> Array:
 
 
 def _reasons(
-    study: "Study",
+    view: "View",
     check: model_check.ModelCheck,
     found: tuple[BoolArray, ...],
     foremost: IntArray,
@@ -226,11 +221,11 @@ def _reasons(
     worth: Array,
 ) -> Iterator[str]:
     """Yield the first reason of every context, "" where there is none."""
-    labels, count = study.problem.alternatives.labels, study._tally.count
+    labels, count = view.problem.alternatives.labels, view.tally.count
     for c, (misfit, few, rare, silent) in enumerate(zip(*found, strict=True)):
         least = min(foremost[:, c].tolist(), key=lambda k: int(count[k, c]))
         n = int(count[least, c])
-        if silent and not study._tally.count.max() > 1:
+        if silent and not view.tally.count.max() > 1:
             yield "no pair has two replications yet, so nothing is known of the noise"
         elif silent:
             yield (
@@ -245,7 +240,7 @@ def _reasons(
             )
         elif few and check.scarce[c]:
             yield "there are too few successes or failures"
-        elif few and _shape_is_hidden(study._tally):
+        elif few and _shape_is_hidden(view.tally):
             yield _HIDDEN
         elif few:
             needed = int(np.ceil(_needed(shown.skewness)))
@@ -259,18 +254,18 @@ def _reasons(
             yield ""
 
 
-def sentences(study: "Study") -> list[str]:
+def sentences(view: "View") -> list[str]:
     """Return what the model check objects to, and where choices are not called sure; nothing if neither."""
-    check = of_study(study).check
+    check = of_study(view).check
     objected = [] if check.fits else [" ".join([f"model check: {check.verdict}.", *check.objections[:2]])]
-    return [*objected, *filter(None, [sentence(study)])]
+    return [*objected, *filter(None, [sentence(view)])]
 
 
-def sentence(study: "Study") -> str:
+def sentence(view: "View") -> str:
     """Return where choices are not called sure, and the first reason; "" if nothing speaks against them."""
-    found = of_study(study)
+    found = of_study(view)
     if not found.some.any():
         return ""
-    claimed = found.some & (study.certificate().pcs >= LEVEL)
+    claimed = found.some & (view.certificate().pcs >= LEVEL)
     where = f"{int(claimed.sum())} of {len(claimed)} choices are not called sure: " if claimed.any() else ""
-    return where + found.first(study) + "."
+    return where + found.first(view) + "."

@@ -32,7 +32,7 @@ from argbest.errors import InputError
 from argbest.texts import Sentences, chance
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 PATHS = 20
 _QUICK = 20_000  # pairs times observed pairs: a forecast then takes a second or two
@@ -93,7 +93,7 @@ class Forecast(Sentences):
 
 
 def of_study(
-    study: "Study", target: float, *, worst: bool, delta: float, seconds: float = math.inf
+    view: "View", target: float, *, worst: bool, delta: float, seconds: float = math.inf
 ) -> Forecast:
     """Return how many more replications of a study it takes until its certificate reaches the target.
 
@@ -101,14 +101,14 @@ def of_study(
     """
     finite("target", target, above=0, below=1)
     flag("worst", worst)
-    certificate = study.certificate(indifference_zone(delta))
+    certificate = view.certificate(indifference_zone(delta))
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
-    horizon = max(_LEAST, _MORE * study.n_observations)
+    horizon = max(_LEAST, _MORE * view.n_observations)
     if now >= target:
         curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
     until = time.monotonic() + seconds
-    looks, claims = _paths(study, certificate, target, worst=worst, horizon=horizon, until=until)
+    looks, claims = _paths(view, certificate, target, worst=worst, horizon=horizon, until=until)
     hit = claims >= target
     first = np.argmax(hit, axis=0)
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
@@ -121,28 +121,28 @@ def of_study(
 
 
 def after(
-    study: "Study", samples: Sequence[int], *, delta: float, paths: int = PATHS, seconds: float = math.inf
+    view: "View", samples: Sequence[int], *, delta: float, paths: int = PATHS, seconds: float = math.inf
 ) -> pd.DataFrame:
     """Return one row per number of further replications: mean, p5 and p95 of PCS_E after so many.
 
     There are so many ``paths``, or as many as fit into memory and as the certificate has draws. A
     TimeoutError where that takes longer than ``seconds``.
     """
-    certificate, until = study.certificate(delta), time.monotonic() + seconds
+    certificate, until = view.certificate(delta), time.monotonic() + seconds
     looks, claims = _paths(
-        study, certificate, _NEVER, worst=False, horizon=max(samples, default=0), until=until, most=paths
+        view, certificate, _NEVER, worst=False, horizon=max(samples, default=0), until=until, most=paths
     )
     there = _claims_after(looks, claims, np.array(samples, np.int64))
     low, _, high = np.quantile(there, _TAILS, axis=1)
     return pd.DataFrame({"samples": samples, "mean": there.mean(axis=1), "p5": low, "p95": high})
 
 
-def gain(study: "Study", n_next: int, *, delta: float) -> float | None:
+def gain(view: "View", n_next: int, *, delta: float) -> float | None:
     """Return what the next replications are expected to add to PCS_E; None where that would take long."""
-    if not (n_next and _is_quick(study)):
+    if not (n_next and _is_quick(view)):
         return None
     try:
-        now, then = after(study, [0, n_next], delta=delta, seconds=_SECONDS)["mean"].tolist()
+        now, then = after(view, [0, n_next], delta=delta, seconds=_SECONDS)["mean"].tolist()
     except TimeoutError:
         return None
     return float(then - now)
@@ -154,32 +154,32 @@ def _claims_after(looks: Array, claims: Array, samples: Array | IntArray) -> Arr
     return np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
 
 
-def foreseen(study: "Study", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
+def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
     """Return the forecast where it takes a moment; None where it would take long, or nothing is told yet."""
-    if not _is_quick(study):
+    if not _is_quick(view):
         return None
     try:
-        return of_study(study, target, worst=worst, delta=delta, seconds=_SECONDS)
+        return of_study(view, target, worst=worst, delta=delta, seconds=_SECONDS)
     except TimeoutError:
         return None
 
 
-def _is_quick(study: "Study") -> bool:
+def _is_quick(view: "View") -> bool:
     """Return whether the paths of a study take a moment only, and there is anything to go by."""
-    observed = int((study._tally.count > 0).sum())
-    return 0 < observed * study._tally.count.size <= _QUICK and n_paths(study) > 0
+    observed = int((view.tally.count > 0).sum())
+    return 0 < observed * view.tally.count.size <= _QUICK and n_paths(view) > 0
 
 
-def n_paths(study: "Study", most: int = PATHS) -> int:
+def n_paths(view: "View", most: int = PATHS) -> int:
     """Return how many paths, at most so many, fit into memory; 0 where these are too few to say anything."""
-    n_alternatives, n_contexts = study.problem.shape
-    rows = int((study._tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
+    n_alternatives, n_contexts = view.problem.shape
+    rows = int((view.tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
     fitting = _NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
     return 0 if fitting < _FEWEST else min(most, _NORMALS, fitting)
 
 
 def _paths(
-    study: "Study",
+    view: "View",
     certificate: Certificate,
     target: float,
     *,
@@ -195,18 +195,18 @@ def _paths(
     certificate of now is below it shrinks with the root of the number of replications. A path that has
     arrived goes on as long as enough others have not.
     """
-    n = n_paths(study, most)
+    n = n_paths(view, most)
     if not n:
         raise InputError(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
-            "run, and look at the certificate again.".format(*study.problem.shape)
+            "run, and look at the certificate again.".format(*view.problem.shape)
         )
-    setting, out, begun = study._journal.open_setting(), study._ruled_out, study.n_observations
-    roots = streams.roots(study.seed, np.arange(n))
+    setting, out, begun = view.setting, view.ruled_out, view.n_observations
+    roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
-    tally = _tiled(study._tally, n)
-    belief = study.model.posterior(tally, setting, _tiled(study._learned().params, n))
+    tally = _tiled(view.tally, n)
+    belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
     behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
@@ -224,7 +224,7 @@ def _paths(
         if time.monotonic() > until:
             raise TimeoutError("the forecast takes too long.")
         draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
-        batch = study.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
+        batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = _next(belief, decision, truth, further, generator.standard_normal(n))
         tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))

@@ -6,38 +6,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from argbest.answers import doubts
 from argbest.answers.reported import reported_mean
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.belief import best, of_selected
 from argbest.core.certificate import Certificate
-from argbest.core.tally import Tally
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
-from argbest.storage.base import Told
-from argbest.study.ledger import Ledger
-from argbest.study.trial import Trials
 from argbest.texts import chance as in_digits
 from argbest.texts import first_of
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 NO_ANSWER = "no answer: every alternative failed here"
 _NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
 _OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
 
 
-def of_trials(problem: Problem, ledger: Ledger) -> pd.DataFrame:
+def of_trials(view: "View") -> pd.DataFrame:
     """Return one row per trial asked: where, with which seed, and what became of it."""
-    frame, reasons = _pairs(problem, ledger.trials, np.arange(len(ledger.trials))), ledger.reasons
-    frame["status"] = [ledger.status(i) for i in range(len(frame))]
+    frame, reasons = _pairs(view, np.arange(view.n_trials)), view.reasons
+    frame["status"] = [view.status(i) for i in range(len(frame))]
     frame["reason"] = [reasons.get(i, "") for i in range(len(frame))]
     return frame
 
 
-def with_details(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
+def with_details(frame: pd.DataFrame, view: "View") -> pd.DataFrame:
     """Return the trials with who had them, when they were asked for and ended, and how long they took."""
-    told, failed = ledger.records.columns, ledger.failed
+    told, failed = view.records.columns, view.failed
     ended, seconds = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
     ended[told.numbers("trial")], seconds[told.numbers("trial")] = (
         told.numbers("time"),
@@ -45,39 +42,51 @@ def with_details(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     )
     ended[list(failed)] = [event.time for event in failed.values()]
     seconds[list(failed)] = [np.nan if e.seconds is None else e.seconds for e in failed.values()]
-    frame["worker"] = [ledger.held.get(i, worker) for i, worker in enumerate(ledger.trials.workers())]
-    for name, stamps in (("asked", ledger.trials.columns.numbers("time")), ("ended", ended)):
+    frame["worker"] = [view.held.get(i, worker) for i, worker in enumerate(view.trials.workers())]
+    for name, stamps in (("asked", view.trials.columns.numbers("time")), ("ended", ended)):
         frame[name] = pd.to_datetime(stamps, unit="s", utc=True).round("ms")
     frame["seconds"] = seconds
     return frame
 
 
-def of_observations(problem: Problem, trials: Trials, records: Sequence[Told]) -> pd.DataFrame:
+def of_observations(view: "View") -> pd.DataFrame:
     """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
     rows = [
         (r, value, 1, np.nan) if r.values is not None else (r, r.mean, r.n, r.m2 / max(r.n - 1, 1))
-        for r in records
+        for r in view.records
         for value in (r.values or (r.mean,))
     ]
-    frame = _pairs(problem, trials, np.array([r.trial for r, *_ in rows], np.int64))
+    frame = _pairs(view, np.array([r.trial for r, *_ in rows], np.int64))
     frame["value"] = np.array([value for _, value, _, _ in rows], float)
     frame["n"] = np.array([n for _, _, n, _ in rows], np.int64)
     frame["variance"] = np.array([variance for *_, variance in rows], float)
     return frame
 
 
-def of_allocation(problem: Problem, tally: Tally, pending: IntArray) -> pd.DataFrame:
+def of_allocation(view: "View") -> pd.DataFrame:
     """Return one row per pair: replications so far, their share of all, and those under way."""
+    problem, tally = view.problem, view.tally
     k, c = np.indices(problem.shape).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), problem.contexts.frame(c)], axis=1)
     n = tally.count.ravel()
     observed = n > 0
     frame["n"] = n
     frame["share"] = n / max(int(n.sum()), 1)
-    frame["pending"] = pending.ravel()
+    frame["pending"] = view.pending.ravel()
     frame["mean"] = np.where(observed, problem.sign * tally.mean.ravel(), np.nan)
     frame["sd"] = np.where(n > 1, np.sqrt(tally.m2.ravel() / np.maximum(n - 1, 1)), np.nan)
     return frame
+
+
+def selection(view: "View", delta: float) -> pd.DataFrame:
+    """Return the selections of a study, one row per context; a note says why one is not called sure."""
+
+    def made() -> pd.DataFrame:
+        known = view.problem.contexts, view.certificate(), view.ruled_out
+        frame = of_selection(view.problem, *known, delta, rate=view.rate)
+        return _with_doubts(frame, view, delta)
+
+    return view.inference.once(("selection", delta), made).copy()
 
 
 def of_selection(
@@ -143,12 +152,13 @@ def _with_notes(frame: pd.DataFrame, notes: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
-def with_doubts(frame: pd.DataFrame, states: AnyArray, study: "Study") -> pd.DataFrame:
+def _with_doubts(frame: pd.DataFrame, view: "View", delta: float) -> pd.DataFrame:
     """Return the selection with its final states; a note says why a choice is not called sure."""
+    states = doubts.states(view, delta)
     withheld = states != frame["state"].to_numpy(object)
     if withheld.any():
         frame["state"] = states
-        reasons = study.doubts().reasons
+        reasons = doubts.of_study(view).reasons
         frame = _with_notes(frame, [each if it else "" for each, it in zip(reasons, withheld, strict=True)])
     return frame
 
@@ -188,10 +198,13 @@ def _note(labels: Sequence[Label], out: BoolArray) -> str:
     return f"failed without a value, so not selected: {first_of(named, 5)}" if named else ""
 
 
-def _pairs(problem: Problem, trials: Trials, ids: IntArray) -> pd.DataFrame:
-    of = {
-        name: trials.columns.numbers(name)[ids] for name in ("alternative", "context", "replication", "seed")
-    }
+def _pairs(view: "View", ids: IntArray) -> pd.DataFrame:
+    names, columns, problem = (
+        ("alternative", "context", "replication", "seed"),
+        view.trials.columns,
+        view.problem,
+    )
+    of = {name: columns.numbers(name)[ids] for name in names}
     where = problem.alternatives.frame(of["alternative"]), problem.contexts.frame(of["context"])
     frame = pd.concat(where, axis=1)
     frame.insert(0, "trial", ids)

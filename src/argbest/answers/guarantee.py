@@ -18,7 +18,7 @@ from argbest.texts import Sentences
 if TYPE_CHECKING:
     import pandas as pd
 
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 _ENOUGH = 20  # differences from which normal ones have a bound
 
@@ -76,31 +76,31 @@ class Guarantee(Sentences):
         return f"{certified}, {sure} in each, for {self.assumption}; {at_once}"
 
 
-def of_study(study: "Study", alpha: float, delta: float, assume: str | None = None) -> Guarantee:
+def of_study(view: "View", alpha: float, delta: float, assume: str | None = None) -> Guarantee:
     """Return what is guaranteed of a study's selections."""
-    problem, answered, selected = study.problem, separations.answered(study), best(study._belief())
-    assumed = assumptions.of_study(study, assume)
-    each, together = (separations.leads(study, a, assumed) for a in (alpha, alpha / problem.n_contexts))
-    counted = study._journal.ledger.in_order
+    problem, answered, selected = view.problem, separations.answered(view), best(view.belief)
+    assumed = assumptions.of_rewards(view.reward_range, assume)
+    each, together = (separations.leads(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
+    counted = view.in_order
     frame = problem.contexts.frame()
-    frame["selected"] = _labels(study, selected, answered)
-    frame["rival"] = _labels(study, np.argmin(each, axis=0), answered & np.isfinite(each.min(axis=0)))
+    frame["selected"] = _labels(view, selected, answered)
+    frame["rival"] = _labels(view, np.argmin(each, axis=0), answered & np.isfinite(each.min(axis=0)))
     for end, bounds in (("", each), ("_all", together)):
         lower = np.where(answered, bounds.min(axis=0), np.nan)
         frame[f"lower{end}"] = lower
         frame[f"smallest_delta{end}"] = np.maximum(-lower, 0.0)
         frame[f"certified{end}"] = separations.reached(lower, delta)
     frame["replications"] = counted.count.sum(axis=0)
-    notes = [*_notes(study, counted), *_withheld(study, alpha, each, selected, assumed)]
+    notes = [*_notes(view, counted), *_withheld(view, alpha, each, selected, assumed)]
     return Guarantee(alpha, delta, assumed.name, str(assumed), frame, tuple(notes))
 
 
-def planned(study: "Study") -> Guarantee:
+def planned(view: "View") -> Guarantee:
     """Return the guarantee that the study was planned to stop with; if none was, the usual one."""
-    rule = study.plan.get("stop")
+    rule = view.plan.get("stop")
     wished = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
     alpha, delta = float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0))
-    return of_study(study, alpha, delta, wished.get("assume"))
+    return of_study(view, alpha, delta, wished.get("assume"))
 
 
 def _confidence(alpha: float) -> str:
@@ -109,18 +109,18 @@ def _confidence(alpha: float) -> str:
     return digits if math.isclose(1 - float(digits), alpha, rel_tol=0.01) else f"1 - {alpha:g}"
 
 
-def _labels(study: "Study", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":
+def _labels(view: "View", positions: IntArray, known: BoolArray) -> "pd.Series[Any]":
     """Return labels of alternatives, None where it is not known."""
     import pandas as pd
 
-    labels = study.problem.alternatives.labels
+    labels = view.problem.alternatives.labels
     found = [labels[k] if there else None for k, there in zip(positions.tolist(), known, strict=True)]
     return pd.Series(found, dtype=None if known.all() else object)
 
 
-def _notes(study: "Study", counted: Replications) -> list[str]:
+def _notes(view: "View", counted: Replications) -> list[str]:
     """Return sentences on what was not counted, and on what should be known."""
-    notes, told = [], study.n_observations
+    notes, told = [], view.n_observations
     if counted.summarised:
         notes.append(
             f"{counted.summarised} replications told as summaries have no order and are not counted."
@@ -133,27 +133,25 @@ def _notes(study: "Study", counted: Replications) -> list[str]:
             f"The values of {len(counted.sorted)} pairs are sorted. A guarantee needs them in the order of "
             "the runs, so these pairs are not counted."
         )
-    if failed := len(study._journal.ledger.failed):
+    if view.n_failed:
         notes.append(
-            f"{failed} replications failed. If failures depend on the reward, the guarantee is about "
+            f"{view.n_failed} replications failed. If failures depend on the reward, the guarantee is about "
             "replications in which neither of two compared alternatives fails."
         )
-    if study._ruled_out is not None:
+    if view.ruled_out is not None:
         notes.append("Alternatives that failed without a single value are not among the rivals.")
     return notes
 
 
-def _withheld(
-    study: "Study", alpha: float, lower: Array, selected: IntArray, assumed: Assumption
-) -> list[str]:
+def _withheld(view: "View", alpha: float, lower: Array, selected: IntArray, assumed: Assumption) -> list[str]:
     """Return sentences on contexts that have no bound because their values contradict the assumption."""
     if assumed.reward_range is not None:
         return []
-    ledger, tied, skewed = study._journal.ledger, 0, 0
-    enough = ledger.in_order.count[selected, np.arange(len(selected))] >= _ENOUGH
+    tied = skewed = 0
+    enough = view.in_order.count[selected, np.arange(len(selected))] >= _ENOUGH
     for c in np.flatnonzero(enough & (lower == -np.inf).any(axis=0)).tolist():
-        equal, leaning, values = ledger.separations.doubts(c, int(selected[c]), alpha)
-        sorted_ = np.array([(k, c) in ledger.in_order.sorted for k in range(len(lower))])
+        equal, leaning, values = view.separations.doubts(c, int(selected[c]), alpha)
+        sorted_ = np.array([(k, c) in view.in_order.sorted for k in range(len(lower))])
         silent = (lower[:, c] == -np.inf) & (values >= _ENOUGH) & ~sorted_ & ~sorted_[selected[c]]
         tied, skewed = tied + bool((silent & equal).any()), skewed + bool((silent & leaning & ~equal).any())
     between = "differences between the selected alternative and a rival"

@@ -24,7 +24,7 @@ from argbest.problems.base import Problem
 from argbest.texts import Sentences
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
 _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
@@ -103,15 +103,15 @@ class ModelCheck(Sentences):
         return " ".join([head, *self.objections, *self.remarks])
 
 
-def of_study(study: "Study") -> ModelCheck:
+def of_study(view: "View") -> ModelCheck:
     """Return the check of a study's model on all that it was told, hyper-parameters kept."""
-    rewards = study._journal.ledger.replicates()
+    rewards = view.replicates()
     try:
-        params = study._learned().params
+        params = view.knowledge.params
     except TooFewDataError as few:
-        return _of_rewards_alone(study.problem, study._tally, rewards, str(few))
-    setting = study._journal.open_setting()
-    return check(study.problem, study.model, setting, study._tally, params, rewards=rewards)
+        return _of_rewards_alone(view.problem, view.tally, rewards, str(few))
+    setting = view.setting
+    return check(view.problem, view.model, setting, view.tally, params, rewards=rewards)
 
 
 def _of_rewards_alone(problem: Problem, tally: Tally, rewards: shape.Rewards, why: str) -> ModelCheck:

@@ -17,7 +17,7 @@ from argbest.problems.base import Problem
 from argbest.texts import Sentences, number
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 ABSENT = 0.005  # of the variation: a part with less is not there
 _WORTH_A_WORD = 1e-4  # share that is told, where a model was simplified
@@ -71,17 +71,17 @@ class ModelSummary(Sentences):
         return {"sentences": list(self.sentences), **{name: table(each) for name, each in frames.items()}}
 
 
-def of_study(study: "Study") -> ModelSummary:
+def of_study(view: "View") -> ModelSummary:
     """Return what the model of a study found in all that the study was told."""
-    learned, out = study._learned(), study._ruled_out
+    learned, out = view.knowledge, view.ruled_out
     mean = learned.belief.mean
     if out is not None:  # of these some models say nothing
         answered = ~out.all(axis=0)
         mean = mean[np.ix_(~out[:, answered].any(axis=1), answered)]
-    found = findings(study.model, study._journal.open_setting(), learned.params)
-    said = summary(study.problem, mean, found)
-    ended = troubles(study.model, study._journal.open_setting(), learned.params)
-    more = (*_of_missed(missed(learned.belief)), *ended, *_of_common_noise(study))
+    found = findings(view.model, view.setting, learned.params)
+    said = summary(view.problem, mean, found)
+    ended = troubles(view.model, view.setting, learned.params)
+    more = (*_of_missed(missed(learned.belief)), *ended, *_of_common_noise(view))
     return replace(said, sentences=(*said.sentences, *more))
 
 
@@ -236,21 +236,21 @@ def _listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _of_common_noise(study: "Study") -> Iterator[str]:
+def _of_common_noise(view: "View") -> Iterator[str]:
     """Yield how much of the noise is common to all alternatives, and what became of it."""
-    ledger, belief = study._journal.ledger, study._learned().belief
-    if np.any(ledger.tally.count > 1) and not ledger.tally.m2.any():
+    tally, belief = view.tally, view.knowledge.belief
+    if np.any(tally.count > 1) and not tally.m2.any():
         yield "All replications of a pair gave the same value: the rewards do not depend on the seed."
-    elif ledger.parted is not None:
+    elif view.parted is not None:
         yield (
             "Alternatives shared random numbers at first. That made their differences less certain, so each "
             "pair has had its own seeds since then."
         )
-    elif ledger.tally.common is not None:
-        yield _of_shared(study, belief)
+    elif tally.common is not None:
+        yield _of_shared(view, belief)
 
 
-def _of_shared(study: "Study", belief: Belief) -> str:
+def _of_shared(view: "View", belief: Belief) -> str:
     shocks = shocks_of(belief)
     if shocks is not None:
         share = 100 * shocks.correlation
@@ -259,12 +259,12 @@ def _of_shared(study: "Study", belief: Belief) -> str:
             f"On average {share.mean():.0f} % of the noise of a replication is common to all alternatives "
             f"(common random numbers{extent})."
         )
-    if not weighs_common_noise(study.model):
+    if not weighs_common_noise(view.model):
         return (
             "Alternatives share random numbers, but this model treats their noise as independent. Use "
             "additive-gp, gp or independent to benefit from them."
         )
-    if common_noise.estimate(study._tally, belief.noise).any():
+    if common_noise.estimate(view.tally, belief.noise).any():
         return (
             "Alternatives share random numbers, but so many pairs were simulated that their noise counts as "
             "independent: differences are more certain than stated here."

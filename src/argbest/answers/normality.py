@@ -14,7 +14,7 @@ from scipy.special import ndtri, stdtr
 from argbest.core.arrays import Array
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 SKEWNESS = 1.0  # beyond: strongly skewed
 KURTOSIS = 4.0  # excess; beyond: heavy tails, heavier than the Laplace distribution's 3
@@ -37,24 +37,24 @@ class _Pooled(NamedTuple):
     sigmas: float
 
 
-def of_study(study: "Study") -> str | None:
+def of_study(view: "View") -> str | None:
     """Return a sentence on how the rewards of a study depart from normal ones, or None.
 
     With common random numbers the pairs of a context share their noise, so that one of them must speak for
     all: the one with the most replications. Rewards that are 0 or 1 have a noise model of their own; if they
     are not declared, the sentence says how to.
     """
-    if study.rate:
+    if view.rate:
         return None
-    seen = study._journal.ledger.rewards
+    seen = view.rewards
     if seen.both and seen.n >= _FEWEST:
         return (
             f"all {seen.n} rewards are 0 or 1, so they are treated as a rate. If they can have no other "
             "value, declare rate=True, or return True and False: means are then reported within 0 and 1, and "
             "the guarantee needs no normal rewards."
         )
-    groups = study._journal.ledger.replicates()
-    if study.common_random_numbers:
+    groups = view.replicates()
+    if view.common_random_numbers:
         longest: dict[int, list[float]] = {}
         for (_, context), values in groups.items():
             longest[context] = max(longest.get(context, []), values, key=len)

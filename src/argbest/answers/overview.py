@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import doubts, guarantee
+from argbest.answers import doubts, guarantee, model_summary
 from argbest.checks import whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
@@ -20,13 +20,14 @@ from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
 from argbest.jsonable import value
 from argbest.simulators.program import COMMAND
+from argbest.storage.base import Worker
 from argbest.study.learning import integrated_by_seed
-from argbest.study.ledger import Ledger
 from argbest.study.trial import Records, Trials, replications
 from argbest.study.workers import alive
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
+    from argbest.study.view import View
 
 _SHOWN = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
 _BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
@@ -50,16 +51,17 @@ class Cause:
 
 def overview(study: "Study") -> dict[str, Any]:
     """Return how a study stands, as JSON-ready values; certainty and model are None until a value came."""
+    view = study.view()
     return {
-        "problem": study.problem.name,
-        "n_alternatives": study.problem.n_alternatives,
-        "n_contexts": study.problem.n_contexts,
-        "initial_design": study.initial_design,
+        "problem": view.problem.name,
+        "n_alternatives": view.problem.n_alternatives,
+        "n_contexts": view.problem.n_contexts,
+        "initial_design": view.initial_design,
         **progress(study),
-        "certainty": _certainty(study) if study.n_observations else None,
-        "guarantee": _guarantee(study) if study.n_observations else None,
-        "model": study.model_summary().plain() if study.n_observations else None,
-        **failures(study),
+        "certainty": _certainty(view) if view.n_observations else None,
+        "guarantee": _guarantee(view) if view.n_observations else None,
+        "model": model_summary.of_study(view).plain() if view.n_observations else None,
+        **failures(view),
         "set_aside": [list(pair) for pair in study.set_aside],
     }
 
@@ -71,34 +73,34 @@ def progress(study: "Study") -> dict[str, Any]:
     the initial design still wants and trials that were given back. ``per_second`` and ``seconds_left`` are
     None where they are not known, because nobody simulates or hardly anything was told.
     """
-    ledger, budget, seconds = study._journal.ledger, study.plan.get("budget"), study.plan.get("seconds")
-    now = time.time()
-    workers = _workers(study, now)
-    busy = bool(ledger.held) or any(worker["alive"] for worker in workers)
-    done = _reached(study.n_observations, budget) or _reached(ledger.spent, seconds)
-    n, told, took = (ledger.records.columns.numbers(name) for name in ("n", "time", "seconds"))
+    view, now = study.view(), time.time()
+    budget, seconds = view.plan.get("budget"), view.plan.get("seconds")
+    workers = _workers(study.workers(), list(view.held.values()), now)
+    busy = bool(view.held) or any(worker["alive"] for worker in workers)
+    done = _reached(view.n_observations, budget) or _reached(view.spent, seconds)
+    n, told, took = (view.records.columns.numbers(name) for name in ("n", "time", "seconds"))
     paces = pace(told, n, now), pace(told, np.nan_to_num(took), now)
     per_second, spent_per_second = paces if busy and not done else (0.0, 0.0)
     waits = [
         (limit - amount) / speed
         for amount, limit, speed in (
-            (study.n_observations, budget, per_second),
-            (ledger.spent, seconds, spent_per_second),
+            (view.n_observations, budget, per_second),
+            (view.spent, seconds, spent_per_second),
         )
         if limit is not None and speed > 0
     ]
-    queued = study.n_queued + len(ledger.given_back)
+    queued = view.n_queued + len(view.given_back)
     return {
-        "observations": study.n_observations,
+        "observations": view.n_observations,
         "budget": budget,
-        "seconds_spent": ledger.spent,
+        "seconds_spent": view.spent,
         "seconds_budget": seconds,
         "finished": done,
-        "queued": study.n_queued,
-        "to_come": queued if budget is None else max(budget - study.n_observations - len(ledger.held), 0),
+        "queued": view.n_queued,
+        "to_come": queued if budget is None else max(budget - view.n_observations - len(view.held), 0),
         "per_second": per_second or None,
         "seconds_left": min(waits, default=None),
-        "trials": ledger.counts,
+        "trials": view.counts,
         "workers": workers,
     }
 
@@ -121,26 +123,26 @@ def _reached(amount: float, limit: float | None) -> bool:
     return limit is not None and amount >= limit
 
 
-def failures(study: "Study") -> dict[str, Any]:
+def failures(view: "View") -> dict[str, Any]:
     """Return the most frequent causes of failures, how often and where last, and the number of others."""
-    found = causes(study._journal.ledger.reasons)
+    found = causes(view.reasons)
     return {"failures": [asdict(each) for each in found[:_MOST]], "other_causes": len(found[_MOST:])}
 
 
-def _certainty(study: "Study") -> dict[str, Any]:
-    certificate, delta = study.certificate(), study.indifference()
+def _certainty(view: "View") -> dict[str, Any]:
+    certificate, delta = view.certificate(), view.indifference()
     return {
         **{name: float(getattr(certificate, name)) for name in ("pcs_e", "pcs_m", "p_all", "eoc")},
-        **counts(doubts.states(study, delta)),
-        "doubts": doubts.sentences(study),
+        **counts(doubts.states(view, delta)),
+        "doubts": doubts.sentences(view),
         "delta": delta,
         "unanswered": certificate.n_unanswered,
     }
 
 
-def _guarantee(study: "Study") -> dict[str, Any]:
+def _guarantee(view: "View") -> dict[str, Any]:
     """Return what the data alone certify, of the wish that the study was planned with."""
-    found = guarantee.planned(study)
+    found = guarantee.planned(view)
     return {
         **{name: getattr(found, name) for name in ("alpha", "delta", "assume", "certified", "n_certified")},
         "smallest_delta": value(found.smallest_delta),
@@ -150,9 +152,8 @@ def _guarantee(study: "Study") -> dict[str, Any]:
     }
 
 
-def _workers(study: "Study", now: float) -> list[dict[str, Any]]:
+def _workers(workers: Sequence[Worker], held: Sequence[str], now: float) -> list[dict[str, Any]]:
     """Return every worker: whether it is alive, what it has, and the share of its time that it simulated."""
-    held = list(study._journal.ledger.held.values())
     return [
         {
             "name": worker.name,
@@ -164,7 +165,7 @@ def _workers(study: "Study", now: float) -> list[dict[str, Any]]:
             "silent": max(0.0, now - worker.seen),
             "utilisation": min(1.0, worker.busy / max(worker.slots * (worker.seen - worker.started), 1e-9)),
         }
-        for worker in study._journal.storage.workers()
+        for worker in workers
     ]
 
 
@@ -177,7 +178,7 @@ def causes(reasons: Mapping[int, str]) -> list[Cause]:
     return sorted(found, key=lambda cause: (-cause.count, -cause.trial))
 
 
-def history(study: "Study", *, points: int = 12) -> pd.DataFrame:
+def history(view: "View", *, points: int = 12) -> pd.DataFrame:
     """Return one row per checkpoint of a study: observations, PCS_E, PCS_M and EOC as certified then.
 
     ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
@@ -186,21 +187,21 @@ def history(study: "Study", *, points: int = 12) -> pd.DataFrame:
     ruled out today never had a value, so they are out all along.
     """
     whole("points", points, at_least=1, at_most=10**4)
-    model, setting, ledger = study.model, study._journal.open_setting(), study._journal.ledger
-    today, out, common = study.certificate(), study._ruled_out, study._tally.common is not None
-    rows, params, n = [], None, ledger.records.columns["n"]
-    looks = checkpoints(study.problem.shape, _pairs(ledger.trials, ledger.records), n, points, out)
+    model, setting = view.model, view.setting
+    today, out, common = view.certificate(), view.ruled_out, view.tally.common is not None
+    rows, params, n = [], None, view.records.columns["n"]
+    looks = checkpoints(view.problem.shape, _pairs(view.trials, view.records), n, points, out)
     for n_records in looks[:-1].tolist():
-        tally = _tally(ledger, n_records, common=common)
+        tally = _tally(view, n_records, common=common)
         try:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params)
         except TooFewDataError:
             continue
-        unsure = integrated_by_seed(model, tally, setting, params, study.seed, out)
+        unsure = integrated_by_seed(model, tally, setting, params, view.seed, out)
         mixture = None if unsure is None else unsure.here()
         rows.append(_row(tally, replace(today, belief=among_the_rest(belief, out), mixture=mixture)))
-    return pd.DataFrame([*rows, _row(_tally(ledger, len(ledger.records), common=False), today)])
+    return pd.DataFrame([*rows, _row(_tally(view, view.n_records, common=False), today)])
 
 
 def checkpoints(
@@ -244,13 +245,13 @@ def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
     return [trials.pair(trial) for trial in records.columns["trial"]]
 
 
-def _tally(ledger: Ledger, n: int, *, common: bool) -> Tally:
+def _tally(view: "View", n: int, *, common: bool) -> Tally:
     """Return the tally of the first n records; with what shares random numbers where these are ``common``."""
-    problem, trials, records = ledger.problem, ledger.trials, ledger.records
+    problem, trials, records = view.problem, view.trials, view.records
     where = np.array(_pairs(trials, records)[:n]).T
     mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
     tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
-    told, n_shared = records[:n], len(trials) if ledger.parted is None else ledger.n_shared
+    told, n_shared = records[:n], len(trials) if view.parted is None else view.n_shared
     values = replications(trials, told, problem.sign)
     if not common:
         return replace(tally, single=values)

@@ -30,8 +30,7 @@ from argbest.models import base as models
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 from argbest.problems.labels import never_seen
-from argbest.study.learning import grounds
-from argbest.study.study import Study
+from argbest.study.view import View
 
 Plain: TypeAlias = dict[str, Any]
 
@@ -50,20 +49,20 @@ class Prediction(NamedTuple):
 
 
 def predicted(
-    study: Study, contexts: object, made: Callable[[Prediction], pd.DataFrame], *, integrate: bool
+    view: View, contexts: object, made: Callable[[Prediction], pd.DataFrame], *, integrate: bool
 ) -> pd.DataFrame:
     """Return the frame ``made`` of any contexts, some at a time; see `warn_of_the_unknown`."""
-    rows = study.problem.contexts.rows(contexts)
-    observed = int(np.count_nonzero(study._tally.count))
+    rows = view.problem.contexts.rows(contexts)
+    observed = int(np.count_nonzero(view.tally.count))
     frames = [
-        made(Prediction(some, certificate_at(study, some, integrate=integrate), ruled_out_at(study, some)))
-        for some in rows.blocks(max(1, _NUMBERS // (study.problem.n_alternatives * max(observed, 1))))
+        made(Prediction(some, certificate_at(view, some, integrate=integrate), ruled_out_at(view, some)))
+        for some in rows.blocks(max(1, _NUMBERS // (view.problem.n_alternatives * max(observed, 1))))
     ]
-    warn_of_the_unknown(study, rows)
+    warn_of_the_unknown(view, rows)
     return frames[0] if len(frames) == 1 else pd.concat(frames)
 
 
-def posterior(study: Study, contexts: object = None, *, level: float | None = None) -> pd.DataFrame:
+def posterior(view: View, contexts: object = None, *, level: float | None = None) -> pd.DataFrame:
     """Return one row per alternative and context: mean and sd of the mean reward, noise_sd, P(best).
 
     Contexts vary fastest. ``contexts`` may be new to the study; by default they are its own. ``noise_sd`` is
@@ -71,32 +70,32 @@ def posterior(study: Study, contexts: object = None, *, level: float | None = No
     selected has P(best) 0, and NaN where there is no answer. With a ``level`` the columns low and high are
     the ends of an interval that holds the mean reward with that probability.
     """
-    problem = study.problem
+    problem = view.problem
     if contexts is None:
-        rows, belief = problem.contexts, study._learned().belief
-        chance = study.certificate().best_probability
+        rows, belief = problem.contexts, view.knowledge.belief
+        chance = view.certificate().best_probability
         tables = [belief.mean, belief.var, belief.noise, chance]
     else:
         rows = problem.contexts.rows(contexts)
-        belief = model_at(study, rows)
-        chance = certificate_at(study, rows).best_probability
+        belief = model_at(view, rows)
+        chance = certificate_at(view, rows).best_probability
         given = (belief.mean, belief.var, belief.noise, chance)
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
-        warn_of_the_unknown(study, rows)
+        warn_of_the_unknown(view, rows)
     mean, var, noise, chance = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)
     mean, sd = problem.sign * mean, np.sqrt(var)
-    frame["mean"], frame["sd"] = reported_mean(mean, sd, rate=study.rate), sd
+    frame["mean"], frame["sd"] = reported_mean(mean, sd, rate=view.rate), sd
     if level is not None:
-        frame["low"], frame["high"] = reported_interval(mean, sd, level, rate=study.rate)
+        frame["low"], frame["high"] = reported_interval(mean, sd, level, rate=view.rate)
     frame["noise_sd"], frame["p_best"] = np.sqrt(noise), chance
     return frame
 
 
-def knows_new_contexts(study: Study) -> bool:
+def knows_new_contexts(view: View) -> bool:
     """Return whether the model of a study can speak of contexts that were never simulated."""
-    return models.knows_new_contexts(study.model)
+    return models.knows_new_contexts(view.model)
 
 
 def coordinate(problem: Problem) -> str | None:
@@ -117,22 +116,22 @@ def evenly(problem: Problem, points: int) -> list[Any]:
     return [{name: x} for x in grid] if problem.contexts.columns else grid
 
 
-def warn_of_the_unknown(study: Study, rows: Axis) -> None:
+def warn_of_the_unknown(view: View, rows: Axis) -> None:
     """Warn of categories that no simulated context has, in the name of whoever called the study."""
-    if said := never_seen(study.problem.contexts, rows):
+    if said := never_seen(view.problem.contexts, rows):
         warnings.warn(said, ExtrapolationNotice, stacklevel=4)
 
 
-def certificate_at(study: Study, rows: Axis, *, integrate: bool = True) -> Certificate:
+def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certificate:
     """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
-    out, points = ruled_out_at(study, rows), grounds(study).integrated if integrate else None
-    mixture = None if points is None else points.at(_separation(study, rows), out)
-    belief = among_the_rest(model_at(study, rows), out)
+    out, points = ruled_out_at(view, rows), view.inference.integrated if integrate else None
+    mixture = None if points is None else points.at(_separation(view, rows), out)
+    belief = among_the_rest(model_at(view, rows), out)
     answered = None if out is None else np.any(~out, axis=-2)
     own = OwnContexts(
         belief if mixture is None else mixture,
-        study.certificate(integrate=integrate),
-        _own_context(study, rows),
+        view.certificate(integrate=integrate),
+        _own_context(view, rows),
     )
     return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture, own)
 
@@ -188,43 +187,42 @@ class OwnContexts:
         return found
 
 
-def _own_context(study: Study, rows: Axis) -> IntArray:
+def _own_context(view: View, rows: Axis) -> IntArray:
     """Return which contexts of the study the rows are, -1 for those that are none."""
-    same = np.all(_separation(study, rows) == 0, axis=0)
+    same = np.all(_separation(view, rows) == 0, axis=0)
     return np.where(same.any(axis=1), np.argmax(same, axis=1), -1)
 
 
-def model_at(study: Study, rows: Axis) -> Belief:
+def model_at(view: View, rows: Axis) -> Belief:
     """Return what the model says of the contexts, whether or not all of it can be selected."""
-    params, setting = study._learned().params, study._journal.open_setting()
-    return study.model.predict(study._tally, setting, params, _separation(study, rows))
+    params, setting = view.knowledge.params, view.setting
+    return view.model.predict(view.tally, setting, params, _separation(view, rows))
 
 
-def _separation(study: Study, rows: Axis) -> Array:
+def _separation(view: View, rows: Axis) -> Array:
     """Return the squared scaled distances to the contexts of the study, [coordinate, row, context]."""
-    return study.problem.contexts.separation(study.problem.bounds, rows)
+    return view.problem.contexts.separation(view.problem.bounds, rows)
 
 
-def ruled_out_at(study: Study, rows: Axis) -> BoolArray | None:
+def ruled_out_at(view: View, rows: Axis) -> BoolArray | None:
     """Return which alternatives cannot be selected; None where all can.
 
     At a context of the study those ruled out there, at any other those that are ruled out `elsewhere`.
     """
-    out = study._ruled_out
+    out = view.ruled_out
     if out is None:
         return None
-    own = _own_context(study, rows)
-    at = np.where(own[:, None] >= 0, out.T[own], elsewhere(study))
+    own = _own_context(view, rows)
+    at = np.where(own[:, None] >= 0, out.T[own], elsewhere(view))
     return np.asarray(at[..., None])
 
 
-def elsewhere(study: Study) -> BoolArray:
+def elsewhere(view: View) -> BoolArray:
     """Return [alternative] whether it has no value anywhere, and pairs that were set aside."""
-    ledger = study._journal.ledger
-    return np.asarray(ledger.set_aside.any(axis=1) & (ledger.live.count.sum(axis=1) == 0))
+    return np.asarray(view.set_aside.any(axis=1) & (view.tally.count.sum(axis=1) == 0))
 
 
-def prediction_kit(study: Study) -> Plain:
+def prediction_kit(view: View) -> Plain:
     """Return what `Study.predict` and `Study.predict_proba` follow from, of a family named ``family``.
 
     ``coordinates`` describes the contexts: name, kind (number, boolean, category), the values of the
@@ -234,23 +232,23 @@ def prediction_kit(study: Study) -> Plain:
     hyper-parameters, additive also Sobol points (`sobol`); linear holds coefficients and their covariance;
     listed holds ``points`` with the predictions there.
     """
-    params = study._learned().params
-    family = vars(type(study.model)).get("family")  # its own, for a derived model may predict otherwise
+    params = view.knowledge.params
+    family = vars(type(view.model)).get("family")  # its own, for a derived model may predict otherwise
     make = None if family is None else _FAMILIES[family]
-    crowded = make is _additive and study.problem.n_alternatives > MOST_CORRELATED
+    crowded = make is _additive and view.problem.n_alternatives > MOST_CORRELATED
     correlation = getattr(params, "correlation", None)
     shares = correlation is not None and bool(np.any(correlation))  # then counts and means do not say all
-    body = listed(study) if make is None or crowded or shares else make(study, params)
-    return {**_frame(study), **body}
+    body = listed(view) if make is None or crowded or shares else make(view, params)
+    return {**_frame(view), **body}
 
 
-def kit_of_some(study: Study, alternatives: IntArray, contexts: IntArray) -> Plain:
+def kit_of_some(view: View, alternatives: IntArray, contexts: IntArray) -> Plain:
     """Return a listed kit of some alternatives, at some of the simulated contexts: of very many pairs."""
-    certificate = study.certificate()
-    tables = _tables(study._learned().belief, certificate)
-    points = list(zip(*study.problem.contexts.coordinates.values(), strict=True))
+    certificate = view.certificate()
+    tables = _tables(view.knowledge.belief, certificate)
+    points = list(zip(*view.problem.contexts.coordinates.values(), strict=True))
     return {
-        **_frame(study, alternatives),
+        **_frame(view, alternatives),
         "family": "listed",
         "simulated": contexts.tolist(),
         "points": [list(points[c]) for c in contexts.tolist()],
@@ -260,27 +258,27 @@ def kit_of_some(study: Study, alternatives: IntArray, contexts: IntArray) -> Pla
     }
 
 
-def _frame(study: Study, alternatives: IntArray | None = None) -> Plain:
+def _frame(view: View, alternatives: IntArray | None = None) -> Plain:
     """Return what every kit has."""
     return {
-        "sign": study.problem.sign,
-        "rate": study.rate,
-        "coordinates": _coordinates(study),
-        "ruled_out": _ruled_out(study, alternatives),
+        "sign": view.problem.sign,
+        "rate": view.rate,
+        "coordinates": _coordinates(view),
+        "ruled_out": _ruled_out(view, alternatives),
     }
 
 
-def listed(study: Study) -> Plain:
+def listed(view: View) -> Plain:
     """Return predictions at the simulated contexts and, along a single coordinate, on an even grid.
 
     Of the grid only where the model can speak of contexts never simulated. ``simulated`` [point] is the
     position of a simulated context, None on the grid.
     """
-    rows: list[Any] = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]
+    rows: list[Any] = [view.problem.contexts.item(c) for c in range(view.problem.n_contexts)]
     known: list[int | None] = list(range(len(rows)))
-    grid = evenly(study.problem, LISTED_POINTS) if knows_new_contexts(study) else []
-    axis = study.problem.contexts.rows(rows + grid)
-    said, certificate = model_at(study, axis), certificate_at(study, axis)
+    grid = evenly(view.problem, LISTED_POINTS) if knows_new_contexts(view) else []
+    axis = view.problem.contexts.rows(rows + grid)
+    said, certificate = model_at(view, axis), certificate_at(view, axis)
     return {
         "family": "listed",
         "simulated": known + [None] * len(grid),
@@ -318,37 +316,37 @@ def sobol(n_alternatives: int) -> dict[str, str]:
     return found
 
 
-def _gp(study: Study, params: Any) -> Plain:
+def _gp(view: View, params: Any) -> Plain:
     return {
         "family": "gp",
-        "kernel": study.model.kernel,  # type: ignore[attr-defined]
-        **_data(study),
+        "kernel": view.model.kernel,  # type: ignore[attr-defined]
+        **_data(view),
         **{name: values(getattr(params, name)) for name in ("lengthscale", "scale", "constant", "noise")},
     }
 
 
-def _additive(study: Study, params: Any) -> Plain:
+def _additive(view: View, params: Any) -> Plain:
     names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
-    every = np.arange(study.problem.n_alternatives)
-    related = study._learned().belief.foundation.prior.relation(every, len(every))  # type: ignore[attr-defined]
+    every = np.arange(view.problem.n_alternatives)
+    related = view.knowledge.belief.foundation.prior.relation(every, len(every))  # type: ignore[attr-defined]
     return {
         "family": "additive",
-        "kernel": study.model.kernel,  # type: ignore[attr-defined]
-        **_data(study),
+        "kernel": view.model.kernel,  # type: ignore[attr-defined]
+        **_data(view),
         **{name: values(getattr(params, name)) for name in names},
         "relation": values(related),
-        "sobol": sobol(study.problem.n_alternatives),
+        "sobol": sobol(view.problem.n_alternatives),
     }
 
 
-def _linear(study: Study, params: Any) -> Plain:
+def _linear(view: View, params: Any) -> Plain:
     """Return β and its covariance A diag(v/N) Aᵀ, and the ends (a, b) from which coordinates are counted.
 
     The regressors at x are 1 and, for every entry of ``ends``, (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the
     squared separations s along that coordinate.
     """
-    setting = study._journal.open_setting()
-    separation, (tally, _) = setting.separation, completed(study._tally, setting.excluded)
+    setting = view.setting
+    separation, (tally, _) = setting.separation, completed(view.tally, setting.excluded)
     observed = tally.count > 0
     design = estimator(coordinates(separation), observed)
     var = np.where(observed, params.noise[:, None] / np.maximum(tally.count, 1), 0.0)
@@ -360,32 +358,32 @@ def _linear(study: Study, params: Any) -> Plain:
     }
 
 
-_FAMILIES: dict[str, Callable[[Study, Any], Plain]] = {"additive": _additive, "gp": _gp, "linear": _linear}
+_FAMILIES: dict[str, Callable[[View, Any], Plain]] = {"additive": _additive, "gp": _gp, "linear": _linear}
 
 
-def _data(study: Study) -> Plain:
-    return {"count": values(study._tally.count), "mean": values(study._tally.mean)}
+def _data(view: View) -> Plain:
+    return {"count": values(view.tally.count), "mean": values(view.tally.mean)}
 
 
-def _ruled_out(study: Study, alternatives: IntArray | None = None) -> Plain | None:
+def _ruled_out(view: View, alternatives: IntArray | None = None) -> Plain | None:
     """Return which alternatives cannot be selected, by position: at each context, and anywhere else."""
-    out = study._ruled_out
+    out = view.ruled_out
     if out is None:
         return None
     some = slice(None) if alternatives is None else alternatives
-    out, never = out[some], elsewhere(study)[some]
+    out, never = out[some], elsewhere(view)[some]
     return {
         "at": [np.flatnonzero(row).tolist() for row in out.T],
         "elsewhere": np.flatnonzero(never).tolist(),
     }
 
 
-def _coordinates(study: Study) -> list[Plain]:
+def _coordinates(view: View) -> list[Plain]:
     described = []
-    for name, held in study.problem.contexts.coordinates.items():
+    for name, held in view.problem.contexts.coordinates.items():
         column: Plain = {"name": name, "kind": "category", "values": list(held)}
-        if name in study.problem.bounds:
+        if name in view.problem.bounds:
             column["kind"] = "boolean" if isinstance(held[0], bool) else "number"
-            column["low"], column["high"] = (float(end) for end in study.problem.bounds[name])
+            column["low"], column["high"] = (float(end) for end in view.problem.bounds[name])
         described.append(column)
     return described

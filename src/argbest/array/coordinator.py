@@ -417,13 +417,13 @@ class _Kept:
 
     def publish(self) -> list[Job]:
         """Return the replications that have ended since the last call, all of them kept now."""
-        ledger = self._study._journal.ledger
-        n = len(ledger.trials)
+        asked = self._study.asked  # not a view: the run goes on in another thread
+        n = len(asked)
         under_way = [*self._open, *range(self._seen, n)]
-        ended = [i for i in under_way if ledger.status(i) in (TOLD, FAILED)]
+        ended = [i for i in under_way if self._study.status(i) in (TOLD, FAILED)]
         self._copy.publish()
         self._open, self._seen = sorted({*under_way} - {*ended}), n
-        return [(t.alternative, t.context, t.seed) for t in (ledger.trials[i] for i in ended)]
+        return [(t.alternative, t.context, t.seed) for t in (asked[i] for i in ended)]
 
 
 def _copy(source: sqlite3.Connection, path: Path, mode: str) -> None:

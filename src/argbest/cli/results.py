@@ -43,7 +43,9 @@ def status(storage: str, name: str, watch: bool, every: float, forecast: bool, a
     while True:
         now = overview(study.refresh())
         if not watch:  # it takes a second or two, or is left out
-            ahead = study.forecast(LEVEL) if forecast and study.n_observations else foreseen(study, LEVEL)
+            ahead = (
+                study.forecast(LEVEL) if forecast and study.n_observations else foreseen(study.view(), LEVEL)
+            )
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:
             click.clear()
@@ -112,7 +114,7 @@ def _say_how_to_forecast(study: "Study", again: str) -> None:
     """Print why there is no forecast, and the command that makes one."""
     from argbest.answers.forecasting import n_paths
 
-    if n_paths(study):
+    if n_paths(study.view()):
         command = again.replace("argbest resume", "argbest status", 1)
         say("forecast: left out, because it would take long. To make it:")
         echo(f"  {command} --forecast")

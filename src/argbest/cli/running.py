@@ -95,9 +95,8 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study import assumptions
-    from argbest.study.limits import Guaranteed
+    from argbest.study.limits import Guaranteed, afford
     from argbest.study.study import Study
-    from argbest.studyfile.options import n_designed
 
     described, where = _described(file, storage)
     if described.problem.simulate is None:
@@ -106,12 +105,8 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     plan = _merged(described.plain(), given)
     options = studyfile.run_options(plan)
     _need_a_budget(options)
-    needed = n_designed(described.problem, described.options, options.get("budget"))
-    if options.get("budget", needed) < needed:
-        raise InputError(
-            f"a budget of {options['budget']} is below the {needed} replications of the initial design; "
-            "raise it, or lower [study] initial."
-        )
+    budget = options.get("budget")
+    afford(budget, described.checked.n_designed(budget), smaller="lower [study] initial")
     if isinstance(rule := options.get("stop"), Guaranteed):
         assumptions.of_rewards(described.problem.reward_range, rule.assume)  # refused before a study is made
     again = resume_command(where, described.name)
@@ -230,7 +225,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
 
 def _onward(study: "Study", options: Options, again: str) -> str:
     """Return the command that goes on: with twice of what is spent, or without the stop rule that is met."""
-    used, spent = study.n_observations, study._journal.ledger.spent
+    used, spent = study.n_observations, study.view().spent
     budget, seconds = options.get("budget"), options.get("seconds")
     more = []
     if seconds is not None and spent >= seconds:
@@ -249,7 +244,7 @@ def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: 
 
     rule, limit, used = options.get("stop"), options.get("budget"), study.n_observations
     why = ""
-    if Limits(limit, options.get("seconds")).room(study._journal, mine=False) < 1:
+    if Limits(limit, options.get("seconds")).reached(study.view()):
         spent = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
         why = "" if simulated else f"the {spent} is spent."
     elif rule is not None and used and not study.n_queued and rule(study):

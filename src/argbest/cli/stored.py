@@ -106,7 +106,7 @@ def show_answer(study: "Study") -> None:
     certificate = study.certificate()
     likelier = frames.likelier(problem, certificate)
     notes = [f"{contexts.labels[i]}: {likelier[c]}" for i, c in enumerate(contexts.order) if likelier[c]]
-    say(f"certificate: {certificate}", f"contexts: {standing(study)}", *doubts.sentences(study))
+    say(f"certificate: {certificate}", f"contexts: {standing(study)}", *doubts.sentences(study.view()))
     if notes:
         say(f"the best mean is selected, not the largest P(best); they differ at {first_of(notes)}")
 
@@ -124,7 +124,7 @@ def standing(study: "Study", delta: float | None = None) -> str:
     from argbest.core.states import counts, in_words
 
     zone = study.indifference(delta)
-    return in_words(counts(doubts.states(study, zone)), zone)
+    return in_words(counts(doubts.states(study.view(), zone)), zone)
 
 
 def _numbers(gap: float, p_best: float) -> tuple[str, str]:
@@ -136,7 +136,7 @@ def show_troubles(study: "Study") -> None:
     from argbest.answers.overview import failures
 
     status = study.trials()["status"]
-    show_failures(failures(study), int((status == "failed").sum()), len(status))
+    show_failures(failures(study.view()), int((status == "failed").sum()), len(status))
     told, problem = study.tally.count, study.problem
     for alternative, context in study.set_aside:
         n = told[problem.alternatives.index(alternative), problem.contexts.index(context)]
@@ -235,8 +235,8 @@ def _ack(said: dict[str, Any], status: str) -> dict[str, Any]:
 
 def _told(study: "Study", trial: object) -> bool:
     """Return whether a trial has its value already: from this file, or from another worker meanwhile."""
-    ledger = study.refresh()._journal.ledger
-    return isinstance(trial, int) and 0 <= trial < len(ledger.trials) and ledger.status(trial) == "told"
+    asked = study.refresh().asked
+    return isinstance(trial, int) and 0 <= trial < len(asked) and study.status(trial) == "told"
 
 
 def _summary(given: object) -> dict[str, Any]:

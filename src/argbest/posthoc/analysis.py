@@ -22,7 +22,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
     """
     certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
-    ahead = forecasting.foreseen(study, LEVEL, delta=delta)
+    ahead = forecasting.foreseen(study.view(), LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)
     shown = {
         "problem": study.problem.name,
@@ -61,7 +61,7 @@ def next_runs(study: Study) -> pd.DataFrame:
 
 def _gain(study: Study, n_next: int, delta: float) -> dict[str, float] | None:
     """Return the PCS_E expected after the next runs, and what they add; None where that would take long."""
-    gain = forecasting.gain(study, n_next, delta=delta)
+    gain = forecasting.gain(study.view(), n_next, delta=delta)
     if gain is None:
         return None
     return {"samples": n_next, "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0), "gain": gain}
@@ -84,5 +84,5 @@ def notes(study: Study) -> list[str]:
         labels = first_of([repr(study.problem.alternatives.labels[k]) for k in rare])
         fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"
         found.append(f"run in {fewest} of {count.shape[1]} contexts only: alternative {labels}.")
-    far = normality.of_study(study)
+    far = normality.of_study(study.view())
     return found if far is None else [*found, far]

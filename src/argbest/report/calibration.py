@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import model_check
 from argbest.answers.model_check import ModelCheck
 from argbest.checks import one_of, table, whole
 from argbest.core.arrays import Array, IntArray
@@ -157,7 +156,7 @@ def plot_model_check(
     """
     style.require_study(study)
     one_of("values", values, VALUES)
-    check = model_check.of_study(study)
+    check = study.model_check()
     if not len(check.pairs):
         raise TooFewDataError(
             "this model cannot predict a pair from the others, so there is nothing to draw. Use a model that "

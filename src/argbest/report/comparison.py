@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from argbest.answers import overview
 from argbest.checks import one_of
 from argbest.core.arrays import Array
 from argbest.core.states import INTERVAL
@@ -144,7 +143,7 @@ def progress(study: Study, measure: str = "pcs_e", *, points: int = 12) -> Band:
     """
     style.require_study(study)
     one_of("measure of a study", measure, _OF_STUDY)
-    frame = overview.history(study, points=points)
+    frame = study.history(points)
     columns = [
         measure if f"{measure}{end}" not in frame else f"{measure}{end}" for end in ("", "_low", "_high")
     ]

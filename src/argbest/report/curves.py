@@ -156,7 +156,7 @@ def policy_curve(study: Study, *, points: int = 241) -> PolicyCurve | None:
     """
     problem = study.problem
     name = coordinate(problem)
-    if name is None or not knows_new_contexts(study):
+    if name is None or not knows_new_contexts(study.view()):
         return None
     alternatives = side(problem.alternatives)
     rows = evenly(problem, points)

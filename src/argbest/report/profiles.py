@@ -192,12 +192,16 @@ def _believed(
     values = study.problem.contexts.coordinates[name]
     low, high = study.problem.bounds.get(name, (0.0, 0.0))
     if low < high and not isinstance(values[0], bool):
-        if knows_new_contexts(study):
+        if knows_new_contexts(study.view()):
             grid = np.linspace(low, high, points).tolist()
-            return tuple(grid), True, posterior(study, [_moved(here, name, x) for x in grid], level=level)
+            return (
+                tuple(grid),
+                True,
+                posterior(study.view(), [_moved(here, name, x) for x in grid], level=level),
+            )
         values = tuple(values[c] for c in _simulated(study.problem, name, here)) or values
     shown = tuple(dict.fromkeys(values))
-    return shown, False, posterior(study, [_moved(here, name, value) for value in shown], level=level)
+    return shown, False, posterior(study.view(), [_moved(here, name, value) for value in shown], level=level)
 
 
 def _moved(here: Item, name: str, value: Label) -> Item:

@@ -185,7 +185,7 @@ def answer(
 
     ``ahead`` adds what it would take to close what is open, where that can be worked out in a second or two.
     """
-    certain, coming = guarantee.planned(study), count(study.n_queued, "simulation")
+    certain, coming = guarantee.planned(study.view()), count(study.n_queued, "simulation")
     said = [
         _standing(study, selection),
         _certainty(certificate) if len(selection) > 1 else "",
@@ -220,7 +220,7 @@ def _standing(study: Study, selection: pd.DataFrame) -> str:
 def _in_doubt(study: Study) -> str:
     """Return why choices are not called sure, and that the model check objects; nothing if neither is so."""
     check = study.doubts().check
-    words = doubts.sentence(study) or ("" if check.fits else f"{check.verdict}; see the model check.")
+    words = doubts.sentence(study.view()) or ("" if check.fits else f"{check.verdict}; see the model check.")
     return f"{words[:1].upper()}{words[1:]}"
 
 
@@ -236,7 +236,7 @@ def _ahead(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on how many more replications close what is open; nothing where that takes long."""
     if not (selection["state"] == OPEN).any():
         return ""
-    found = forecasting.foreseen(study, LEVEL, worst=True, delta=study.indifference())
+    found = forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference())
     if found is None or not found.samples:
         return ""
     goal = "to make every context sure or equal"

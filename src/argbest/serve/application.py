@@ -141,7 +141,7 @@ class BriefProtocol(H11Protocol):
         self._renew()
         if len(self.connections) > MOST:
             others = (each for each in self.connections if isinstance(each, BriefProtocol))
-            oldest = min(others, key=lambda each: each._since)
+            oldest = min(others, key=lambda each: each._since)  # noqa: SLF001  # of this very class
             self.connections.discard(oldest)
             oldest.transport.abort()
 

@@ -213,7 +213,7 @@ class _Painter:
     def _refits(self) -> int:
         """Return how often the model was learned anew since the initial design; in between little changes."""
         study = self._study
-        begun = len(study._journal.ledger.design or ())
+        begun = len(study.view().design or ())
         return schedule.fits(study.model, study.refit_every, begun, study.n_observations)
 
     def _finished(self, data: Plain) -> tuple[int, bytes, Plain]:
@@ -225,9 +225,9 @@ class _Painter:
 
 def standing(study: Study) -> Plain:
     """Return how far a study is, its last failures (the latest first) and the pairs set aside."""
-    problem, ledger = study.problem, study._journal.ledger
-    failed = sorted(ledger.failed, reverse=True)[:MOST_FAILURES]
-    aside = np.argwhere(ledger.set_aside).tolist() if failed else []
+    problem, view = study.problem, study.view()
+    failed = sorted(view.failed, reverse=True)[:MOST_FAILURES]
+    aside = np.argwhere(view.set_aside).tolist() if failed else []
     labels = [row_labels(axis) for axis in (problem.alternatives, problem.contexts) if failed]
 
     def named(pair: Sequence[int]) -> list[str]:
@@ -235,7 +235,7 @@ def standing(study: Study) -> Plain:
 
     return {
         **progress(study),
-        "failures": [[i, *named(ledger.trials.pair(i)), ledger.failed[i].reason[:_LONGEST]] for i in failed],
+        "failures": [[i, *named(view.trials.pair(i)), view.failed[i].reason[:_LONGEST]] for i in failed],
         "set_aside": {"total": len(aside), "pairs": [named(pair) for pair in aside[:MOST_SET_ASIDE]]},
     }
 

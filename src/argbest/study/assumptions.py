@@ -1,13 +1,9 @@
 """What a guarantee takes as given of the rewards."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from argbest.checks import one_of
 from argbest.errors import InputError
-
-if TYPE_CHECKING:
-    from argbest.study.study import Study
 
 NORMAL, RANGE, DETERMINISTIC = NAMES = ("normal", "range", "deterministic")
 
@@ -38,11 +34,6 @@ class Assumption:
 def named(assume: object) -> str | None:
     """Return the name of an assumption if it is one; None leaves the choice to the study."""
     return None if assume is None else one_of("assume", assume, NAMES)
-
-
-def of_study(study: "Study", assume: str | None) -> Assumption:
-    """Return the assumption of that name for the rewards of a study."""
-    return of_rewards(study.reward_range, assume)
 
 
 def of_rewards(limits: tuple[float, float] | None, assume: str | None) -> Assumption:

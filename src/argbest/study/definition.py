@@ -4,50 +4,86 @@ import json
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from argbest import jsonable, registry, streams
 from argbest import simulators as stored_simulators
-from argbest.checks import table
+from argbest.checks import flag, table, whole, within
+from argbest.core import schedule
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
+from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
-from argbest.problems.design import AUTO, is_auto
+from argbest.problems.design import AUTO, for_model, is_auto
 from argbest.storage.base import Plain
 
 
-def of_study(
-    problem: Problem,
-    policy: Policy,
-    model: Model[Any],
-    *,
-    seed: int,
-    initial: object,
-    refit_every: int | str,
-    common_random_numbers: bool,
-    cost: object,
-    plan: Mapping[str, Any] | None,
-) -> Plain:
-    """Return all that is fixed before the first trial; the initial design as positions, or "auto"."""
-    return {
-        "id": uuid.uuid4().hex,
-        "problem": of_problem(problem),
-        "simulator": stored_simulators.plain(problem.simulate),
-        "policy": of_object(policy),
-        "model": of_object(model),
-        "initial": _initial(initial, problem, seed),
-        "seed": seed,
-        "refit_every": refit_every,
-        "common_random_numbers": common_random_numbers,
-        "cost": jsonable.encode(_cost(cost, problem.shape)),
-        "plan": _plan(plan),
-    }
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What a study is told besides its problem, read and checked: for `Study` and for study files."""
+
+    problem: Problem
+    policy: Policy
+    model: Model[Any]
+    seed: int
+    refit_every: int | str
+    common_random_numbers: bool
+    initial: list[list[int]] | str  # positions, and numbers of replications where given; or "auto"
+    cost: Any  # a table, "measured" or None
+
+    @classmethod
+    def read(
+        cls,
+        problem: Problem,
+        *,
+        policy: Given | Policy = POLICY,
+        model: Given | Model[Any] | None = None,
+        initial: object = AUTO,
+        seed: object = 0,
+        refit_every: object = "auto",
+        common_random_numbers: object = True,
+        cost: object = None,
+        where: str = "",
+    ) -> "Options":
+        """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
+        chosen_policy, chosen_model = registry.choose(policy, model, where=where)
+        with within(where and f"{where}model"):
+            chosen_model.check(problem.shape, problem.setting)
+        root = whole(f"{where}seed", seed, at_least=0, below=2**64)
+        every = schedule.checked(f"{where}refit_every", refit_every)
+        common = flag(f"{where}common_random_numbers", common_random_numbers)
+        with within(where and f"{where}initial"):
+            design = _initial(initial, problem, root)
+        table = _cost(cost, problem.shape)
+        return cls(problem, chosen_policy, chosen_model, root, every, common, design, table)
+
+    def n_designed(self, budget: int | None) -> int:
+        """Return the number of replications of the initial design, for a budget where argbest chooses it."""
+        if not isinstance(self.initial, str):
+            return len(self.initial)
+        return for_model(self.model, self.problem, budget).size(self.problem)
+
+    def plain(self, plan: Mapping[str, Any] | None = None) -> Plain:
+        """Return the definition of a study with these options: all that is fixed before its first trial."""
+        return {
+            "id": uuid.uuid4().hex,
+            "problem": of_problem(self.problem),
+            "simulator": stored_simulators.plain(self.problem.simulate),
+            "policy": of_object(self.policy),
+            "model": of_object(self.model),
+            "initial": self.initial,
+            "seed": self.seed,
+            "refit_every": self.refit_every,
+            "common_random_numbers": self.common_random_numbers,
+            "cost": jsonable.encode(self.cost),
+            "plan": _plan(plan),
+        }
 
 
 def design(stored: Plain) -> list[tuple[int, int]] | None:

@@ -1,13 +1,14 @@
-"""What a study has learned from its records and their run times, and what its answers rest on."""
+"""What a study learns from its records and their run times."""
 
 import math
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,25 +16,16 @@ from argbest import streams
 from argbest.core import schedule
 from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.core.belief import Belief, shares_noise, take_in
-from argbest.core.certificate import Certificate, Mixture
 from argbest.core.decision import Decision
-from argbest.core.setting import Setting, among_the_rest
+from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.engine import step
 from argbest.errors import SlowNotice
 from argbest.models.base import Integrated, Model, integrated
 from argbest.study.trial import Records, Trials, numbered
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from argbest.study.study import Study
-
 SLOW = 5.0  # seconds of learning after which whoever waits is told what for
 _QUICK = 0.02  # of these: whoever learned so quickly last time is not watched
-DRAWS = 4096
-NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
-FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
 _PAIR = 3.0  # runs of a pair that weigh as much as what its alternative and its context say
 _EFFECT = 0.5  # runs that weigh as much as the assumption that an alternative or a context is like the others
 _SHORTEST = 1e-6  # of the mean run time: what a clock may have shown as zero
@@ -52,6 +44,14 @@ class Knowledge(NamedTuple):
     def learned(self) -> step.Learned:
         """The same in the form in which studies side by side know it."""
         return step.Learned.of_one(self.params, self.belief)
+
+
+Known: TypeAlias = Knowledge | Callable[[], Knowledge] | None  # a function works it out when it is needed
+
+
+def resolved(known: Known) -> Knowledge | None:
+    """Return the knowledge itself."""
+    return known() if callable(known) else known
 
 
 def learn(
@@ -127,58 +127,38 @@ def _announced(n: int, pairs: int) -> Iterator[None]:
         done.set()
 
 
-class Grounds:
-    """The belief, what it is unsure of, and certificates of a study at one state of its knowledge."""
+@dataclass(eq=False)
+class Learning:
+    """What is learned from the records told so far, when somebody first asks; later records are not in it."""
 
-    def __init__(self, study: "Study") -> None:
-        self.problem, self.seed, self.model = study.problem, study.seed, study.model
-        self.knowledge, self.ruled_out = study._learned(), study._ruled_out
-        self.tally, self.setting = study._tally, study._journal.open_setting()
-        self._certificates: dict[tuple[float, bool], Certificate] = {}
-        self.selections: dict[float, pd.DataFrame] = {}  # by what counts as equal
-        self.doubts: Any = None  # what speaks against its claims, once that has been asked for
+    model: Model[Any]
+    setting: Setting
+    known: Known  # what was learned before
+    tally: Tally
+    trials: Trials
+    records: Records  # of the living study
+    n: int  # observations
+    refit_every: schedule.Schedule
+    sign: float
 
-    def still_true(self, study: "Study") -> bool:
-        """Return whether the study knows no more than it did."""
-        return study._learned() is self.knowledge and study._ruled_out is self.ruled_out
+    def __post_init__(self) -> None:
+        self.n_records = len(self.records)
 
-    @cached_property
-    def belief(self) -> Belief:
-        """The belief that selects, larger being better, with what is ruled out far below."""
-        return among_the_rest(self.knowledge.belief, self.ruled_out)
-
-    @cached_property
-    def integrated(self) -> Integrated | None:
-        """The hyper-parameters that probabilities average over."""
-        known = self.tally, self.setting, self.knowledge.params
-        return integrated_by_seed(self.model, *known, self.seed, self.ruled_out, self.knowledge.belief)
+    @property
+    def done(self) -> bool:
+        """Whether somebody has asked."""
+        return "knowledge" in self.__dict__
 
     @cached_property
-    def mixture(self) -> Mixture | None:
-        """The beliefs of those at the contexts of the study."""
-        return None if self.integrated is None else self.integrated.here()
-
-    def certificate(self, delta: float, *, integrate: bool) -> Certificate:
-        """Return how sure the selections are."""
-        if (delta, integrate) not in self._certificates:
-            out, mixture = self.ruled_out, self.mixture if integrate else None
-            answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
-            self._certificates[delta, integrate] = Certificate(
-                self.belief, self.problem.weights, self.normals, delta, answered, mixture
-            )
-        return self._certificates[delta, integrate]
-
-    def normals(self, multiple: int) -> Iterator[Array]:
-        """Yield the draws behind every certificate's joint probability, always the same, some at a time.
-
-        Of a million pairs all of them would take 512 MB, and draws made from them several times that.
-        """
-        size = self.tally.count.size
-        draws = max(FEWEST, min(DRAWS, NUMBERS // size))
-        some = multiple * max(1, NUMBERS // size // multiple)
-        generator = streams.generator(self.seed, streams.Purpose.CERTIFICATE)
-        for start in range(0, draws, some):
-            yield generator.standard_normal((min(some, draws - start), *self.problem.shape))
+    def knowledge(self) -> Knowledge:
+        """The knowledge that takes in these records."""
+        records = self.records
+        if len(records) > self.n_records:
+            records = records.first(self.n_records)
+        return learn(
+            self.model, self.setting, resolved(self.known), self.tally, self.trials, records,
+            n=self.n, refit_every=self.refit_every, sign=self.sign,
+        )  # fmt: skip
 
 
 def integrated_by_seed(
@@ -193,14 +173,6 @@ def integrated_by_seed(
     """Return what probabilities of one study average over: the same for the same data and seed."""
     generator = streams.generator(seed, streams.Purpose.INTEGRATION)
     return integrated(model, tally, setting, params, generator, ruled_out=ruled_out, known=belief)
-
-
-def grounds(study: "Study") -> Grounds:
-    """Return what answers rest on now."""
-    kept = study._kept
-    if kept is None or not kept.still_true(study):
-        kept = study._kept = Grounds(study)
-    return kept
 
 
 def learned_costs(n: AnyArray, seconds: AnyArray) -> Array:

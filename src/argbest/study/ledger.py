@@ -1,6 +1,6 @@
 """The ledger: what the events of a study add up to. Only `Study` keeps one, and only events change it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +22,14 @@ SET_ASIDE_AFTER = 6  # failures in a row; by chance 1 in 15,000 cases of a pair 
 _TABLES = ("replications", "pending", "failures", "failed_in_all", "timed", "seconds")
 _TALLY = ("count", "mean", "m2")
 _PAIRS = ("queue", "_dropped")
+
+
+def status(trial: int, trials: Trials, held: Collection[int]) -> str:
+    """Return whether a trial is told, pending, given back (to be asked for again), or failed."""
+    end = trials.columns["end"][trial]
+    if end != OPEN:
+        return FAILED if end == FAILED_END else TOLD
+    return PENDING if trial in held else GIVEN_BACK
 
 
 class Ledger:
@@ -82,11 +90,6 @@ class Ledger:
         return (0.0, 1.0) if self.rate else self.problem.reward_range
 
     @property
-    def reasons(self) -> dict[int, str]:
-        """Why trials failed."""
-        return {trial: event.reason for trial, event in self.failed.items()}
-
-    @property
     def counts(self) -> dict[str, int]:
         """How many trials were told, are pending, were given back, or failed."""
         found = self.records, self.held, self.given_back, self.failed
@@ -94,10 +97,7 @@ class Ledger:
 
     def status(self, trial: int) -> str:
         """Return whether a trial is told, pending, given back (to be asked for again), or failed."""
-        end = self.trials.columns["end"][trial]
-        if end != OPEN:
-            return FAILED if end == FAILED_END else TOLD
-        return PENDING if trial in self.held else GIVEN_BACK
+        return status(trial, self.trials, self.held)
 
     @property
     def set_aside(self) -> BoolArray:
@@ -116,14 +116,6 @@ class Ledger:
     def first_own_number(self) -> int:
         """Return the number from which replications of a pair share no seed with any other, if parted now."""
         return int(streams.first_own_number(self.replications))
-
-    def replicates(self) -> dict[tuple[int, int], list[float]]:
-        """Return the single values told of each pair, in their order; summaries hold none."""
-        values: dict[tuple[int, int], list[float]] = {}
-        told, flat = self.records.columns, self.records.values.tolist()
-        for trial, start, size in zip(told["trial"], told["start"], told["size"], strict=True):
-            values.setdefault(self.trials.pair(trial), []).extend(flat[start : start + max(size, 0)])
-        return values
 
     def apply(self, event: Event) -> None:
         """Take in what happened; refits and beginnings are the study's own business."""

@@ -5,12 +5,12 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -25,11 +25,46 @@ from argbest.study.trial import Trial
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
+    from argbest.study.view import View
 
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
 OnResult: TypeAlias = Callable[[Trial, float], None]
+_MOST = {"workers": 10**4, "batch": 10**7}
 _RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
+
+
+def checked(given: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Return the options of a run that are given, their numbers checked; None: an option is not.
+
+    ``where`` stands before names in errors: "[run] " of a study file.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in ("budget", "workers", "batch"):
+        if name in options:
+            whole(f"{where}{name}", options[name], at_least=1, at_most=_MOST.get(name))
+    for name in ("seconds", "timeout"):
+        if name in options:
+            options[name] = finite(f"{where}{name}", options[name], above=0)
+    confirm = not_negative(f"{where}confirm", options.get("confirm", 0.0), below=1)
+    if confirm and "budget" not in options:
+        raise InputError(f"{where}confirm is a share of a budget of replications; give budget too.")
+    return options
+
+
+def afford(
+    budget: int | None,
+    needed: int,
+    *,
+    named: str = "a budget of {} is",
+    smaller: str = "choose a smaller initial design",
+) -> None:
+    """Refuse a budget that the ``needed`` replications of the initial design alone exceed."""
+    if budget is not None and budget < needed:
+        raise InputError(
+            f"{named.format(budget)} below the {needed} replications of the initial design; raise it, or "
+            f"{smaller}."
+        )
 
 
 @dataclass(frozen=True)
@@ -44,13 +79,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.budget is None and self.seconds is None:
             raise InputError("a run needs a budget: of replications, of seconds, or both.")
-        if self.budget is not None:
-            whole("budget", self.budget, at_least=1)
-        if self.seconds is not None:
-            finite("seconds", self.seconds, above=0)
-        not_negative("confirm", self.confirm, below=1)
-        if self.confirm and self.budget is None:
-            raise InputError("confirm is a share of a budget of replications; give one.")
+        checked({"budget": self.budget, "seconds": self.seconds, "confirm": self.confirm})
         if self.stop is not None and (isinstance(self.stop, type) or not callable(self.stop)):
             raise InputError(
                 f"stop={self.stop!r} is not a stop rule; give ExpectedPCS(0.95), say, or a function."
@@ -60,10 +89,15 @@ class Limits:
         """Return how much of the limit is used: replications, or seconds where only these are limited."""
         return ledger.n_observations if self.budget is not None else int(ledger.spent)
 
-    def room(self, journal: Journal, *, mine: bool = True) -> int:
-        """Return how many more trials the limits allow, those under way taken into account if ``mine``."""
+    def reached(self, now: "Ledger | View") -> bool:
+        """Return whether the budget, or the simulation time, is spent."""
+        spent = self.seconds is not None and now.spent >= self.seconds
+        return spent or (self.budget is not None and now.n_observations >= self.budget)
+
+    def room(self, journal: Journal) -> int:
+        """Return how many more trials the limits allow, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
-        held = [i for i, who in ledger.held.items() if who != BY_HAND] if mine else []
+        held = [i for i, who in ledger.held.items() if who != BY_HAND]
         if self.budget is not None:
             left = self.budget - ledger.n_observations - len(held)
         if self.seconds is not None and ledger.spent + journal.expected_seconds(held) >= self.seconds:
@@ -82,15 +116,11 @@ class Resources:
     on_failure: str = "raise"
 
     def __post_init__(self) -> None:
-        if self.workers is not None:
-            whole("workers", self.workers, at_least=1, at_most=10**4)
+        checked({"workers": self.workers, "batch": self.batch, "timeout": self.timeout})
         if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
             raise InputError(
                 f"executor={self.executor!r} has no `submit`; give a concurrent.futures.Executor."
             )
-        whole("batch", self.batch, at_least=1, at_most=10**7)
-        if self.timeout is not None:
-            finite("timeout", self.timeout, above=0)
         one_of("on_failure", self.on_failure, ("raise", "record"))
 
 
@@ -113,7 +143,7 @@ class _TargetPCS:
             return False
         granted = self.combined(study._granted(self.delta), certificate.counted)
         if granted < self.target:
-            study._say_once(study.doubts().waiting(study, self))
+            study._say_once(study.doubts().waiting(study.view(), self))
         return granted >= self.target
 
     def combined(self, pcs: Array, weights: Array) -> float:
@@ -152,7 +182,7 @@ class OpportunityCost:
         if certificate.eoc > self.target:
             return False
         if doubted := bool(np.any(study._granted(0.0) < certificate.pcs)):
-            study._say_once(study.doubts().waiting(study, self))
+            study._say_once(study.doubts().waiting(study.view(), self))
         return not doubted
 
 
@@ -184,7 +214,8 @@ class Guaranteed:
     def missing(self, study: "Study") -> BoolArray:
         """Return the pairs that still need replications, [alternative, context]."""
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
-        return separations.missing(study, share, self.delta, assumptions.of_study(study, self.assume))
+        assumed = assumptions.of_rewards(study.reward_range, self.assume)
+        return separations.missing(study.view(), share, self.delta, assumed)
 
 
 @contextmanager

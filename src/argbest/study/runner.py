@@ -31,7 +31,7 @@ from argbest.storage.base import is_shared
 from argbest.study import assumptions, executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, reporter, tracker
+from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, afford, reporter, tracker
 from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, record
 from argbest.study.workers import Patience, Presence, Watch, keep
@@ -182,7 +182,7 @@ class _Run:
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
         study, limits = self.study, self.limits
-        if limits.room(study._journal, mine=False) < 1 or finished(study.policy, study._journal.ledger.live):
+        if limits.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
             return True
         n = study.n_observations
         due = (
@@ -308,16 +308,12 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
     if isinstance(limits.stop, Guaranteed):
-        assumptions.of_study(study, limits.stop.assume)  # refused before anything is simulated
+        assumptions.of_rewards(study.reward_range, limits.stop.assume)  # refused before anything is simulated
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
-    needed = study.n_observations + due
-    if limits.budget is not None and limits.budget < needed and due:
-        raise InputError(
-            f"a budget of {limits.budget} is below the {needed} replications of the initial design; raise "
-            "it, or choose a smaller initial design."
-        )
+    if due:
+        afford(limits.budget, study.n_observations + due)
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)

@@ -1,6 +1,7 @@
 """What a guarantee counts: values in the order of their numbers, and how far these put the selected ahead."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from argbest.study.assumptions import Assumption
 from argbest.study.trial import Records, Trials
 
 if TYPE_CHECKING:
-    from argbest.study.study import Study
+    from argbest.study.view import View
 
 _PLACES = 2**31  # of values in one trial
 _MANY = 10  # values, which come in order by chance once in two million times
@@ -82,10 +83,18 @@ class Replications:
         if len(values) >= _MANY:
             (self.sorted.add if self._trend[pair] else self.sorted.discard)(pair)
 
+    def as_it_is(self) -> "Replications":
+        """Return one that later values do not change, to look at: it cannot take in any."""
+        same = copy(self)  # the values of a pair are only ever added to, so those that count say enough
+        same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
+        return same
+
     def of_context(self, context: int) -> Array:
         """Return a row per alternative and a column per number, NaN where an alternative has no value."""
-        pairs = [(k, context) for k in range(len(self.count)) if self.count[k, context]]
-        keys, told = ([each for pair in pairs for each in of[pair]] for of in (self._keys, self._values))
+        pairs = [(k, context, n) for k, n in enumerate(self.count[:, context].tolist()) if n]
+        keys, told = (
+            [each for k, c, n in pairs for each in of[k, c][:n]] for of in (self._keys, self._values)
+        )
         columns, place = np.unique(np.array(keys, np.int64), return_inverse=True)
         table = np.full((len(self.count), len(columns)), np.nan)
         table[np.repeat(np.arange(len(table)), self.count[:, context]), place] = told
@@ -155,6 +164,12 @@ class Separations:
         self._problem, self._replications = problem, replications
         self._known: dict[tuple[int, int, float, Assumption], tuple[int, Array]] = {}
 
+    def of(self, replications: Replications) -> "Separations":
+        """Return the bounds by the replications of one moment; what is known of equal ones is shared."""
+        same = Separations(self._problem, replications)
+        same._known = self._known
+        return same
+
     def lower(self, selected: IntArray, alpha: float, assumed: Assumption) -> Array:
         """Return bounds of selected minus each alternative, [alternative, context]; alpha is of one context.
 
@@ -200,26 +215,26 @@ class Separations:
         return alpha / (self._problem.n_alternatives - 1)
 
 
-def leads(study: "Study", alpha: float, assumed: Assumption) -> Array:
+def leads(view: "View", alpha: float, assumed: Assumption) -> Array:
     """Return lower bounds of selected minus each alternative, [alternative, context], alpha of one context.
 
     inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
     """
-    ledger, selected = study._journal.ledger, best(study._belief())
-    lower, out = ledger.separations.lower(selected, alpha, assumed), study._ruled_out
-    for k, c in ledger.in_order.sorted:
+    selected, out = best(view.belief), view.ruled_out
+    lower = view.separations.lower(selected, alpha, assumed)
+    for k, c in view.in_order.sorted:
         lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
     return lower if out is None else np.where(out, np.inf, lower)
 
 
-def missing(study: "Study", alpha: float, delta: float, assumed: Assumption) -> BoolArray:
+def missing(view: "View", alpha: float, delta: float, assumed: Assumption) -> BoolArray:
     """Return the pairs of which a guarantee needs more replications, [alternative, context].
 
     In every context that is not certified: the selected alternative and the rivals not yet separated.
     """
-    near = ~reached(leads(study, alpha, assumed), delta)
-    near[best(study._belief()), np.arange(study.problem.n_contexts)] = near.any(axis=0)
-    return np.asarray(near & answered(study))
+    near = ~reached(leads(view, alpha, assumed), delta)
+    near[best(view.belief), np.arange(view.problem.n_contexts)] = near.any(axis=0)
+    return np.asarray(near & answered(view))
 
 
 def reached(lower: Array, delta: float) -> BoolArray:
@@ -227,10 +242,10 @@ def reached(lower: Array, delta: float) -> BoolArray:
     return np.asarray(lower >= -delta if delta > 0 else lower > 0)
 
 
-def answered(study: "Study") -> BoolArray:
+def answered(view: "View") -> BoolArray:
     """Return in which contexts some alternative can be selected."""
-    out = study._ruled_out
-    return np.ones(study.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
+    out = view.ruled_out
+    return np.ones(view.problem.n_contexts, bool) if out is None else np.any(~out, axis=0)
 
 
 def _packed(rows: Array) -> Array:

@@ -1,29 +1,36 @@
-"""Study: the one stateful class. It asks for trials, is told their values, and answers per context."""
+"""Study: the one stateful class. It asks for trials, is told their values, keeps both, and answers."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from argbest.checks import finite, flag, indifference_zone, path_of
-from argbest.core.arrays import Array
+import numpy as np
+
+from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
-from argbest.core.states import LEVEL, usual_delta
-from argbest.errors import DataNotice
+from argbest.core.states import LEVEL
+from argbest.errors import DataNotice, InputError
 from argbest.lazy import later
-from argbest.models.base import Model
+from argbest.models.base import Model, params_type
 from argbest.options import ALPHA, POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
-from argbest.problems.base import Simulate
-from argbest.storage.base import Storage
-from argbest.storage.opening import concealed
-from argbest.study.ask_tell import AskTell
-from argbest.study.learning import grounds
+from argbest.problems.base import Problem, Simulate
+from argbest.storage.base import Plain, Storage, Worker, explained
+from argbest.storage.opening import concealed, defined, opened
+from argbest.study import definition
+from argbest.study.journal import BY_HAND, Journal
+from argbest.study.learning import Knowledge
 from argbest.study.limits import Limits, OnResult, Progress, Resources, Stop
+from argbest.study.rewards import end_of_rate
+from argbest.study.trial import Trial, Value, record, summary
+from argbest.study.view import View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +58,7 @@ else:  # mostly rooms above this one: asking and telling needs none of them
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
 
-class Study(AskTell):
+class Study:
     """A sequential simulation study of one problem.
 
     ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
@@ -65,6 +72,34 @@ class Study(AskTell):
     URL of a database, where ``name`` identifies it; `Study.load` continues it. ``plan`` holds the
     options of `run` that other workers of the stored study should use, as `argbest worker` does.
     """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        policy: Given | Policy = POLICY,
+        model: Given | Model[Any] | None = None,
+        initial: object = "auto",
+        seed: int = 0,
+        refit_every: int | str = "auto",
+        common_random_numbers: bool = True,
+        cost: object = None,
+        storage: str | PathLike[str] | Storage | None = None,
+        name: str = "study",
+        plan: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        options = definition.Options.read(
+            problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
+            common_random_numbers=common_random_numbers, cost=cost,
+        )  # fmt: skip
+        stored = options.plain(plan)
+        if storage is not None:
+            params_type(options.model)
+        with opened(storage, name=name) as kept:
+            kept.create(stored)
+            self._open(kept, stored, problem, options.policy, options.model)
 
     @classmethod
     def from_observations(
@@ -111,17 +146,203 @@ class Study(AskTell):
             common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
         )  # fmt: skip
 
+    @classmethod
+    def load(
+        cls,
+        storage: str | PathLike[str] | Storage,
+        *,
+        name: str = "study",
+        simulate: Simulate | None = None,
+        policy: Policy | None = None,
+        model: Model[Any] | None = None,
+    ) -> Self:
+        """Return the study kept in a storage, to continue it.
+
+        Give ``simulate`` again if the simulator was a plain function, and a policy or a model of your own.
+        """
+        study = cls.__new__(cls)
+        with opened(storage, name=name) as kept:
+            stored = defined(kept, name, storage)
+            with explained("the definition of the study"):
+                stored = definition.modern(stored, notify=model is None)
+                problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
+                study._open(kept, stored, problem, chosen_policy, chosen_model)
+        return study
+
+    def _open(
+        self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
+    ) -> None:
+        self.problem = problem
+        self.seed: int = stored["seed"]
+        self.refit_every: int | str = stored["refit_every"]
+        self.common_random_numbers: bool = stored["common_random_numbers"]
+        self.definition = stored
+        self._journal = Journal(storage, stored, problem, policy, model)
+        self._view: View | None = None
+        self._said: set[str] = set()  # notices of a kind that are given once
+
+    def __repr__(self) -> str:
+        size = "{} alternatives x {} contexts".format(*self.problem.shape)
+        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} replications>"
+
     def _repr_html_(self) -> str:
         from argbest.report.notebook import of_study
 
         return of_study(self)
 
     @property
-    def plot(self) -> "Plots":
-        """The pictures: ``study.plot()`` is the policy map, ``study.plot.profiles()`` another, and so on."""
-        from argbest.report.notebook import Plots
+    def policy(self) -> Policy:
+        """The rule that decides; a two-stage one carries what it has fixed."""
+        return self._journal.policy
 
-        return Plots(self)
+    @property
+    def model(self) -> Model[Any]:
+        """The statistical model."""
+        return self._journal.model
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The options of `run` that were stored with the study, as plain values."""
+        stored: Mapping[str, Any] = self.definition["plan"]
+        return stored
+
+    @property
+    def n_observations(self) -> int:
+        """Replications told so far."""
+        return self._journal.ledger.n_observations
+
+    @property
+    def rate(self) -> bool:
+        """Whether rewards are 0 or 1: declared so, or every value told so far was True or False."""
+        return self._journal.ledger.rate
+
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """The interval that holds every single reward: (0, 1) of a rate, else that of the problem."""
+        return self._journal.ledger.reward_range
+
+    @property
+    def n_queued(self) -> int:
+        """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
+        ledger = self._journal.ledger
+        return self.view().n_queued if ledger.design is None else len(ledger.queue)
+
+    @property
+    def n_waiting(self) -> int:
+        """Deprecated: the name of `n_queued` in version 0.1."""
+        warnings.warn("n_waiting is now called n_queued.", DeprecationWarning, stacklevel=2)
+        return self.n_queued
+
+    @property
+    def initial_design(self) -> str:
+        """What the study simulates before its policy decides, and why, in words; "" until that is fixed."""
+        return self.view().initial_design
+
+    @property
+    def tally(self) -> tallies.Tally:
+        """Count, mean and sum of squared deviations of every pair."""
+        return self._tally if self.problem.sign > 0 else tallies.negated(self._tally)
+
+    @property
+    def set_aside(self) -> list[tuple[Item, Item]]:
+        """The pairs (alternative, context) that failed repeatedly; they are not asked for any more."""
+        problem = self.problem
+        return [
+            (problem.alternatives.item(k), problem.contexts.item(c))
+            for k, c in np.argwhere(self._journal.ledger.set_aside).tolist()
+        ]
+
+    @property
+    def asked(self) -> Sequence[Trial]:
+        """All trials asked for so far, by their ids; it grows with the study."""
+        return self._journal.ledger.trials
+
+    def view(self) -> View:
+        """Return the study as it is now, as a value that later trials and values do not change.
+
+        Answers, reports and pictures are made from it. Its tables are [alternative, context], and rewards
+        count so that larger is better. What is dear, such as learning, is done when it is first asked for.
+        """
+        last, journal = self._view, self._journal
+        if last is None or not last.shows(journal):
+            last = self._view = View.of(journal, self.definition, last)
+        return last
+
+    def ask(self, n: int = 1, *, context: object = None) -> list[Trial]:
+        """Return n trials to simulate: what is left of the initial design, then the policy's choice.
+
+        With ``context`` all of them are in that context. Trials under way are taken into account; those
+        given back come first.
+        """
+        n = whole("n", n, at_least=1, at_most=10**7)
+        only = None if context is None else self.problem.contexts.index(context)
+        return self._journal.ask(n, worker=BY_HAND, only=only)
+
+    def tell(
+        self,
+        trial: Trial | int,
+        value: Value | None = None,
+        *,
+        mean: float | None = None,
+        variance: float | None = None,
+        n: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Record the result of a trial: a number, a list or array of replications, or a summary by keywords.
+
+        A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
+        n − 1; a single replication has none, and a declared rate needs none: k successes of n are ``mean=k/n,
+        n=n``. ``seconds`` is how long the simulation took. The model is not fitted here; the next `ask` does
+        that when it is due.
+        """
+        took = None if seconds is None else not_negative("seconds", seconds)
+        asked = self._journal.open(trial)
+        if mean is None and variance is None and n is None:
+            told = record(asked, value, took)
+        elif value is None:
+            told = summary(asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took)
+        else:
+            raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
+        before = self._journal.ledger.rewards
+        self._journal.tell(told)
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, [told]):
+            warnings.warn(remark, DataNotice, stacklevel=2)
+
+    def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
+        """Record that a trial gave no value; it is not asked for again by itself."""
+        took = None if seconds is None else not_negative("seconds", seconds)
+        self._journal.fail(self._journal.open(trial), str(reason), again=False, seconds=took)
+
+    def give_back(self, trial: Trial | int) -> None:
+        """Give back a trial that will not be simulated; the next `ask` returns it, with its seed."""
+        self._journal.give_back([self._journal.open(trial).id])
+
+    def pending(self) -> list[Trial]:
+        """Return the trials under way, for example those that a process left when it ended."""
+        ledger = self._journal.ledger
+        return [ledger.trials[i] for i in sorted(ledger.held)]
+
+    def status(self, trial: Trial | int) -> str:
+        """Return whether a trial is pending, given back (to be asked for again), told or failed."""
+        ledger, number = self._journal.ledger, trial.id if isinstance(trial, Trial) else trial
+        return ledger.status(whole("trial", number, at_least=0, below=len(ledger.trials)))
+
+    def readmit(self) -> None:
+        """Ask for the pairs set aside again, for example with a fixed simulator."""
+        self._journal.readmit()
+
+    def workers(self) -> Sequence[Worker]:
+        """Return what every worker of the stored study said of itself last; see `argbest worker`."""
+        return self._journal.workers()
+
+    def refresh(self) -> Self:
+        """Return the study with all that other processes have added to its storage."""
+        self._journal.catch_up()
+        return self
+
+    def close(self) -> None:
+        """Let go of the storage's files and connections; they are opened again when needed."""
+        self._journal.storage.close()
 
     def run(
         self,
@@ -152,7 +373,7 @@ class Study(AskTell):
         limits = Limits(budget, seconds, confirm, stop)
         resources = Resources(workers, executor, batch, timeout, on_failure)
         runner.run(self, limits, resources, progress, on_result)
-        if remark := normality.of_study(self):
+        if remark := normality.of_study(self.view()):
             warnings.warn(remark, DataNotice, stacklevel=2)
         return self
 
@@ -166,12 +387,7 @@ class Study(AskTell):
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        zone, kept = self.indifference(delta), grounds(self).selections
-        if zone not in kept:
-            known = self.problem.contexts, self.certificate(), self._ruled_out
-            frame = frames.of_selection(self.problem, *known, zone, rate=self.rate)
-            kept[zone] = frames.with_doubts(frame, doubts.states(self, zone), self)
-        return kept[zone].copy()
+        return frames.selection(self.view(), self.indifference(delta))
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
@@ -179,9 +395,7 @@ class Study(AskTell):
         That is one hundredth of the lower quartile, over all pairs that are not the best of their context, of
         the distance between their posterior mean and the best one.
         """
-        if delta is not None:
-            return indifference_zone(delta)
-        return usual_delta(self._learned().belief.mean, self._ruled_out)
+        return self.view().indifference(delta)
 
     def alternative(self, label: object) -> Item:
         """Return an alternative as the simulator receives it, named by its label or its row.
@@ -193,11 +407,11 @@ class Study(AskTell):
 
     def allocation(self) -> "pd.DataFrame":
         """Return one row per pair: how many replications it got, their mean and standard deviation."""
-        return frames.of_allocation(self.problem, self._tally, self._journal.ledger.pending)
+        return frames.of_allocation(self.view())
 
     def observations(self) -> "pd.DataFrame":
         """Return one row per replication told, with its trial and seed."""
-        return frames.of_observations(self.problem, self._journal.ledger.trials, self._records)
+        return frames.of_observations(self.view())
 
     def trials(self, *, details: bool = False) -> "pd.DataFrame":
         """Return one row per trial asked for: its status and the reason for a failure.
@@ -205,13 +419,13 @@ class Study(AskTell):
         It is pending, given back (to be asked for again), told or failed. With ``details`` also who
         had it, when it was asked for and ended, and how many seconds it took.
         """
-        ledger = self._journal.ledger
-        frame = frames.of_trials(self.problem, ledger)
-        return frames.with_details(frame, ledger) if details else frame
+        view = self.view()
+        frame = frames.of_trials(view)
+        return frames.with_details(frame, view) if details else frame
 
     def history(self, points: int = 12) -> "pd.DataFrame":
         """Return how the certificate developed: a row per checkpoint, with 90 % posterior intervals."""
-        return overview.history(self, points=points)
+        return overview.history(self.view(), points=points)
 
     def forecast(
         self, target: float = LEVEL, *, worst: bool = False, delta: float = 0.0
@@ -221,34 +435,23 @@ class Study(AskTell):
         The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
         as right.
         """
-        return forecasting.of_study(self, target, worst=worst, delta=delta)
+        return forecasting.of_study(self.view(), target, worst=worst, delta=delta)
 
     def model_check(self) -> "model_check.ModelCheck":
         """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
-        return model_check.of_study(self)
+        return model_check.of_study(self.view())
 
     def doubts(self) -> "doubts.Doubts":
         """Return what speaks against calling choices sure: misfit, too few replications, rare events."""
-        return doubts.of_study(self)
-
-    def _granted(self, delta: float) -> Array:
-        """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
-        return doubts.granted(self, delta)
-
-    def _say_once(self, words: str) -> None:
-        """Warn of something that a run goes on in spite of; a study says it once, and "" never."""
-        kind = words.partition(":")[0]
-        if words and kind not in self._said:
-            self._said.add(kind)
-            warnings.warn(words, DataNotice, stacklevel=2)
+        return doubts.of_study(self.view())
 
     def model_summary(self) -> "model_summary.ModelSummary":
         """Return what the model found: how much its parts vary, and over what distances."""
-        return model_summary.of_study(self)
+        return model_summary.of_study(self.view())
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":
         """Return the belief about every alternative at the contexts, or at others given."""
-        return predicting.posterior(self, contexts)
+        return predicting.posterior(self.view(), contexts)
 
     def report(self, path: str | PathLike[str], *, command: str = "") -> Path:
         """Return the path of one self-contained HTML page, written there: answer, certainty, method.
@@ -266,7 +469,7 @@ class Study(AskTell):
         treats the estimates as known.
         """
         zone, averaged = indifference_zone(delta), flag("integrate", integrate)
-        return grounds(self).certificate(zone, integrate=averaged)
+        return self.view().certificate(zone, integrate=averaged)
 
     def guarantee(
         self, alpha: float = ALPHA, delta: float = 0.0, *, assume: str | None = None
@@ -282,7 +485,7 @@ class Study(AskTell):
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
-        return guarantee.of_study(self, error, zone, assume)
+        return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
@@ -297,21 +500,52 @@ class Study(AskTell):
             frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
             return frame
 
-        whole = predicting.predicted(self, contexts, made, integrate=flag("integrate", integrate))
+        whole = predicting.predicted(self.view(), contexts, made, integrate=flag("integrate", integrate))
         return whole.reset_index(drop=True)
 
     def predict_proba(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
         """Return P(each alternative is best), a row per context given and a column per alternative."""
         return predicting.predicted(
-            self,
+            self.view(),
             contexts,
             lambda found: frames.of_probabilities(self.problem, found.rows, found.certificate),
             integrate=flag("integrate", integrate),
         )
+
+    @property
+    def plot(self) -> "Plots":
+        """The pictures: ``study.plot()`` is the policy map, ``study.plot.profiles()`` another, and so on."""
+        from argbest.report.notebook import Plots
+
+        return Plots(self)
+
+    def _granted(self, delta: float) -> Array:
+        """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
+        return doubts.granted(self.view(), delta)
+
+    def _say_once(self, words: str) -> None:
+        """Warn of something that a run goes on in spite of; a study says it once, and "" never."""
+        kind = words.partition(":")[0]
+        if words and kind not in self._said:
+            self._said.add(kind)
+            warnings.warn(words, DataNotice, stacklevel=2)
 
     def _belief(self) -> Belief:
         """Return the belief (larger is better) that selects, with what is ruled out far below.
 
         Looking changes nothing: only `ask` moves the refit schedule on.
         """
-        return grounds(self).belief
+        return self.view().belief
+
+    @property
+    def _ruled_out(self) -> BoolArray | None:
+        """[alternative, context] whether a pair was set aside without a single value; None where none was."""
+        return self._journal.ledger.ruled_out
+
+    @property
+    def _tally(self) -> tallies.Tally:
+        """The tally with larger being better."""
+        return self._journal.ledger.tally
+
+    def _learned(self) -> Knowledge:
+        return self.view().knowledge

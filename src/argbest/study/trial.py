@@ -7,7 +7,7 @@ somebody looks at it.
 import math
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -183,6 +183,13 @@ class Columns:
         for name, column in self._of.items():
             column.frombytes(np.ascontiguousarray(rows[name], column.typecode).tobytes())
 
+    def first(self, n: int) -> "Columns":
+        """Return a copy of the first n rows."""
+        copy = Columns(**{name: column.typecode for name, column in self._of.items()})
+        for name, column in self._of.items():
+            copy[name].extend(column[:n])
+        return copy
+
     def numbers(self, name: str) -> AnyArray:
         """Return a copy of a column."""
         column = self._of[name]
@@ -234,6 +241,16 @@ class Trials(_Made[Trial]):
         self._names = {name: i for i, name in enumerate(workers)}
         self.columns.extend({**asked, "end": end})
 
+    def first(self, n: int, n_records: int, failed: Collection[int]) -> "Trials":
+        """Return the first n as they were when so many records were told and these had failed."""
+        copy = Trials(self._problem, self._study)
+        copy._names, copy.columns = dict(self._names), self.columns.first(n)
+        end = copy.columns.numbers("end")
+        later = (end >= n_records) | (end == FAILED)
+        later[list(failed)] = False
+        copy.columns["end"][:] = array("q", np.where(later, OPEN, end).tobytes())
+        return copy
+
     def pair(self, trial: int) -> tuple[int, int]:
         """Return the positions of its alternative and its context."""
         return self.columns["alternative"][trial], self.columns["context"][trial]
@@ -274,6 +291,13 @@ class Records(_Made[Told]):
         sizes = np.maximum(told["size"], 0).astype(np.int64)
         self.columns.extend({**told, "start": np.cumsum(sizes) - sizes})
         self.values.frombytes(np.ascontiguousarray(values, float).tobytes())
+
+    def first(self, n: int) -> "Records":
+        """Return the first n."""
+        copy = Records()
+        copy.columns = self.columns.first(n)
+        copy.values = self.values[: self.columns["start"][n] if n < len(self) else None]
+        return copy
 
     def _make(self, row: int) -> Told:
         columns = self.columns

@@ -1,24 +1,19 @@
 """Tables of a study file, their keys and errors: the simulator, the options of the study and of its run."""
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from argbest import registry, streams
-from argbest.checks import finite, flag, indifference_zone, whole
-from argbest.core import schedule
+from argbest.checks import finite, flag, indifference_zone, within
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models import retired
-from argbest.options import POLICY
 from argbest.problems.axis import Axis
-from argbest.problems.base import Problem
-from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, for_model, is_auto
+from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, is_auto
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS
+from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS, checked
 
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
@@ -66,15 +61,6 @@ def text(where: str, given: object) -> str:
     return given
 
 
-@contextmanager
-def within(where: str) -> Iterator[None]:
-    """Have the errors raised here say which part of the file they are about."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
 def simulator(given: object, folder: Path) -> tuple[Program | Function | None, float | None]:
     """Return the simulator of a study file, None without one, and the time limit of a Python function.
 
@@ -111,62 +97,22 @@ def remarks(simulate: Program | Function | None, alternatives: Axis, contexts: A
         )
 
 
-def study_options(given: object, problem: Problem) -> dict[str, Any]:
+def study_options(given: object) -> dict[str, Any]:
     """Return the options of `Study` that a study file gives."""
     options = {} if given is None else table("[study]", given)
-    if "policy" in options:
-        registry.configured_policy(options["policy"], kind="[study] policy")
     if instead := retired.successor(options.get("model")):
         words = f"the model {options['model']} of version 0.1 is gone; {instead} takes its place."
         warnings.warn(words, VersionNotice, stacklevel=2)
         options["model"] = instead
-    if "model" in options:
-        registry.model(options["model"], kind="[study] model")
-    if "seed" in options:
-        whole("[study] seed", options["seed"], at_least=0, below=2**64)
-    if "refit_every" in options:
-        schedule.checked("[study] refit_every", options["refit_every"])
-    if "common_random_numbers" in options:
-        flag("[study] common_random_numbers", options["common_random_numbers"])
     if "initial" in options:
         with within("[study] initial"):
             options["initial"] = _initial(options["initial"])
-            if not is_auto(options["initial"]):
-                n_designed(problem, options, None)
-    with within("[study] model"):
-        _, model = registry.choose(options.get("policy", POLICY), options.get("model"))
-        model.check(problem.shape, problem.setting)
     return options
-
-
-def n_designed(problem: Problem, options: Mapping[str, Any], budget: int | None) -> int:
-    """Return the number of replications of the initial design."""
-    generator = streams.generator(options.get("seed", 0), streams.Purpose.DESIGN)
-    given = options.get("initial", AUTO)
-    if is_auto(given):
-        _, model = registry.choose(options.get("policy", POLICY), options.get("model"))
-        given = for_model(model, problem, budget)
-    return len(design(given).pairs(problem, generator))
 
 
 def run_options(plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `Study.run` that `StudyFile.plain` described."""
-    options = dict(plain)
-    for key in ("budget", "workers", "batch"):
-        if key in options:
-            whole(f"[run] {key}", options[key], at_least=1)
-    for key in ("seconds", "timeout"):
-        if key in options:
-            options[key] = finite(f"[run] {key}", options[key], above=0)
-    if "confirm" in options:
-        share = options["confirm"]
-        number = isinstance(share, int | float) and not isinstance(share, bool)
-        if not number or not 0 <= share < 1:
-            raise InputError(
-                f"[run] confirm must be a share of the budget, from 0 to below 1; got {share!r}."
-            )
-        if share and "budget" not in options:
-            raise InputError("[run] confirm is a share of a budget of replications; give budget too.")
+    options = checked(plain, "[run] ")
     if "stop" in options:
         options["stop"] = _stop(options["stop"])
     return options

@@ -15,16 +15,18 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry
-from argbest.checks import affordable, finite, flag, not_negative, one_of
+from argbest.checks import affordable, finite, flag, not_negative, one_of, within
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, reward_limits
 from argbest.problems.labels import declared
 from argbest.storage.opening import shown
+from argbest.study.definition import Options
+from argbest.study.limits import afford
 from argbest.studyfile import options as file_options
 from argbest.studyfile import shipped
-from argbest.studyfile.options import TOP, Plain, run_options, table, text, within
+from argbest.studyfile.options import TOP, Plain, run_options, table, text
 from argbest.table_files import read_table
 
 _DATABASE = b"SQLite format 3\0"  # how its files begin
@@ -46,6 +48,7 @@ class StudyFile:
     path: Path
     problem: Problem  # with the simulator, if the file names one
     options: dict[str, Any]  # policy, model, initial, seed, refit_every, common_random_numbers, cost
+    checked: Options  # what these are, policy and model made
     run: dict[str, Any]  # budget, seconds, workers, batch, confirm, stop, timeout
     storage: str | None  # the path of a file or the URL of a database
     name: str  # which study of that storage
@@ -88,17 +91,19 @@ def _parsed(file: Path) -> dict[str, Any]:
 def _study_file(file: Path, content: Mapping[str, Any]) -> StudyFile:
     folder = file.parent.resolve()
     problem, limit, remarks = _problem(content, folder, file.stem)
-    options = file_options.study_options(content.get("study"), problem)
+    options = file_options.study_options(content.get("study"))
+    checked = Options.read(problem, **options, where="[study] ")
     cost = _cost(content.get("cost"), *problem.shape)
     plain = {} if content.get("run") is None else table("[run]", content["run"])
     if limit is not None:
         plain["timeout"] = limit
     run = run_options(plain)
-    _afford(run, problem, options)
+    needed = checked.n_designed(run.get("budget"))
+    afford(run.get("budget"), needed, named="[run] budget is {},", smaller="lower [study] initial")
     storage, name = _storage(content.get("storage"), file.parent)
     return StudyFile(
         path=file, problem=problem, options=options if cost is None else options | {"cost": cost}, run=run,
-        storage=storage, name=name, remarks=remarks, _run=plain,
+        checked=checked, storage=storage, name=name, remarks=remarks, _run=plain,
     )  # fmt: skip
 
 
@@ -137,18 +142,6 @@ def _registered(content: Mapping[str, Any]) -> Problem:
     simulate = shipped.simulator(content["problem"])
     problem.__dict__.update(simulate=simulate, name=text("name", content.get("name", problem.name)))
     return problem
-
-
-def _afford(run: Plain, problem: Problem, options: Mapping[str, Any]) -> None:
-    """Refuse a budget that the initial design alone exceeds."""
-    if "budget" not in run:
-        return
-    needed = file_options.n_designed(problem, options, run["budget"])
-    if run["budget"] < needed:
-        raise InputError(
-            f"[run] budget is {run['budget']}, below the {needed} replications of the initial design. "
-            "Raise it, or lower [study] initial."
-        )
 
 
 def _storage(given: object, folder: Path) -> tuple[str | None, str]:

@@ -49,7 +49,8 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
     """
     selection, certificate = study.selection(), study.certificate()
     shown = curves.excerpt(study, selection)
-    kit = kit_of_some(study, shown.alternatives, shown.contexts) if shown.left_out else prediction_kit(study)
+    view = study.view()
+    kit = kit_of_some(view, shown.alternatives, shown.contexts) if shown.left_out else prediction_kit(view)
     if not study.problem.contexts.columns:
         kit["coordinates"][0]["name"] = word(study.problem.contexts)
     return {
@@ -115,7 +116,7 @@ def _allocation(study: Study, shown: Excerpt) -> Plain:
     n, mean, m2 = (shown.of(each) for each in (told.count, told.mean, told.m2))
     return {
         "total": study.n_observations,
-        "pending": int(study._journal.ledger.pending.sum()),
+        "pending": int(study.view().pending.sum()),
         "count": values(n),
         "mean": values(_brief(np.where(n > 0, mean, np.nan))),
         "sd": values(_brief(np.where(n > 1, np.sqrt(m2 / np.maximum(n - 1, 1)), np.nan))),
@@ -157,7 +158,7 @@ def _check(study: Study) -> Plain:
 
 def _guarantee(study: Study) -> Plain:
     """Return what the data alone certify, context by context in the order of reading."""
-    found = guarantee.planned(study)
+    found = guarantee.planned(study.view())
     columns = ["selected", "rival", "lower", "smallest_delta", "certified", "certified_all", "replications"]
     frame = found.frame[[*study.problem.contexts.frame().columns, *columns]]
     frame = frame.iloc[curves.side(study.problem.contexts).order]

@@ -1,0 +1,297 @@
+"""A study at one moment, as a value: what answers, reports, pictures and exports are made from."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from argbest import streams
+from argbest.checks import indifference_zone
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief
+from argbest.core.certificate import Certificate, Mixture
+from argbest.core.setting import Setting, among_the_rest
+from argbest.core.states import usual_delta
+from argbest.core.tally import Tally
+from argbest.errors import InputError
+from argbest.models.base import Integrated, Model
+from argbest.policies.base import Policy
+from argbest.problems.base import Problem
+from argbest.problems.design import for_model
+from argbest.storage.base import Failed, Plain
+from argbest.study.journal import Journal
+from argbest.study.learning import Knowledge, Learning, integrated_by_seed
+from argbest.study.ledger import Ledger, status
+from argbest.study.rewards import RewardsSoFar
+from argbest.study.separations import Replications, Separations
+from argbest.study.trial import Records, Trials
+
+DRAWS = 4096
+NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
+FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
+
+T = TypeVar("T")
+
+
+class Inference:
+    """What is concluded from the records of a study, each part when somebody first asks; then it is kept.
+
+    Trials that are asked for change none of it, so the views before and after share one.
+    """
+
+    def __init__(
+        self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tally: Tally,
+        ruled_out: BoolArray | None, learning: Learning,
+    ) -> None:  # fmt: skip
+        self._problem, self._model, self._seed = problem, model, seed
+        self._setting, self._tally, self._ruled_out = setting, tally, ruled_out
+        self._learning = learning
+        self._certificates: dict[tuple[float, bool], Certificate] = {}
+        self._answers: dict[Hashable, Any] = {}
+
+    def holds(self, learning: Learning, setting: Setting) -> bool:
+        """Return whether all of it follows from these, too."""
+        own, other = self._setting.excluded, setting.excluded
+        same = own is other or (own is not None and other is not None and np.array_equal(own, other))
+        return learning is self._learning and same
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The belief of the model, and the refit that it rests on."""
+        if not self._learning.n_records:
+            raise InputError("nothing is known yet: tell the value of at least one trial first.")
+        return self._learning.knowledge
+
+    @cached_property
+    def belief(self) -> Belief:
+        """The belief that selects, larger being better, with what is ruled out far below."""
+        return among_the_rest(self.knowledge.belief, self._ruled_out)
+
+    @cached_property
+    def integrated(self) -> Integrated | None:
+        """The hyper-parameters that probabilities average over."""
+        known, out = self.knowledge, self._ruled_out
+        return integrated_by_seed(
+            self._model, self._tally, self._setting, known.params, self._seed, out, known.belief
+        )
+
+    @cached_property
+    def mixture(self) -> Mixture | None:
+        """The beliefs of those at the contexts of the study."""
+        return None if self.integrated is None else self.integrated.here()
+
+    def certificate(self, delta: float, *, integrate: bool) -> Certificate:
+        """Return how sure the selections are."""
+        if (delta, integrate) not in self._certificates:
+            out, mixture = self._ruled_out, self.mixture if integrate else None
+            answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
+            self._certificates[delta, integrate] = Certificate(
+                self.belief, self._problem.weights, self.normals, delta, answered, mixture
+            )
+        return self._certificates[delta, integrate]
+
+    def normals(self, multiple: int) -> Iterator[Array]:
+        """Yield the draws behind every certificate's joint probability, always the same, some at a time.
+
+        Of a million pairs all of them would take 512 MB, and draws made from them several times that.
+        """
+        size = self._tally.count.size
+        draws = max(FEWEST, min(DRAWS, NUMBERS // size))
+        some = multiple * max(1, NUMBERS // size // multiple)
+        generator = streams.generator(self._seed, streams.Purpose.CERTIFICATE)
+        for start in range(0, draws, some):
+            yield generator.standard_normal((min(some, draws - start), *self._problem.shape))
+
+    def once(self, name: Hashable, work: Callable[[], T]) -> T:
+        """Return the answer of that name, worked out if nobody has asked for it before."""
+        if name not in self._answers:
+            self._answers[name] = work()
+        found: T = self._answers[name]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A study at one moment (`Study.view`): later trials and values change nothing of it.
+
+    Tables are [alternative, context], and rewards count so that larger is better: with the goal "min" the
+    tally and the belief have the opposite sign of the user's values. What is dear is worked out when it is
+    first asked for, and kept: the knowledge, the beliefs and the certificates.
+    """
+
+    definition: Plain  # what was fixed before the first trial
+    problem: Problem
+    policy: Policy
+    model: Model[Any]
+    setting: Setting  # the problem's, and which pairs were set aside
+    tally: Tally
+    rewards: RewardsSoFar  # what the values are: True and False, 0 and 1, numbers
+    rate: bool  # whether all of them are 0 or 1: declared so, or every value told was True or False
+    set_aside: BoolArray  # pairs that failed too often to be asked for again
+    ruled_out: BoolArray | None  # those of them without a single value; None where there are none
+    pending: IntArray  # trials under way
+    held: Mapping[int, str]  # these trials, and who has them
+    given_back: tuple[int, ...]  # trials to be asked for again
+    n_trials: int
+    n_records: int  # trials whose value was told
+    n_failed: int  # trials that gave none
+    n_observations: int  # replications told
+    spent: float  # seconds of simulation time, those of failures included
+    design: tuple[tuple[int, int], ...] | None  # the initial design; None until it is fixed
+    design_reason: str  # why this one, where argbest chose it
+    parted: int | None  # first replication with seeds of its own, where alternatives shared them before
+    n_shared: int  # trials asked for until then
+    in_order: Replications  # values in the order of their numbers
+    separations: Separations  # how far these put one alternative ahead of another
+    inference: Inference = field(repr=False)
+    _queued: int | None  # pairs of the initial design not yet asked for; None where it is still open
+    _ledger: Ledger = field(repr=False)  # of the living study; it only ever grows
+    _revision: int  # how many events it had taken in
+
+    @classmethod
+    def of(cls, journal: Journal, definition: Plain, before: "View | None" = None) -> "View":
+        """Return the study of a journal as it is now; what the view ``before`` concluded stays if true."""
+        ledger, setting, learning = journal.ledger, journal.open_setting(), journal.learning()
+        tally, out = ledger.tally, ledger.ruled_out
+        inference = None if before is None else before.inference
+        if inference is None or not inference.holds(learning, setting):
+            known = journal.problem, journal.model, journal.seeds.root, setting
+            inference = Inference(*known, tally, out, learning)
+        in_order = ledger.in_order.as_it_is()
+        return cls(
+            definition=definition,
+            problem=journal.problem,
+            policy=journal.policy,
+            model=journal.model,
+            setting=setting,
+            tally=tally,
+            rewards=ledger.rewards,
+            rate=ledger.rate,
+            set_aside=ledger.set_aside,
+            ruled_out=out,
+            pending=ledger.pending.copy(),
+            held=dict(ledger.held),
+            given_back=tuple(ledger.given_back),
+            n_trials=len(ledger.trials),
+            n_records=len(ledger.records),
+            n_failed=len(ledger.failed),
+            n_observations=ledger.n_observations,
+            spent=ledger.spent,
+            design=None if ledger.design is None else tuple(ledger.design),
+            design_reason=ledger.design_reason,
+            parted=ledger.parted,
+            n_shared=ledger.n_shared,
+            in_order=in_order,
+            separations=ledger.separations.of(in_order),
+            inference=inference,
+            _queued=None if ledger.design is None else len(ledger.queue),
+            _ledger=ledger,
+            _revision=journal.revision,
+        )
+
+    def shows(self, journal: Journal) -> bool:
+        """Return whether nothing has happened in the study since."""
+        return journal.ledger is self._ledger and journal.revision == self._revision
+
+    @property
+    def seed(self) -> int:
+        """The root of all random numbers of the study."""
+        seed: int = self.definition["seed"]
+        return seed
+
+    @property
+    def refit_every(self) -> int | str:
+        """How often hyper-parameters are refitted."""
+        every: int | str = self.definition["refit_every"]
+        return every
+
+    @property
+    def common_random_numbers(self) -> bool:
+        """Whether alternatives were meant to share random numbers; see also `parted`."""
+        common: bool = self.definition["common_random_numbers"]
+        return common
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """The options of `Study.run` that were stored with the study, as plain values."""
+        stored: Mapping[str, Any] = self.definition["plan"]
+        return stored
+
+    @property
+    def reward_range(self) -> tuple[float, float] | None:
+        """The interval that holds every single reward: (0, 1) of a rate, else that of the problem."""
+        return (0.0, 1.0) if self.rate else self.problem.reward_range
+
+    @property
+    def initial_design(self) -> str:
+        """What the study simulates before its policy decides, and why, in words; "" until that is fixed."""
+        given = "" if self.design is None else f"{len(self.design):,} replications, as given"
+        return self.design_reason or given
+
+    @cached_property
+    def n_queued(self) -> int:
+        """Pairs of the initial design not yet asked for; where it is still open, as `ask` would fix it."""
+        if self._queued is not None:
+            return self._queued
+        return for_model(self.model, self.problem, self.plan.get("budget")).size(self.problem)
+
+    @cached_property
+    def failed(self) -> Mapping[int, Failed]:
+        """The trials that failed, in the order in which they did, and why."""
+        return dict(islice(self._ledger.failed.items(), self.n_failed))
+
+    @cached_property
+    def reasons(self) -> dict[int, str]:
+        """Why trials failed."""
+        return {trial: event.reason for trial, event in self.failed.items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many trials were told, are pending, were given back, or failed."""
+        found = self.n_records, len(self.held), len(self.given_back), self.n_failed
+        return dict(zip(("told", "pending", "given_back", "failed"), found, strict=True))
+
+    @cached_property
+    def trials(self) -> Trials:
+        """All trials asked for, by their ids."""
+        return self._ledger.trials.first(self.n_trials, self.n_records, self.failed)
+
+    @cached_property
+    def records(self) -> Records:
+        """All that was told, in the order of telling."""
+        return self._ledger.records.first(self.n_records)
+
+    def status(self, trial: int) -> str:
+        """Return whether a trial is told, pending, given back (to be asked for again), or failed."""
+        return status(trial, self.trials, self.held)
+
+    def replicates(self) -> dict[tuple[int, int], list[float]]:
+        """Return the single values told of each pair, in their order; summaries hold none."""
+        values: dict[tuple[int, int], list[float]] = {}
+        told, flat = self.records.columns, self.records.values.tolist()
+        for trial, start, size in zip(told["trial"], told["start"], told["size"], strict=True):
+            values.setdefault(self.trials.pair(trial), []).extend(flat[start : start + max(size, 0)])
+        return values
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the model has learned; an InputError as long as no value was told."""
+        return self.inference.knowledge
+
+    @property
+    def belief(self) -> Belief:
+        """The belief that selects, with what is ruled out far below."""
+        return self.inference.belief
+
+    def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
+        """Return how sure the selections are; see `Study.certificate`."""
+        return self.inference.certificate(delta, integrate=integrate)
+
+    def indifference(self, delta: float | None = None) -> float:
+        """Return the difference that does not matter: as given, or see `Study.indifference`."""
+        if delta is not None:
+            return indifference_zone(delta)
+        return usual_delta(self.knowledge.belief.mean, self.ruled_out)
