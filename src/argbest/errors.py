@@ -56,7 +56,7 @@ class VersionNotice(Notice):
 
 
 class SlowNotice(Notice):
-    """Something takes long, and goes on."""
+    """A warning: an operation takes long, and continues."""
 
 
 class DataNotice(Notice):

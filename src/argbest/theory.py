@@ -58,7 +58,8 @@ def optimal_allocation(
     of cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
     """
     share, rate = core.optimal_allocation(
-        *_apart(problem, delta), cost=None if cost is None else table("costs", cost, problem.shape, above=0)
+        *_told_apart(problem, delta),
+        cost=None if cost is None else table("costs", cost, problem.shape, above=0),
     )
     frame = _pairs(problem)
     frame["share"] = share.ravel()
@@ -103,7 +104,7 @@ def convergence(problem: Problem, allocation: object, *, delta: float = 0.0) -> 
     The residuals of Theorem "optimal rate" of Cakmak, Gao and Zhou, which go to 0 under GP-C-OCBA with an
     independent prior, and min η/η*, which goes to 1.
     """
-    return core.balance(*_apart(problem, delta), _shares(problem, allocation))
+    return core.balance(*_told_apart(problem, delta), _shares(problem, allocation))
 
 
 def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
@@ -151,7 +152,7 @@ def _known(problem: Problem) -> tuple[Array, Array]:
     return problem.sign * problem.truth, problem.noise_sd**2
 
 
-def _apart(problem: Problem, delta: float) -> tuple[Array, Array]:
+def _told_apart(problem: Problem, delta: float) -> tuple[Array, Array]:
     """Return truth and noise, the best set apart by delta; ties are refused by their labels."""
     truth, noise = _known(problem)
     zone = indifference_zone(delta)

@@ -115,7 +115,7 @@ def test_pairs_of_very_many_alternatives_are_predicted_in_closed_form_too(
     usual = model_check.check(problem, model, problem.setting, tally, params)
     monkeypatch.setattr(landmarks, "_CELLS", 96)  # 32 alternatives are followed
     monkeypatch.setattr(seen_cells, "_WORK", 0.0)
-    monkeypatch.setattr(seen_cells, "_LEAST", 4)  # and few cells tell the variances of the others
+    monkeypatch.setattr(seen_cells, "_FEWEST_CELLS", 4)  # and few cells tell the variances of the others
     assert isinstance(model.posterior(tally, problem.setting, params), FocusedBelief)
     calls, posterior = [0], AdditiveGP.posterior
 

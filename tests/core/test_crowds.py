@@ -43,7 +43,7 @@ def test_of_very_many_alternatives_the_likeliest_say_what_draws_of_all_say(
     regret, share = drawn_regrets(belief)
     own = regret[:, chosen[0]]
     monkeypatch.setattr(correlated, "_CROWD", 300)
-    monkeypatch.setattr(landmarks, "_MOST", 300)
+    monkeypatch.setattr(landmarks, "_MOST_FOLLOWED", 300)
     prior = belief.foundation.prior  # type: ignore[attr-defined]
     focused = conditioned(prior, Data(tally, np.full((700, 1), 0.5), np.array(0.0)))
     assert isinstance(focused, FocusedBelief)

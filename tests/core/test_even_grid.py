@@ -61,7 +61,7 @@ def test_whichever_way_it_goes_the_answer_is_the_same(monkeypatch: pytest.Monkey
     mean, std = rng.normal(0, 2, (6, 5, 7)), np.exp(rng.normal(0, 1.0, (6, 5, 7)))
     selected = rng.integers(0, 5, (6, 7))
     mixed = certainty.good_probability(mean, std, selected, 0.3)
-    monkeypatch.setattr(normal, "_MOST", 0)
+    monkeypatch.setattr(normal, "_LONGEST_GRID", 0)
     np.testing.assert_allclose(certainty.good_probability(mean, std, selected, 0.3), mixed, atol=3e-13)
 
 

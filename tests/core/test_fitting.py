@@ -7,14 +7,14 @@ from scipy.optimize import minimize
 
 from argbest.core import fitting, priors
 from argbest.core.arrays import Array
-from argbest.core.search import CONVERGED
+from argbest.core.search import CONVERGED, SearchResult
 from argbest.core.tally import Tally
 
 SLOW = pytest.mark.slow
 STARTS = 4
 
 
-def search(data: oracles.Data, prior: priors.Hyperprior, starts: Array | None = None) -> fitting.Fit:
+def search(data: oracles.Data, prior: priors.Hyperprior, starts: Array | None = None) -> SearchResult:
     ones = np.ones(len(data.x))
     return fitting.fit_map(
         "matern52", data.separation, data.tally, ones, prior, prior.starts if starts is None else starts

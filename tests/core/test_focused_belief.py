@@ -9,7 +9,7 @@ from additive_cases import crowd as study
 
 from argbest.core import focused_belief, seen_cells
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.additive_conditioning import conditioned, expected, missed
+from argbest.core.additive_conditioning import conditioned, expected, squared_misses
 from argbest.core.arrays import Array
 from argbest.core.belief import best
 from argbest.core.decision import Decision
@@ -124,7 +124,7 @@ def test_what_observed_pairs_miss_is_that_of_the_whole() -> None:
     close(belief.var[seen], whole.var[seen])
     np.testing.assert_array_equal(belief.noise, noise)
     by_hand = np.where(seen, (tally.mean - whole.mean) ** 2 + whole.var, 0.0)
-    close(missed(focused.prior, tally, belief), by_hand)
+    close(squared_misses(focused.prior, tally, belief), by_hand)
 
 
 def test_memory_does_not_grow_with_rows_for_all_cells() -> None:

@@ -36,7 +36,7 @@ def counted(one: Case, rules: Array) -> tuple[list[int], "additive.Climb"]:
         return additive._evaluate(theta, code, data, rules, gradient)  # type: ignore[arg-type]
 
     search = search_for(evaluate, in_python)
-    data = one.inputs(), additive.Seen(one.tally, one.noise, None), rules
+    data = one.inputs(), additive.SearchData(one.tally, one.noise, None), rules
     return calls, lambda starts, steps, hessian: additive._climb_in_python(
         search, *data, starts, steps, hessian
     )

@@ -16,7 +16,7 @@ from argbest.core.belief import best
 from argbest.core.conditioning import dense
 from argbest.core.decision import Decision
 from argbest.core.foundations import ByFormula, ByStructure, SideBySide
-from argbest.core.landmarks import MOST
+from argbest.core.landmarks import MOST_FEATURES
 from argbest.core.priors import with_known_noise
 from argbest.core.search import CONVERGED
 from argbest.core.seen_cells import Data
@@ -103,9 +103,9 @@ def curved(k: int, c: int, seed: int) -> tuple[Setting, Tally]:
 
 @pytest.mark.parametrize(("dimensions", "shape", "most", "means", "sds"), [
     (2, (24, 20), 64, 0.2, 0.05), pytest.param(2, (40, 30), 64, 0.2, 0.03, marks=pytest.mark.slow),
-    pytest.param(2, (40, 30), MOST, 0.01, 0.001, marks=pytest.mark.slow),
+    pytest.param(2, (40, 30), MOST_FEATURES, 0.01, 0.001, marks=pytest.mark.slow),
     pytest.param(5, (40, 30), 512, 0.5, 0.1, marks=pytest.mark.slow),
-    pytest.param(5, (40, 30), MOST, 0.1, 0.01, marks=pytest.mark.slow),
+    pytest.param(5, (40, 30), MOST_FEATURES, 0.1, 0.01, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_with_few_features_predictions_stay_close(
     dimensions: int, shape: tuple[int, int], most: int, means: float, sds: float

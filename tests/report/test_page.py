@@ -88,8 +88,8 @@ def test_a_page_of_very_many_alternatives_says_what_its_probabilities_compare(
     said = "leading alternatives with each other"
     study = _even(40)
     assert said not in curves.excerpt(study, study.selection()).left_out
-    monkeypatch.setattr(landmarks, "_FEWEST", 6)
-    monkeypatch.setattr(landmarks, "_MOST", 6)
+    monkeypatch.setattr(landmarks, "_FEWEST_FOLLOWED", 6)
+    monkeypatch.setattr(landmarks, "_MOST_FOLLOWED", 6)
     study = _even(40)
     assert said in curves.excerpt(study, study.selection()).left_out
 

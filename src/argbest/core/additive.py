@@ -20,12 +20,13 @@ from argbest.core.by_address import OBJECTIVE, keep
 from argbest.core.evidence import inverting
 from argbest.core.fitting import kernel_code
 from argbest.core.integration import Density, Evaluate
-from argbest.core.landmarks import FEWER, MOST, structure_shows_the_way, structured
+from argbest.core.landmarks import FEWER_FEATURES, MOST_FEATURES, structure_shows_the_way, structured
 from argbest.core.priors import Hyperprior
 from argbest.core.search import (
     MAX_STEPS,
     SMALL,
     STEP_LIMIT,
+    SearchResult,
     in_python,
     search_for,
     searched,
@@ -42,16 +43,6 @@ class Inputs(NamedTuple):
     kernel: str
     alternatives: Coordinates | None  # None: names, each unlike all others
     contexts: Array  # [d, context, context]: squared distances
-
-
-class Fit(NamedTuple):
-    """Where the search ended, per leading index."""
-
-    theta: Array  # [..., parameter]
-    constant: Array  # [...]: the estimate of the constant
-    value: Array  # [...]: log evidence + log prior
-    status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
-    hessian: Array  # [..., parameter, parameter]: of −value, as the search has learned it
 
 
 class Search(NamedTuple):
@@ -72,8 +63,8 @@ def search_from(starts: Array, first_steps: int, hessian: Array | None = None) -
     return Search(starts, first_steps, np.full(shape, np.nan) if hessian is None else hessian)
 
 
-class Seen(NamedTuple):
-    """What was observed; arrays [..., alternative, context]."""
+class SearchData(NamedTuple):
+    """What a search is given of the data; arrays [..., alternative, context]."""
 
     tally: Tally
     noise: Array  # multiplies the noise parameter
@@ -87,7 +78,7 @@ def fit_map(
     prior: Hyperprior,
     search: Search,
     correlation: Array | None = None,
-) -> Fit:
+) -> SearchResult:
     """Return the best maximum found.
 
     The tally holds outcomes [..., alternative, context] standardised over the whole study; ``noise`` of that
@@ -96,7 +87,7 @@ def fit_map(
     """
     lead, p = tally.shape[:-2], len(prior.rules)
     floats = np.empty((*lead, p)), np.empty(lead), np.empty(lead)
-    found = Fit(*floats, np.empty(lead, np.int64), np.empty((*lead, p, p)))
+    found = SearchResult(*floats, np.empty(lead, np.int64), np.empty((*lead, p, p)))
     for studies in studies_alike(tally.count, correlation):
         own = Search(search.starts[studies], search.first_steps, search.hessian[studies])
         shared = None if correlation is None else correlation[studies]
@@ -106,17 +97,17 @@ def fit_map(
     return found
 
 
-def _seen(tally: Tally, noise: Array, correlation: Array | None) -> Seen:
+def _seen(tally: Tally, noise: Array, correlation: Array | None) -> SearchData:
     """Return the data in the form that a search takes."""
     if tally.common is None or correlation is None or not correlation.any():
-        return Seen(tally.apart, noise, None)
-    return Seen(tally, noise, common_noise.rows(tally, noise, correlation))
+        return SearchData(tally.apart, noise, None)
+    return SearchData(tally, noise, common_noise.rows(tally, noise, correlation))
 
 
-Climb = Callable[[Array, int, Array], Fit]
+Climb = Callable[[Array, int, Array], SearchResult]
 
 
-def _fit(inputs: Inputs, seen: Seen, rules: Array, search: Search) -> Fit:
+def _fit(inputs: Inputs, seen: SearchData, rules: Array, search: Search) -> SearchResult:
     """Return the best maximum found, by the algebra that suits the size of the studies."""
     tally, noise, common = seen
     count, names = tally.count, inputs.alternatives is None
@@ -126,7 +117,8 @@ def _fit(inputs: Inputs, seen: Seen, rules: Array, search: Search) -> Fit:
     dense = functools.partial(_climb_in_python, _search_dense, inputs, seen, rules)
     data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
     roughly, closely = (
-        functools.partial(_climb_structured, inputs.kernel, data, rules, most) for most in (FEWER, MOST)
+        functools.partial(_climb_structured, inputs.kernel, data, rules, most)
+        for most in (FEWER_FEATURES, MOST_FEATURES)
     )
     # Of several starts few features find the best, nearly as well and far more quickly.
     many = np.sum(~np.isnan(search.starts[:, 0])) > 1
@@ -139,8 +131,8 @@ def _fit(inputs: Inputs, seen: Seen, rules: Array, search: Search) -> Fit:
     return _best(dense, dense, search)
 
 
-def _best(first: Climb, rest: Climb, search: Search) -> Fit:
-    """Return the best of the points reached by all starts in the first steps, gone on with to the end."""
+def _best(first: Climb, rest: Climb, search: Search) -> SearchResult:
+    """Return the best point that any start reaches in the first steps, climbed from there to the end."""
     reached = first(search.starts, search.first_steps, search.hessian)
     going = np.asarray((reached.status == STEP_LIMIT) | (first is not rest))
     if not going.any():
@@ -148,7 +140,7 @@ def _best(first: Climb, rest: Climb, search: Search) -> Fit:
     on = np.where(going[..., None], reached.theta, np.nan)
     found = rest(on[..., None, :], MAX_STEPS, reached.hessian)
     marks = (going[..., None], going, going, going, going[..., None, None])
-    return Fit(*(np.where(*each) for each in zip(marks, found, reached, strict=True)))
+    return SearchResult(*(np.where(*each) for each in zip(marks, found, reached, strict=True)))
 
 
 def log_evidence(
@@ -163,7 +155,9 @@ def log_evidence(
     return _evidence(inputs, _seen(tally, noise, correlation), prior, theta)
 
 
-def _evidence(inputs: Inputs, seen: Seen, prior: Hyperprior, theta: Array) -> tuple[Array, Array, Array]:
+def _evidence(
+    inputs: Inputs, seen: SearchData, prior: Hyperprior, theta: Array
+) -> tuple[Array, Array, Array]:
     found = _call(inputs, seen, prior.rules, theta[..., None, :], 0, _blank(theta))
     return found.value, found.gradient, found.constant
 
@@ -186,7 +180,7 @@ def evaluator(
         return lambda theta: _evidence(inputs, seen, prior, theta)[:2], None
     kernel, rules = inputs.kernel, prior.rules
     data = structured_evidence.prepare(inputs.alternatives, inputs.contexts, tally.apart, noise)
-    data = structured_evidence.with_landmarks(kernel, data, near, MOST)
+    data = structured_evidence.with_landmarks(kernel, data, near, MOST_FEATURES)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
         gradient = np.empty(theta.shape)
@@ -201,46 +195,46 @@ def evaluator(
 
 
 def _climb_compiled(
-    inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, hessian: Array
-) -> Fit:
+    inputs: Inputs, seen: SearchData, rules: Array, starts: Array, steps: int, hessian: Array
+) -> SearchResult:
     found = _call(inputs, seen, rules, starts, steps, hessian)
-    return Fit(found.theta, found.constant, found.value, found.status, found.hessian)
+    return SearchResult(found.theta, found.constant, found.value, found.status, found.hessian)
 
 
 def _climb_structured(
     kernel: str,
-    data: structured_evidence.Data,
+    data: structured_evidence.ObservedTable,
     rules: Array,
     most: int,
     starts: Array,
     steps: int,
     hessian: Array,
-) -> Fit:
+) -> SearchResult:
     """Return the best of climbs from all starts, each with landmarks that suit it."""
     found = []
     for i, start in enumerate(starts):
         if not np.isnan(start[0]):
             suited = structured_evidence.with_landmarks(kernel, data, start, most)
-            bent = hessian if i == 0 else _blank(start)
+            known_hessian = hessian if i == 0 else _blank(start)
             found.append(
-                _climb_in_python(_search_structured, kernel, suited, rules, start[None], steps, bent)
+                _climb_in_python(_search_structured, kernel, suited, rules, start[None], steps, known_hessian)
             )
     return max(found, key=lambda one: float(one.value))
 
 
 def _climb_in_python(
     search: Callable[..., Any], code: Any, data: Any, rules: Array, starts: Array, steps: int, hessian: Array
-) -> Fit:
+) -> SearchResult:
     """Return where a search in Python ends; ``data`` begins with the tally."""
     count, learned = data[0].count, hessian.copy()
     theta, gradient = np.empty(starts.shape[1]), np.empty(starts.shape[1])
     spare = float(np.maximum(count - 1, 0).sum())
     value, constant, _, status = search(starts, code, data, rules, spare, steps, theta, gradient, learned)
-    return Fit(theta, np.asarray(constant), np.asarray(value), np.asarray(status), learned)
+    return SearchResult(theta, np.asarray(constant), np.asarray(value), np.asarray(status), learned)
 
 
 def _evaluate(
-    theta: Array, code: Inputs, data: Seen, rules: Array, gradient: Array
+    theta: Array, code: Inputs, data: SearchData, rules: Array, gradient: Array
 ) -> tuple[float, float, float]:
     """Return (log evidence + log prior, constant, doubt) of one study and fill the gradient."""
     found = _call(code, data, rules, theta[None], 0, _blank(theta))
@@ -260,7 +254,9 @@ class _Outputs(NamedTuple):
     hessian: Array
 
 
-def _call(inputs: Inputs, seen: Seen, rules: Array, starts: Array, steps: int, hessian: Array) -> _Outputs:
+def _call(
+    inputs: Inputs, seen: SearchData, rules: Array, starts: Array, steps: int, hessian: Array
+) -> _Outputs:
     """Return the ufunc's outputs; trouble on the way shows in them (status, value), not as warnings."""
     (tally, noise, common), where = seen, inputs.alternatives
     points = np.zeros((tally.shape[-2], 1)) if where is None else where.points

@@ -22,9 +22,9 @@ from argbest.core.foundations import (
     RelatesListed,
     RelatesWithin,
     Stack,
-    apart,
     of_sums,
     rows_of,
+    squared_differences,
     summed_rows,
 )
 from argbest.core.replications import NextSamples, Shocks, coming
@@ -174,7 +174,7 @@ class AdditiveBelief(CorrelatedAlternatives):
             total, begin = self.foundation.difference_var(reference), 0
         step = max(1, _ELEMENTS // self.mean.size)
         for start in range(begin, self.n_rows, step):
-            total -= apart(self.rows[..., start : start + step, :, :], reference)
+            total -= squared_differences(self.rows[..., start : start + step, :, :], reference)
         total = np.maximum(total, 0.0)
         total[of_each_context(reference)] = 0.0
         return total
@@ -187,7 +187,7 @@ class AdditiveBelief(CorrelatedAlternatives):
             before, rows = self.foundation.difference_var(reference), self.stack.first(self._first.n_rows)
             step = max(1, _ELEMENTS // max(1, len(rows) * len(self.mean)))
             for some in (missing[i : i + step] for i in range(0, len(missing), step)):
-                found = before[:, some] - apart(rows.take(some, axis=2), reference[some])
+                found = before[:, some] - squared_differences(rows.take(some, axis=2), reference[some])
                 known.update((pairs[c], found[:, i]) for i, c in enumerate(some))
         return np.array([known[pair] for pair in pairs]).T
 

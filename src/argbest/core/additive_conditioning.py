@@ -18,7 +18,7 @@ from argbest.core.binomial import Expected
 from argbest.core.conditioning import dense, dense_at
 from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, focused
 from argbest.core.foundations import ByStructure, SideBySide, Stack
-from argbest.core.landmarks import MOST, innovation, landmarks_of, structured, too_large
+from argbest.core.landmarks import MOST_FEATURES, innovation, landmarks_of, structured, too_large
 from argbest.core.noise import lone
 from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
 from argbest.core.square_root_form import solve_lower
@@ -68,7 +68,7 @@ def expected(prior: AdditivePrior, data: Data) -> Expected:
     return Expected(mean, var, data.noise)
 
 
-def missed(prior: AdditivePrior, tally: Tally, belief: Expected) -> Array:
+def squared_misses(prior: AdditivePrior, tally: Tally, belief: Expected) -> Array:
     """Return E(Ȳ − f)² of every cell [..., alternative, context], 0 where nothing was observed.
 
     NaN where one observation of a name in a single context has others to tell its noise: f there is mostly
@@ -136,7 +136,7 @@ class _Points(NamedTuple):
     carried: Array  # Ψ_t Ψ_tᵀ, [context, X]
 
 
-def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST) -> AdditiveBelief:
+def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST_FEATURES) -> AdditiveBelief:
     """Return the belief of one study at its contexts."""
     solution = _solution(prior, data, most)
     known = solution.features
@@ -154,7 +154,7 @@ def by_features(prior: AdditivePrior, data: Data, most: int | None = MOST) -> Ad
 
 
 def by_features_at(
-    prior: AdditivePrior, cross: AdditivePrior, data: Data, most: int | None = MOST
+    prior: AdditivePrior, cross: AdditivePrior, data: Data, most: int | None = MOST_FEATURES
 ) -> AdditiveBelief:
     """Return the belief of one study at X new contexts, each by itself: arrays [X, alternative, 1].
 

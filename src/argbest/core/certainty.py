@@ -21,7 +21,7 @@ _WIDTH = 3.0  # widest panel, in standard deviations of an alternative it touche
 _GRADE = 0.5  # ... or in distances from an alternative it does not touch
 _FIRST_PANELS = 8
 _BLUR = 1e-10  # least std relative to the distance from the origin: keeps rounding of nodes below 1e-6 std
-_LEAST = 1e-25  # least positive std relative to the unit: bounds the depth of the mesh
+_LEAST_STD = 1e-25  # least positive std relative to the unit: bounds the depth of the mesh
 _POINT = 1e-140  # stands for a zero std: its standardised values square without overflow
 _ELEMENTS = 1 << 17  # numbers in one temporary array, 1 MB: a few of them stay in cache
 _MESH_ELEMENTS = 1 << 20  # the same for the mesh: 8 MB
@@ -240,7 +240,7 @@ def _localise(mean: Array, std: Array, keep: BoolArray) -> tuple[Array, Array, A
     unit = np.where(keep, np.maximum(np.abs(mean), std), 0.0).max(axis=1)
     unit = np.where(unit > 0, unit, 1.0)
     mean = np.where(keep, mean / unit[:, None], _BELOW)
-    floored = np.maximum(np.maximum(std / unit[:, None], _BLUR * np.abs(mean)), _LEAST)
+    floored = np.maximum(np.maximum(std / unit[:, None], _BLUR * np.abs(mean)), _LEAST_STD)
     return mean, np.where(keep & (std > 0), floored, _POINT), unit
 
 

@@ -17,7 +17,7 @@ from argbest.texts import Sentences, chance
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
 _ENOUGH = 32
 
-Blocks = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
+NormalsInParts = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class Certificate(Sentences):
 
     belief: Belief
     weights: Array  # [context]
-    source: Array | Blocks  # `normals`, or what makes them when they are asked for
+    source: Array | NormalsInParts  # `normals`, or what makes them when they are asked for
     delta: float = 0.0
     answered: BoolArray | None = None  # [..., context]; None: every context has an answer
     mixture: Mixture | None = None

@@ -5,7 +5,7 @@ Importing this module imports Numba and compiles nothing; the first call compile
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,18 +25,8 @@ from argbest.core.evidence import (
     observed,
 )
 from argbest.core.priors import KERNELS, NUGGET, Hyperprior
-from argbest.core.search import AT_ONCE, MAX_STEPS, portions, searched, searching
+from argbest.core.search import AT_ONCE, MAX_STEPS, SearchResult, portions, searched, searching
 from argbest.core.tally import Tally
-
-
-class Fit(NamedTuple):
-    """Where the search ended, per leading index."""
-
-    theta: Array  # [..., d + 2]: log lengthscales, log scale, log noise
-    constant: Array  # [...]: the profiled mean
-    value: Array  # [...]: log evidence + log prior
-    status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
-    hessian: Array  # [..., d + 2, d + 2]: of −value, as the search has learned it
 
 
 def fit_map(
@@ -47,8 +37,10 @@ def fit_map(
     prior: Hyperprior,
     starts: Array,
     hessian: Array | None = None,
-) -> Fit:
+) -> SearchResult:
     """Return the best maximum found from ``starts`` [..., s, d + 2], a row of NaN being none.
+
+    θ are the log lengthscales, the log scale and the log noise; the constant is profiled.
 
     ``hessian`` [..., d + 2, d + 2] is what an earlier search has learned at the first start, or NaN.
 
@@ -56,15 +48,17 @@ def fit_map(
     multiplies the noise parameter: 1 where it is learned, the known variances where that is fixed.
     """
     lead, p = tally.shape[:-1], starts.shape[-1]
-    bent = np.full((*lead, p, p), np.nan) if hessian is None else hessian
+    known_hessian = np.full((*lead, p, p), np.nan) if hessian is None else hessian
     search, addresses = _searching()
     if tally.count.size * tally.shape[-1] ** 2 <= AT_ONCE or not lead:  # at most so many operations
-        return Fit(*_call(search, kernel, separation, tally, noise, prior, starts, bent, addresses))
+        return SearchResult(
+            *_call(search, kernel, separation, tally, noise, prior, starts, known_hessian, addresses)
+        )
     noise, starts = np.broadcast_to(noise, tally.shape), np.broadcast_to(starts, (*lead, *starts.shape[-2:]))
     tables = np.empty((*lead, p)), np.empty(lead), np.empty(lead), np.empty(lead, np.int64)
-    found = Fit(*tables, np.empty(bent.shape))
+    found = SearchResult(*tables, np.empty(known_hessian.shape))
     for some in portions((tally.count > 0).sum(axis=-1).astype(float) ** 3):
-        own = tally[some], noise[some], prior, starts[some], bent[some], addresses
+        own = tally[some], noise[some], prior, starts[some], known_hessian[some], addresses
         parts = _call(search, kernel, separation, *own)
         for whole, part in zip(found, parts, strict=True):
             whole[some] = part

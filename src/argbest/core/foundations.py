@@ -128,7 +128,7 @@ class ByFormula:
     def difference_var(self, reference: IntArray) -> Array:
         """Return Var(f_b(c) − f_k(c)); what both have in common is taken out before anything is squared."""
         total = self.prior.difference_var(reference, self.level.shape[-2])
-        total += apart(self.level[..., None, :, :], reference)
+        total += squared_differences(self.level[..., None, :, :], reference)
         return total
 
     def study(self, index: tuple[int, ...]) -> "ByFormula":
@@ -217,7 +217,7 @@ def _add_own(out: Array, own: Array, alternative: IntArray, context: IntArray, w
         out[(*leading(context.shape), alternative[..., j])] += weight[..., j, None] * row
 
 
-def apart(rows: Array, reference: IntArray) -> Array:
+def squared_differences(rows: Array, reference: IntArray) -> Array:
     """Return Σ_r (w_r(b, c) − w_r(k, c))² of rows [..., row, alternative, context]."""
     if rows.ndim == 3:  # of one study: plain indexing is far quicker
         of_best = rows[:, None, reference, np.arange(rows.shape[2])]

@@ -19,7 +19,8 @@ _FLATTEST = 0.25  # least curvature: no standard deviation above 2, in logarithm
 FLAT = 2.5  # curvature of parameters that are not proposed about the mode, but all along their density
 _FREEDOM = 5.0  # of the Student-t around the mode
 _FARTHEST = 2.0  # that one Newton step may go
-_MOST, _LEAST = 64, 5  # points: so many up to 100 observed cells, and so few in the largest studies
+_MOST_POINTS = 64  # in studies with up to 100 observed cells
+_FEWEST_POINTS = 5  # in the largest studies
 _PROPOSALS = 16  # at least, from which the points are chosen
 _STEPS = 8  # of a distribution between bounds
 
@@ -33,7 +34,7 @@ class Points(NamedTuple):
 
 def n_points(n_cells: int) -> int:
     """Return how many points a study with so many observed cells can afford: 64 √(100 / cells), 5 to 64."""
-    return int(np.clip(_MOST * np.sqrt(100.0 / max(n_cells, 1)), _LEAST, _MOST))
+    return int(np.clip(_MOST_POINTS * np.sqrt(100.0 / max(n_cells, 1)), _FEWEST_POINTS, _MOST_POINTS))
 
 
 def sample(

@@ -13,12 +13,12 @@ from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, IntArray
 from argbest.core.square_root_form import cholesky_factor, solve_lower
 
-MOST = 768  # features of the joint part, and of the offset
-FEWER = 256  # where a search only finds its way
+MOST_FEATURES = 768  # features of the joint part, and of the offset
+FEWER_FEATURES = 256  # where a search only finds its way
 MOST_TREND = 128  # contexts by which the trend is known
 _JITTER = 1e-12  # ε: smooth kernels are singular to rounding
-LEAST = 1e-5  # share of the variance of joint part and offset below which nothing is missed
-_LEAST_TREND = 1e-6  # all alternatives lean on the trend
+LEAST_MISSED = 1e-5  # share of the variance of joint part and offset below which nothing is missed
+_LEAST_MISSED_TREND = 1e-6  # all alternatives lean on the trend
 _ABSENT = 1e-12  # share of the variance below which a part is not there
 
 
@@ -74,7 +74,7 @@ def _over(lower: Array, rows: Array) -> Array:
 
 
 def landmarks_of(
-    prior: AdditivePrior, n_alternatives: int, most: int | None = MOST, least: float = LEAST
+    prior: AdditivePrior, n_alternatives: int, most: int | None = MOST_FEATURES, least: float = LEAST_MISSED
 ) -> Landmarks:
     """Return the landmarks of one study's prior; ``most`` None sets no limit to the features."""
     none, bar = np.zeros(0, np.int64), _ABSENT * prior.variance
@@ -82,7 +82,7 @@ def landmarks_of(
     trend, scale = none, prior.trend[0, 0]
     if scale > bar:
         limit = len(prior.trend) if most is None else MOST_TREND
-        bound = 0.0 if most is None else _LEAST_TREND
+        bound = 0.0 if most is None else _LEAST_MISSED_TREND
         trend, _ = _greedy(len(prior.trend), lambda i: prior.trend[i] / scale, limit, bound)
     if prior.alternatives is None or prior.offset + prior.joint <= bar:
         return Landmarks(trend, none, none)
@@ -136,7 +136,7 @@ def _shares(first: Array, second: Array, cap: int) -> tuple[int, int]:
 # Operations per evaluation of an evidence with its gradient.
 _DENSE = 1500.0**3  # beyond this dense algebra takes too long, and structure may be approximate
 _CELLS = 2**15  # of the alternatives that are followed in all contexts
-_FEWEST, _MOST = 32, 512  # of those alternatives
+_FEWEST_FOLLOWED, _MOST_FOLLOWED = 32, 512  # of those alternatives
 _OWN = 10**8  # numbers in the covariances of every alternative with itself, 0.8 GB
 _CALLS = 2e7  # what the calls of structured algebra take, however small its matrices
 
@@ -149,12 +149,12 @@ def structured(count: IntArray, *, names: bool) -> bool:
     """
     if names:
         return _structure_is_cheaper(count, 0)
-    return _dense_cost(count) > _DENSE and _structure_is_cheaper(count, MOST)
+    return _dense_cost(count) > _DENSE and _structure_is_cheaper(count, MOST_FEATURES)
 
 
 def structure_shows_the_way(count: IntArray, *, names: bool) -> bool:
     """Return whether few features would cost less than the dense algebra that a search ends with."""
-    return not names and _structure_is_cheaper(count, FEWER)
+    return not names and _structure_is_cheaper(count, FEWER_FEATURES)
 
 
 def affords_common_noise(count: IntArray) -> bool:
@@ -169,7 +169,7 @@ def affords_blocks(shape: tuple[int, ...]) -> bool:
 
 def followed(shape: tuple[int, ...]) -> int:
     """Return how many alternatives of a large table [..., alternative, context] are followed exactly."""
-    return int(np.clip(_CELLS // shape[-1], _FEWEST, _MOST))
+    return int(np.clip(_CELLS // shape[-1], _FEWEST_FOLLOWED, _MOST_FOLLOWED))
 
 
 def one_by_one(shape: tuple[int, ...]) -> bool:

@@ -29,7 +29,7 @@ def log_loss(v: Array) -> Array:
 
 REACH = 7.5  # Φ(-7.5) = 3e-14: what lies further from a mean, in standard deviations, is left out
 _STEP = 0.75  # between nodes, in units of 1 / √(Σ 1/s²)
-_MOST = 128  # nodes of the longest grid; beyond, panels of different widths need fewer
+_LONGEST_GRID = 128  # nodes of the longest grid; beyond, panels of different widths need fewer
 _ELEMENTS = 1 << 17  # numbers in one temporary array, 1 MB: a few of them stay in cache
 
 
@@ -46,7 +46,7 @@ def good_probability(mean: Array, std: Array, is_chosen: BoolArray) -> tuple[Arr
         keep = (place > -(REACH + 0.5) * np.hypot(1.0, 1.0 / slope)) | is_chosen
         low = np.where(keep, place - REACH / slope, -np.inf).max(axis=1)
         length = (REACH - low) * np.sqrt(np.where(keep, slope * slope, 0.0).sum(axis=1)) / _STEP
-        rest = ~(length <= _MOST) | ~np.all(np.isfinite(place) & (slope > 0), axis=1)
+        rest = ~(length <= _LONGEST_GRID) | ~np.all(np.isfinite(place) & (slope > 0), axis=1)
     crowd = keep.sum(axis=1)
     good = np.where(crowd > 1, 0.0, 1.0)  # alone it wins; out of reach of a rival it does not
     summed = ~rest & (crowd > 1) & (low < REACH)
@@ -55,7 +55,7 @@ def good_probability(mean: Array, std: Array, is_chosen: BoolArray) -> tuple[Arr
         alike = np.flatnonzero((crowd == size) & summed)
         alike = alike[np.argsort(nodes[alike], kind="stable")]
         columns = kept_first(keep[alike] & ~is_chosen[alike])
-        step = max(1, _ELEMENTS // (_MOST * int(size)))
+        step = max(1, _ELEMENTS // (_LONGEST_GRID * int(size)))
         for start in range(0, len(alike), step):
             row, column = alike[start : start + step, None], columns[start : start + step]
             good[row[:, 0]] = _sum(place[row, column], slope[row, column], low[row], nodes[row])

@@ -11,7 +11,7 @@ from argbest.core.decision import Decision, at, cell, leading
 from argbest.core.square_root_form import solve_in_place
 
 PLACE = 2**31  # more than there are runs of a pair
-_LEAST = 16  # for so many more there is room at least
+_LEAST_ROOM = 16  # for so many more there is room at least
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Room:
     def of(cls, shown: Replications) -> "_Room":
         """Return a copy with room for as many again."""
         n = shown.number.shape[-1]
-        longer = [np.empty((*part.shape[:-1], 2 * n + _LEAST), part.dtype) for part in shown.parts]
+        longer = [np.empty((*part.shape[:-1], 2 * n + _LEAST_ROOM), part.dtype) for part in shown.parts]
         for whole, part in zip(longer, shown.parts, strict=True):
             whole[..., :n] = part
         return cls(tuple(longer), n)
@@ -109,7 +109,7 @@ def following(shown: Replications, shape: tuple[int, ...]) -> IntArray:
     return table
 
 
-_MOST = 1 << 22  # numbers in a table; that of all next contrasts is not worked out where it would be larger
+_LARGEST_TABLE = 1 << 22  # numbers: where that of all next contrasts would be larger it is not worked out
 
 
 class Contrast(NamedTuple):
@@ -274,7 +274,7 @@ class Shocks:
     def next_contrasts(self) -> NextContrasts | None:
         """What every cell's next replication observes; None where tables would be too large."""
         numbers = int(self.following.max(initial=0)) + 1
-        if self.following.size * max(self.following.shape[-2], numbers) > _MOST:
+        if self.following.size * max(self.following.shape[-2], numbers) > _LARGEST_TABLE:
             return None
         present = self._presence(numbers)
         count, (*before, _, every) = present.sum(axis=-1), leading(self.following.shape)

@@ -5,7 +5,7 @@ Importing this module imports Numba.
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,16 @@ TOLERANCE = 1e-11  # the gain in log posterior (nats) that a further step still 
 LONGEST_STEP = 2.0  # in logarithms: no parameter changes by more than a factor e² at once
 RULE = 5  # numbers that say what is known of a parameter: its prior, and the bounds
 NEAR = 0.2  # in logarithms: so near to a better point a climb would end where that one did
+
+
+class SearchResult(NamedTuple):
+    """Where the search ended, per leading index."""
+
+    theta: Array  # [..., parameter], logarithms
+    constant: Array  # [...]: the estimate of the constant
+    value: Array  # [...]: log evidence + log prior
+    status: IntArray  # [...]: CONVERGED, STEP_LIMIT or STALLED
+    hessian: Array  # [..., parameter, parameter]: of −value, as the search has learned it
 
 
 def in_python(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -244,15 +254,21 @@ def searched(addresses, given, starts, rules, spare, steps, theta, gradient, hes
     For bodies of ufuncs, whose arrays may have gaps: ``hessian`` is filled anew, the rest is as before.
     """
     p = theta.size
-    points, bent, found, point, slopes = starts.copy(), hessian.copy(), np.empty(3), np.empty(p), np.empty(p)
+    points, learned, found, point, slopes = (
+        starts.copy(),
+        hessian.copy(),
+        np.empty(3),
+        np.empty(p),
+        np.empty(p),
+    )
     value = call(
         addresses[0], addresses[1], given, points, starts.shape[0], rules, p, spare, steps, point, slopes,
-        bent, found,
+        learned, found,
     )  # fmt: skip
     for i in range(p):
         theta[i], gradient[i] = point[i], slopes[i]
         for j in range(p):
-            hessian[i, j] = bent[i, j]
+            hessian[i, j] = learned[i, j]
     return value, found[0], found[1], int(found[2])
 
 

@@ -19,7 +19,8 @@ from argbest.core.square_root_form import (
 from argbest.core.tally import Tally
 
 _BLOCK = 2**21  # numbers in one temporary array, 16 MB
-_WORK, _LEAST = 5e9, 32  # operations for the variances of the rest, and cells that these take in any case
+_WORK = 5e9  # operations that the variances of all cells may take
+_FEWEST_CELLS = 32  # from which these variances are worked out in any case
 
 
 class Data(NamedTuple):
@@ -124,7 +125,7 @@ def variance_of(prior: AdditivePrior, seen: Seen, solved: SquareRootForm, shape:
     They are those by which the others are told best: the first pivots of the Cholesky factor.
     """
     n_cells = shape[-2] * shape[-1]
-    n = min(len(seen.value), max(_LEAST, int(np.sqrt(_WORK / n_cells))))
+    n = min(len(seen.value), max(_FEWEST_CELLS, int(np.sqrt(_WORK / n_cells))))
     order = dpstrf(solved.bracket, lower=1)[1][:n] - 1
     some = seen.some(order)
     fewer, var = solve(prior, some), np.empty(shape)

@@ -20,7 +20,7 @@ from argbest.core.square_root_form import bracket, cholesky_factor, solve_lower
 _SMALL = 16  # matrices below this size are inverted many at once, larger ones one by one
 
 
-class Blocks(NamedTuple):
+class EquallyObserved(NamedTuple):
     """Alternatives that were observed in equally many contexts."""
 
     alternatives: IntArray  # [g]
@@ -62,14 +62,14 @@ class Blocks(NamedTuple):
         return first if bool(np.all(self.contexts == first)) else None
 
 
-def blocks_of(count: IntArray) -> list[Blocks]:
+def blocks_of(count: IntArray) -> list[EquallyObserved]:
     """Return the alternatives [alternative, context] by the number of contexts observed."""
     seen = count > 0
     sizes = seen.sum(axis=1)
     found = []
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
-        found.append(Blocks(alike, np.nonzero(seen[alike])[1].reshape(len(alike), size)))
+        found.append(EquallyObserved(alike, np.nonzero(seen[alike])[1].reshape(len(alike), size)))
     return found
 
 
@@ -182,7 +182,7 @@ def _own(prior: AdditivePrior, left: Array, right: Array, n_trend: int) -> Array
 class Solved:
     """What blocks of one size leave behind; A⁰ = ρ (I + ρ B ρ)⁻¹ ρ with ρ² = N/σ²."""
 
-    blocks: Blocks
+    blocks: EquallyObserved
     root: Array  # ρ, [g, n]
     inverse_root: Array  # L⁻¹, L Lᵀ = I + ρ B ρ, [g, n, n]
     half: Array  # L⁻¹ ρ (Ψ, 1, Ȳ), [g, n, q + 2]
@@ -215,7 +215,9 @@ class Solution:
     constant: float  # 1ᵀ A Ȳ / 1ᵀ A 1
 
 
-def solve(features: Features, blocks: list[Blocks], root: Array, value: Array, nugget: float) -> Solution:
+def solve(
+    features: Features, blocks: list[EquallyObserved], root: Array, value: Array, nugget: float
+) -> Solution:
     """Return the solution for values and ρ [alternative, context]; ``nugget`` adds to every variance."""
     width = features.by_context.shape[1] + 2
     gram, solved, log_determinant = np.zeros((len(root), width, width)), [], 0.0
@@ -237,7 +239,7 @@ def solve(features: Features, blocks: list[Blocks], root: Array, value: Array, n
     return Solution(features, solved, gram, lower, coefficients, log_determinant, below, constant)
 
 
-def within(features: Features, group: Blocks) -> Array:
+def within(features: Features, group: EquallyObserved) -> Array:
     """Return what features leave of the covariance of an alternative's observed cells, [g, n, n]."""
     share = features.shared[group.alternatives, None, None]
     return np.asarray(group.pairs(features.own) - share * group.pairs(features.carried))
@@ -261,7 +263,7 @@ def inverse_of(factor: Array) -> Array:
 
 
 def _solve_blocks(
-    features: Features, group: Blocks, root: Array, value: Array, nugget: float
+    features: Features, group: EquallyObserved, root: Array, value: Array, nugget: float
 ) -> tuple[Solved, Array, float]:
     """Return blocks of one size solved, their Gram matrices, and the sum of their log determinants."""
     cov = within(features, group)

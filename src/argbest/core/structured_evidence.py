@@ -13,33 +13,42 @@ from argbest.core.additive_evidence import SCALES
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.evidence import add_log_prior, doubt_of, log_likelihood, noise_slope
-from argbest.core.landmarks import LEAST, Landmarks, landmarks_of
+from argbest.core.landmarks import LEAST_MISSED, Landmarks, landmarks_of
 from argbest.core.priors import KERNELS, NUGGET, covariance, scaled
 from argbest.core.search import in_python
 from argbest.core.setting import Coordinates
-from argbest.core.structured import Blocks, Features, Solution, Solved, blocks_of, features, inverse_of, solve
+from argbest.core.structured import (
+    EquallyObserved,
+    Features,
+    Solution,
+    Solved,
+    blocks_of,
+    features,
+    inverse_of,
+    solve,
+)
 from argbest.core.tally import Tally
 
 # Landmarks are those of lengthscales this much shorter, where they miss more: they serve a search that moves.
 _NARROW = 0.7
-_LEAST = LEAST / _NARROW**5
+_LEAST_MISSED = LEAST_MISSED / _NARROW**5
 
 _add_log_prior, _doubt_of = in_python(add_log_prior), in_python(doubt_of)
 _log_likelihood, _noise_slope = in_python(log_likelihood), in_python(noise_slope)
 
 
-class Data(NamedTuple):
+class ObservedTable(NamedTuple):
     """The observed alternatives and contexts of a study, and its landmarks."""
 
     tally: Tally
     noise: Array  # [alternative, context]: relative
     alternatives: Coordinates | None
     separation: Array  # [d, context, context]
-    blocks: list[Blocks]
+    blocks: list[EquallyObserved]
     marks: Landmarks
 
 
-def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array) -> Data:
+def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, noise: Array) -> ObservedTable:
     """Return the data of one study; rows and columns without observations play no part."""
     seen = tally.count > 0
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
@@ -48,18 +57,22 @@ def prepare(alternatives: Coordinates | None, separation: Array, tally: Tally, n
         alternatives = Coordinates(alternatives.points[rows], alternatives.categorical)
     between = np.ascontiguousarray(separation[:, columns][:, :, columns])
     kept, blocks = tally[table], blocks_of(tally.count[table])
-    return Data(kept, noise[table], alternatives, between, blocks, Landmarks(*(np.zeros(0, np.int64),) * 3))
+    return ObservedTable(
+        kept, noise[table], alternatives, between, blocks, Landmarks(*(np.zeros(0, np.int64),) * 3)
+    )
 
 
-def with_landmarks(kernel: str, data: Data, theta: Array, most: int | None) -> Data:
+def with_landmarks(kernel: str, data: ObservedTable, theta: Array, most: int | None) -> ObservedTable:
     """Return the data with landmarks for a search that starts at θ."""
     narrow = theta.copy()
     narrow[: len(theta) - SCALES] += np.log(_NARROW)
-    return data._replace(marks=landmarks_of(_prior(kernel, data, narrow), data.tally.shape[0], most, _LEAST))
+    return data._replace(
+        marks=landmarks_of(_prior(kernel, data, narrow), data.tally.shape[0], most, _LEAST_MISSED)
+    )
 
 
 def log_posterior(
-    theta: Array, code: str, data: Data, rules: Array, gradient: Array
+    theta: Array, code: str, data: ObservedTable, rules: Array, gradient: Array
 ) -> tuple[float, float, float]:
     """Return (log evidence + log prior, constant mean, doubt) and fill the gradient in θ.
 
@@ -82,7 +95,7 @@ def log_posterior(
     return value, solution.constant, _doubt_of(m, largest, pulls.trace + pulls.squared)
 
 
-def log_value(theta: Array, code: str, data: Data, rules: Array) -> float:
+def log_value(theta: Array, code: str, data: ObservedTable, rules: Array) -> float:
     """Return log evidence + log prior: what `log_posterior` does, without slopes."""
     solution = _solution(theta, code, data)
     if solution is None:
@@ -95,7 +108,7 @@ def log_value(theta: Array, code: str, data: Data, rules: Array) -> float:
     return prior + _log_evidence(theta, data, solution, quadratic)
 
 
-def _solution(theta: Array, kernel: str, data: Data) -> Solution | None:
+def _solution(theta: Array, kernel: str, data: ObservedTable) -> Solution | None:
     """Return the solution at θ; None where rounding has taken all that the data say of the constant."""
     tally, scales = data.tally, np.exp(theta[-SCALES:-2])
     root = np.sqrt(tally.count / (np.exp(theta[-1]) * data.noise))
@@ -108,14 +121,14 @@ def _solution(theta: Array, kernel: str, data: Data) -> Solution | None:
     return solution if solution.below > 0.0 else None
 
 
-def _log_evidence(theta: Array, data: Data, solution: Solution, quadratic: float) -> float:
+def _log_evidence(theta: Array, data: ObservedTable, solution: Solution, quadratic: float) -> float:
     """Return the log evidence, given rᵀ A r."""
     variance = float(np.exp(theta[-1]))
     known = float(_log_likelihood(_totals(data), variance, solution.log_determinant, quadratic))
     return known - 0.5 * float(np.log(solution.below / (2.0 * np.pi)))
 
 
-def _totals(data: Data) -> tuple[float, float, float]:
+def _totals(data: ObservedTable) -> tuple[float, float, float]:
     """Return n, Σ W/noise and Σ N log noise, as `argbest.core.evidence.observed_cells` does."""
     tally, noise = data.tally, data.noise
     return (
@@ -125,7 +138,7 @@ def _totals(data: Data) -> tuple[float, float, float]:
     )
 
 
-def _prior(kernel: str, data: Data, theta: Array) -> AdditivePrior:
+def _prior(kernel: str, data: ObservedTable, theta: Array) -> AdditivePrior:
     """Return the prior at θ."""
     d, last = len(data.separation), len(theta) - SCALES
     value = np.exp(theta)
@@ -227,7 +240,7 @@ def _on_relation(
 
 
 def _add_slopes(
-    theta: Array, data: Data, prior: AdditivePrior, found: Features, pulls: _Pulls, gradient: Array
+    theta: Array, data: ObservedTable, prior: AdditivePrior, found: Features, pulls: _Pulls, gradient: Array
 ) -> None:
     """Add the derivatives in the lengthscales and in the four scales."""
     d, last, g = len(data.separation), len(theta) - SCALES, found.n_trend

@@ -7,7 +7,7 @@ import numpy as np
 
 from argbest.core import additive_conditioning, binomial, common_noise, priors
 from argbest.core.additive_belief import AdditiveBelief
-from argbest.core.additive_conditioning import expected, missed
+from argbest.core.additive_conditioning import expected, squared_misses
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.binomial import Expected
@@ -40,7 +40,7 @@ from argbest.models.searched import (
 )
 
 if TYPE_CHECKING:
-    from argbest.core.additive import Fit
+    from argbest.core.search import SearchResult
 
 PARTS = ("trend", "offset", "joint", "own")
 NOISES = ("pair", "pooled")
@@ -298,7 +298,7 @@ class AdditiveGP:
             return None
         prior = self._prior(setting, params, setting.separation)
         belief = expected(prior, Data(tally, params.noise, params.shift, params.correlation))
-        return missed(prior, tally, belief), belief
+        return squared_misses(prior, tally, belief), belief
 
     def findings(self, setting: Setting, params: AdditiveGPParams) -> Findings:
         """Return how much each part varies over the table, and over what distances."""
@@ -386,7 +386,7 @@ def _data(tally: Tally, params: AdditiveGPParams) -> Data:
 
 
 def _in_units(
-    found: "Fit",
+    found: "SearchResult",
     fitted: IntArray,
     searched: IntArray,
     shared: tuple[Array, Array],

@@ -24,7 +24,7 @@ from argbest.errors import InputError, TooFewDataError
 from argbest.models.base import Plausible
 from argbest.models.searched import shares_noise
 
-_MOST = 128  # points: they cost little here
+_MOST_POINTS = 128  # points: they cost little here
 _NUMBERS = 1 << 16  # variances drawn, where that leaves enough points
 
 
@@ -105,7 +105,7 @@ class Independent:
         """
         n, shared = n_points(tally.count.size), params.correlation
         if shared is None or not shared.any():  # then every point is cheap
-            n, shared = max(n, min(_MOST, _NUMBERS // tally.count.size)), np.zeros(tally.shape[-1:])
+            n, shared = max(n, min(_MOST_POINTS, _NUMBERS // tally.count.size)), np.zeros(tally.shape[-1:])
         freedom = np.maximum(tally.count - 1, 1)
         chance = 2.0 * gammaincinv(freedom / 2, latin(generator, (n, *tally.shape)))
         noise = sample_variance(tally, setting.excluded) * freedom / chance
@@ -189,7 +189,7 @@ def at_contexts(belief: RelatesAlternatives, which: IntArray) -> AdditiveBelief:
 
 _NONE = 1e-12  # a variance below this share of the pooled one is taken for none
 _STAND_IN = 1e-2  # the share of the pooled variance that stands in for none
-_LEAST = 1e-290  # what lies below has underflowed
+_UNDERFLOWN = 1e-290  # what lies below has underflowed
 
 
 @dataclass(frozen=True)
@@ -245,8 +245,8 @@ class Linear:
         span = top - np.min(tally.mean, axis=(-2, -1), where=observed, initial=np.inf)
         none = (_NONE * span[..., None]) ** 2  # residuals of this size are rounding
         stand_in = np.where(pooled > none, _STAND_IN * pooled, none)
-        stand_in = np.where(stand_in > _LEAST, stand_in, 1.0)
-        return LinearParams(np.where(own > np.maximum(_NONE * pooled, none + _LEAST), own, stand_in))
+        stand_in = np.where(stand_in > _UNDERFLOWN, stand_in, 1.0)
+        return LinearParams(np.where(own > np.maximum(_NONE * pooled, none + _UNDERFLOWN), own, stand_in))
 
     def posterior(
         self, tally: Tally, setting: Setting, params: LinearParams, known: BlockBelief | None = None

@@ -34,7 +34,7 @@ from argbest.models.searched import (
 )
 
 if TYPE_CHECKING:
-    from argbest.core.fitting import Fit
+    from argbest.core.search import SearchResult
 
 NOISES = ("alternative", "pair")
 
@@ -108,8 +108,8 @@ class GP:
         prior, noise = self._noise_table(preset, tally, scale)
         own, noise = Scaling(scale.shift[chosen], scale.spread[chosen]), noise[chosen]
         points, searched = starts(prior, data, noise, chosen, params)
-        bent = None if params is None or params.hessian is None else params.hessian[chosen]
-        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, points, bent)
+        known_hessian = None if params is None or params.hessian is None else params.hessian[chosen]
+        found = fitting.fit_map(self.kernel, setting.separation, data, noise, prior, points, known_hessian)
         check_fit(found)
         fresh = _in_units(found, data.count.sum(axis=-1), searched, noise, own)
         none = np.zeros((*tally.shape[:-2], tally.shape[-1]))
@@ -245,7 +245,9 @@ def _changed(tally: Tally, scale: Scaling, params: GPParams | None) -> BoolArray
     return np.asarray(moved | (tally.count.sum(axis=-1) != params.fitted))
 
 
-def _in_units(found: "Fit", fitted: IntArray, searched: IntArray, noise: Array, scale: Scaling) -> GPParams:
+def _in_units(
+    found: "SearchResult", fitted: IntArray, searched: IntArray, noise: Array, scale: Scaling
+) -> GPParams:
     """Return the parameters found on standardised outcomes in the units of the rewards."""
     return GPParams(
         **_in_units_of_rewards(found.theta, found.constant, noise, scale),

@@ -15,8 +15,7 @@ from argbest.core.tally import Scaling, Tally
 from argbest.errors import FitError, InputError, unknown_name
 
 if TYPE_CHECKING:
-    from argbest.core.additive import Fit as StudyFit
-    from argbest.core.fitting import Fit
+    from argbest.core.search import SearchResult
 
 
 class NoiseOptions(Protocol):
@@ -193,7 +192,7 @@ def shares_noise(correlation: Array | None, shape: tuple[int, ...]) -> IntArray:
     return none if correlation is None else np.any(correlation != 0, axis=-1).astype(np.int64)
 
 
-def check_fit(found: "Fit | StudyFit") -> None:
+def check_fit(found: "SearchResult") -> None:
     """Raise a FitError if some search found no point with a finite likelihood."""
     if not np.isfinite(found.value).all():
         raise FitError(

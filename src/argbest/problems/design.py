@@ -15,9 +15,9 @@ from argbest.errors import InputError
 from argbest.problems.base import Problem
 
 Pair = tuple[int, int]
-_MOST = 10**7  # pairs of a design
+_MOST_PAIRS = 10**7  # pairs of a design
 _DESIGN = "replications of the initial design"
-_LEAST = 2  # replications from which a variance can be estimated
+_FEWEST_REPLICATIONS = 2  # replications from which a variance can be estimated
 
 
 class Design(Protocol):
@@ -38,7 +38,7 @@ class EveryPair:
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return all pairs once, then all again, as often as asked."""
-        affordable(_DESIGN, problem.n_alternatives * problem.n_contexts * self.replications, _MOST)
+        affordable(_DESIGN, problem.n_alternatives * problem.n_contexts * self.replications, _MOST_PAIRS)
         once = [(k, c) for k in range(problem.n_alternatives) for c in range(problem.n_contexts)]
         return once * self.replications
 
@@ -60,7 +60,7 @@ class RandomContexts:
                 f"RandomContexts asks for {self.number} of {problem.n_contexts} contexts, none twice; "
                 "ask for fewer, or let them be drawn with replacement."
             )
-        affordable(_DESIGN, problem.n_alternatives * self.number, _MOST)
+        affordable(_DESIGN, problem.n_alternatives * self.number, _MOST_PAIRS)
         drawn = [
             generator.choice(problem.n_contexts, self.number, replace=self.replace)
             for _ in range(problem.n_alternatives)
@@ -78,19 +78,19 @@ class ExtremeContexts:
     replications: int
 
     def __post_init__(self) -> None:
-        whole("replications", self.replications, at_least=_LEAST)
+        whole("replications", self.replications, at_least=_FEWEST_REPLICATIONS)
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return all alternatives at all extreme contexts once, then again, as often as asked."""
         extremes = _extremes(problem)
-        affordable(_DESIGN, problem.n_alternatives * len(extremes) * self.replications, _MOST)
+        affordable(_DESIGN, problem.n_alternatives * len(extremes) * self.replications, _MOST_PAIRS)
         return [(k, c) for k in range(problem.n_alternatives) for c in extremes] * self.replications
 
 
 def extremes_alike(problem: Problem, n: int) -> ExtremeContexts:
     """Return the design of the extreme contexts with about n replications in all, at least two of a pair."""
     rows = problem.n_alternatives * len(_extremes(problem))
-    return ExtremeContexts(max(_LEAST, round(n / rows)))
+    return ExtremeContexts(max(_FEWEST_REPLICATIONS, round(n / rows)))
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class MostlyOnce:
 
     def pairs(self, problem: Problem, generator: np.random.Generator) -> list[Pair]:
         """Return the pairs in random order, or spread if these are not all; then the first of them again."""
-        affordable(_DESIGN, self.number + self.again, _MOST)
+        affordable(_DESIGN, self.number + self.again, _MOST_PAIRS)
         if self.number < problem.n_alternatives * problem.n_contexts:
             once = _spread(problem, self.number, generator)
         else:

@@ -27,7 +27,7 @@ _LEAD = (1.0, 1.5, 2.0)  # weeks, of stages 1, 2, 3
 _HOLDING, _SHORTAGE = (4.0, 2.0, 1.0), 30.0  # per unit and week on stock, by stage; per unit and week owed
 _LEVELS = (range(5, 19), range(5, 21), range(6, 20))  # base stock of stages 1, 2, 3
 _WEEKS = 4  # looked at in one replication
-_MOST = 60  # units demanded in a lead time; more have chances below 1e-20
+_LARGEST_DEMAND = 60  # units demanded in a lead time; more have chances below 1e-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def serial_inventory(levels: tuple[range, range, range] = _LEVELS) -> Problem:
 @cache
 def _chances(stage: int) -> Array:
     """Return P(D <= n) of the demand in a stage's lead time."""
-    return np.asarray(pdtr(np.arange(_MOST), _RATE * _LEAD[stage]))
+    return np.asarray(pdtr(np.arange(_LARGEST_DEMAND), _RATE * _LEAD[stage]))
 
 
 def _moments(levels: tuple[range, range, range]) -> tuple[Array, Array]:

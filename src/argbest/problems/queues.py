@@ -22,7 +22,7 @@ _WAGE, _TALK, _WAITING, _LOSS = 12.0, 10.0, 20.0, 4.0  # per hour of server, tal
 _SERVERS = tuple(range(1, 9))
 _RATES = tuple(range(10, 50, 4))
 _CALLS = 60  # in one replication
-_MOST = 200  # callers in the system; more have chances below 1e-40
+_MOST_CALLERS = 200  # callers in the system; more have chances below 1e-40
 _AT_ONCE = 512  # runs simulated together, which bounds the memory
 # Standard deviation of one replication [servers, rate], from 200,000 of each pair, with standard errors of at
 # most 0.3 %. Waits of successive calls are correlated, and no formula for their sum is at hand.
@@ -111,9 +111,9 @@ def queue_staffing() -> Problem:
     alternatives = Axis.of("alternative", [{"servers": c} for c in _SERVERS])
     contexts = Axis.of("context", [{"rate": rate} for rate in _RATES])
     servers, rates = np.array(_SERVERS)[:, None, None], np.array(_RATES)[:, None]
-    n = np.arange(_MOST)
+    n = np.arange(_MOST_CALLERS)
     leaving = np.minimum(n, servers) * _SERVICE + np.maximum(n - servers, 0) * _IMPATIENCE
-    ratio = np.ones((len(_SERVERS), len(_RATES), _MOST))
+    ratio = np.ones((len(_SERVERS), len(_RATES), _MOST_CALLERS))
     ratio[..., 1:] = rates / leaving[..., 1:]
     chance = ratio.cumprod(axis=-1)
     chance /= chance.sum(axis=-1, keepdims=True)
