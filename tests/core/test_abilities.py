@@ -50,12 +50,20 @@ class Handed:
         return getattr(self.other, name)
 
 
-@pytest.mark.parametrize("singer", [Bird(False), Parrot(loud=True), Slotted(), Handed(Bird(True))], ids=repr)
+@pytest.mark.parametrize(
+    "singer",
+    [Bird(False), Parrot(loud=True), Slotted(), Handed(Bird(True))],
+    ids=lambda each: type(each).__name__,
+)
 def test_members_of_class_and_object_are_offered(singer: object) -> None:
     assert offers(singer, Sings)
 
 
-@pytest.mark.parametrize("silent", [Parrot(loud=False), object(), 3, Handed(object()), Parrot], ids=repr)
+@pytest.mark.parametrize(
+    "silent",
+    [Parrot(loud=False), object(), 3, Handed(object()), Parrot],
+    ids=lambda each: type(each).__name__,
+)
 def test_one_missing_member_is_enough_to_offer_nothing(silent: object) -> None:
     assert not offers(silent, Sings)
 
