@@ -19,6 +19,7 @@ def test_misfits_are_found(family: Family) -> None:
     assert doubts(family, range(100, 104), adaptive=False) >= 2
 
 
+@pytest.mark.slow
 def test_a_default_model_that_holds_is_seldom_doubted() -> None:
     """Of 12 studies three; at the promised 5 % more than that have a probability of 0.002."""
     assert sum(doubts(family, range(100, 106), adaptive=True) for family in HOLD) <= 3

@@ -73,11 +73,14 @@ def test_a_prediction_at_a_simulated_context_is_the_answer_of_the_study(model: s
         assert found["runner_up"].tolist() == one.selection()["runner_up"].tolist()
 
 
-def test_a_listed_kit_holds_the_numbers_of_the_answer() -> None:
+def test_a_kit_holds_the_numbers_of_the_answer() -> None:
     one = study("additive-gp", common=True)
     kit = prediction_kit(one.view())
-    assert kit["family"] == "listed"
-    assert kit["p_best"][:4] == one.selection()["p_best"].tolist()
+    frame, [stops] = one.selection(), kit["stops"]
+    for c, x in enumerate(CONTEXTS):
+        row = stops.index(x)
+        said = kit["probability"][row][kit["selected"][row]], kit["expected_loss"][row]
+        assert said == (pytest.approx(frame["p_best"][c], rel=1e-5), frame["expected_loss"][c])
 
 
 @pytest.mark.parametrize("model", MODELS)

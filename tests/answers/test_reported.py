@@ -111,5 +111,9 @@ def test_the_posterior_has_intervals_on_request() -> None:
 
 
 def test_the_prediction_kit_says_that_it_is_of_a_rate() -> None:
-    assert prediction_kit(successes().view())["rate"] is True
-    assert prediction_kit(successes(reward_range=(0, 1)).view())["rate"] is False
+    kit = prediction_kit(successes().view())
+    assert kit["rate"] is True
+    assert all(0.0 <= mean <= 1.0 for row in kit["reported"] for mean in row)
+    other = prediction_kit(successes(reward_range=(0, 1)).view())
+    assert other["rate"] is False
+    assert "reported" not in other

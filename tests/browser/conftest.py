@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report.page_studies import list_few
 from watching import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -16,6 +17,11 @@ def chromium_path() -> str | None:
     """Where Chromium is: as the variable ARGBEST_CHROMIUM says, or on the path."""
     named = os.environ.get("ARGBEST_CHROMIUM")
     return named or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@pytest.fixture(autouse=True)
+def _few_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_few(monkeypatch)
 
 
 @pytest.fixture(scope="session")

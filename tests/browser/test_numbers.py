@@ -1,5 +1,6 @@
-"""Numbers worked out in the page are those of the library."""
+"""The page shows the numbers of the library, and works out none but those between listed ones."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from answers.test_reported import successes
-from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, values
-from scipy.special import ndtr, ndtri
+from report.page_studies import CONDITIONED, Named, anywhere, line, list_all, mixed, values
+from scipy.special import ndtr
 
 from argbest import Problem, Study
 from argbest.answers.predicting import posterior, prediction_kit
-from argbest.core import certainty
-from argbest.core.normal import loss
 from argbest.report.page import write_report
 from argbest.theory import contention
 
@@ -27,44 +26,67 @@ def page(open_page: Open, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return open_page(write_report(line(), tmp_path_factory.mktemp("page") / "report.html"))
 
 
-def assert_as_predicted(page: Any, study: Study, rows: list[dict[str, Any]]) -> None:
-    """Check that the page says what the study says; it averages only where answers are listed beforehand."""
+def listed(study: Study, n: int) -> list[dict[str, Any]]:
+    """Return some contexts that a kit lists: combinations of stops that were not simulated, and contexts."""
     kit = prediction_kit(study.view())
-    found = page.evaluate(PREDICT, {"kit": kit, "rows": [values(row) for row in rows]})
-    averages = kit["family"] == "listed"
-    frame, chance = (of(rows, integrate=averages) for of in (study.predict, study.predict_proba))
+    names = [each["name"] for each in kit["coordinates"]]
+    own = list(zip(*study.problem.contexts.coordinates.values(), strict=True))
+    grid = [row for row in itertools.product(*(kit["stops"] or [[]])) if row and row not in set(own)]
+    some = [grid[i] for i in np.linspace(0, len(grid) - 1, n).round().astype(int)] if grid else []
+    return [dict(zip(names, row, strict=True)) for row in (*some, *own)]
+
+
+def assert_as_predicted(
+    page: Any, study: Study, rows: list[dict[str, Any]], *, between: float | None = None
+) -> None:
+    """Check that the page says what the study says; of rows ``between`` listed ones, about that."""
+    found = page.evaluate(
+        PREDICT, {"kit": prediction_kit(study.view()), "rows": [values(row) for row in rows]}
+    )
+    frame, chance = study.predict(rows), study.predict_proba(rows).to_numpy()
     labels = study.problem.alternatives.labels
-    assert [labels[each["selected"]] for each in found] == frame["selected"].tolist()
-    assert [labels[each["runnerUp"]] for each in found] == frame["runner_up"].tolist()
-    np.testing.assert_allclose([each["probability"] for each in found], chance, atol=1e-6)
-    for name, column in (("pBest", "p_best"), ("gap", "gap"), ("gapSd", "gap_sd")):
-        np.testing.assert_allclose([each[name] for each in found], frame[column], atol=1e-6)
-    np.testing.assert_allclose([each["expectedLoss"] for each in found], frame["expected_loss"], atol=1e-6)
-    np.testing.assert_allclose([each["mean"][each["selected"]] for each in found], frame["mean"], atol=1e-6)
+    assert {each["interpolated"] for each in found} == {between is not None}
+    close = 1e-5 if between is None else between
+    np.testing.assert_allclose([each["probability"] for each in found], chance, atol=close)
+    here = np.array([each["selected"] for each in found])
+    assert [labels[k] for k in here] == frame["selected"].tolist()
+    np.testing.assert_allclose([each["pBest"] for each in found], frame["p_best"], atol=close)
+    losses = [each["expectedLoss"] for each in found]
+    np.testing.assert_allclose(losses, frame["expected_loss"], atol=close if between is None else 0.05)
+    np.testing.assert_allclose([each["mean"][each["selected"]] for each in found], frame["mean"], atol=close)
+    if between is None:
+        assert [labels[each["runnerUp"]] for each in found] == frame["runner_up"].tolist()
+        for name, column in (("gap", "gap"), ("gapSd", "gap_sd")):
+            np.testing.assert_allclose([each[name] for each in found], frame[column], atol=close)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_predictions_of_every_model_are_the_library_s(page: Any, model: Named) -> None:
     for study in (line(model), mixed(model), line(model, names=True)):
-        rows = anywhere(study, 8, seed=3)
-        if model == "independent":
-            rows = [study.problem.contexts.item(c) for c in range(study.problem.n_contexts)]  # type: ignore[misc]
-        assert_as_predicted(page, study, rows)
+        assert_as_predicted(page, study, listed(study, 12))
+
+
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "linear"])
+def test_between_listed_contexts_the_page_interpolates(
+    page: Any, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_all(monkeypatch)
+    assert_as_predicted(page, line(model), anywhere(line(model), 12, seed=3), between=0.02)
+    assert_as_predicted(page, mixed(model), anywhere(mixed(model), 12, seed=3), between=0.04)
 
 
 @pytest.mark.parametrize("goal", ["max", "min"])
 @pytest.mark.parametrize("model", ["gp", "additive-gp", "linear", "independent"])
 def test_means_of_a_rate_are_the_library_s_and_within_0_and_1(page: Any, model: str, goal: str) -> None:
     study = successes(goal, model)
-    rows = [{"x": x} for x in (0.0, 1.0, 2.0, 3.0)]
-    assert_as_predicted(page, study, rows + ([] if model == "independent" else [{"x": -3.0}, {"x": 9.0}]))
+    assert_as_predicted(page, study, listed(study, 6))
     found = page.evaluate(
         "(kit) => { const p = argbest.predictor(kit), m = p.moments([0]);"
         " return m.centre.map((c, k) => p.interval(c, m.sd[k], 1.96)); }",
         prediction_kit(study.view()),
     )
     frame = posterior(study.view(), [{"x": 0.0}], level=2 * ndtr(1.96) - 1)
-    np.testing.assert_allclose(found, frame[["low", "high"]], atol=1e-9)
+    np.testing.assert_allclose(found, frame[["low", "high"]], atol=1e-5)
 
 
 def failed(model: Named, failing: list[tuple[int, int]]) -> Study:
@@ -87,7 +109,7 @@ def failed(model: Named, failing: list[tuple[int, int]]) -> Study:
 def test_what_is_ruled_out_is_not_selected_in_the_page_either(page: Any, model: Named) -> None:
     study = failed(model, [(3, c) for c in range(5)] + [(0, 1)])
     rows = [{"x": x} for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
-    assert_as_predicted(page, study, rows + ([] if model == "independent" else anywhere(study, 5, seed=3)))
+    assert_as_predicted(page, study, listed(study, 5))
     found = page.evaluate(
         PREDICT, {"kit": prediction_kit(study.view()), "rows": [values(row) for row in rows]}
     )
@@ -121,7 +143,6 @@ def test_the_page_says_where_there_is_no_answer(open_page: Open, tmp_path: Path)
 def test_the_explorer_says_of_a_simulated_context_what_the_tables_say(
     open_page: Open, tmp_path: Path
 ) -> None:
-    """Elsewhere it takes estimates as known; where the study has an answer there is one number."""
     study = line("additive-gp")
     shown, frame = open_page(write_report(study, tmp_path / "report.html")), study.selection()
     found = study.certificate()
@@ -135,41 +156,6 @@ def test_the_explorer_says_of_a_simulated_context_what_the_tables_say(
         np.testing.assert_allclose(said["probability"], found.best_probability[:, c], atol=1e-6)
         labels = study.problem.alternatives.labels
         assert labels[said["runnerUp"]] == frame["runner_up"][c]
-
-
-def test_the_normal_distribution_is_right_to_fourteen_digits(page: Any) -> None:
-    z = np.concatenate([np.linspace(-9.0, 9.0, 181), [-30.0, -3.0000001, 1e-9]])
-    found = page.evaluate("(z) => z.map(argbest.normal.below)", z.tolist())
-    np.testing.assert_allclose(found, ndtr(z), rtol=1e-13)
-    p = np.concatenate([[2.0**-31, 1e-6], np.linspace(0.001, 0.999, 99), [1 - 2.0**-31]])
-    found = page.evaluate("(p) => p.map(argbest.normal.quantile)", p.tolist())
-    np.testing.assert_allclose(found, ndtri(p), rtol=1e-13, atol=1e-14)
-    v = np.linspace(-5.0, 5.0, 41)
-    found = page.evaluate("(v) => v.map(argbest.normal.excess)", v.tolist())
-    np.testing.assert_allclose(found, loss(v), atol=1e-15)
-
-
-def test_certainty_of_any_independent_normals_is_the_library_s(page: Any) -> None:
-    generator = np.random.default_rng(7)
-    mean = generator.normal(0.0, 1.0, (6, 40))
-    std = 10.0 ** generator.uniform(-4.0, 1.0, (6, 40))
-    std[0, ::4], std[2, ::8] = 0.0, 0.0  # some are known exactly
-    mean[1, ::4] = mean[0, ::4]
-    best = np.argmax(mean, axis=0)
-    cases = [[mean[:, c].tolist(), std[:, c].tolist(), int(best[c])] for c in range(40)]
-    found = page.evaluate("(cases) => cases.map((each) => argbest.certainty.independent(...each))", cases)
-    expected = certainty.best_probability(mean, std)
-    np.testing.assert_allclose(np.transpose([each["probability"] for each in found]), expected, atol=1e-8)
-    good = certainty.good_probability(mean, std, best)
-    np.testing.assert_allclose([each["pBest"] for each in found], good, atol=1e-8)
-    cost = certainty.expected_loss(mean, std, best)
-    np.testing.assert_allclose([each["expectedLoss"] for each in found], cost, atol=1e-8)
-
-
-def test_alternatives_known_exactly_and_tied_share_their_probability(page: Any) -> None:
-    found = page.evaluate("argbest.certainty.independent([1, 1, 0], [0, 0, 0], 0)")
-    assert found["probability"] == [0.5, 0.5, 0]
-    assert (found["pBest"], found["expectedLoss"]) == (1, 0)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])

@@ -167,16 +167,18 @@ def test_probabilities_and_allocation_can_be_taken_away(page: Any, study: Study)
 
 def test_the_slider_changes_the_recommendation_as_the_study_predicts(page: Any, study: Study) -> None:
     seen = set()
-    for x in np.linspace(0.0, 10.0, 6):
+    for x in (0.0, 2.0, 2.5, 5.0, 7.0, 8.5, 10.0):  # listed, whether or not they were simulated
         slide(page, x)
         current = page.evaluate("argbest.current")
-        assert current["context"] == [pytest.approx(x, abs=1e-9)]
-        own = x in study.problem.contexts.coordinates["x"]  # then it says what the study's tables say
-        frame = study.predict([{"x": current["context"][0]}], integrate=own)
-        chance = study.predict_proba([{"x": x}], integrate=own)
+        assert current["context"] == [x]
+        assert not current["interpolated"]
+        frame, chance = study.predict([{"x": x}]), study.predict_proba([{"x": x}])
         assert page.locator("#predicted").inner_text() == f"a {frame['selected'][0]:g}"
         assert current["pBest"] == pytest.approx(frame["p_best"][0], abs=1e-6)
+        assert current["expectedLoss"] == pytest.approx(frame["expected_loss"][0], abs=1e-6)
         assert current["probability"] == pytest.approx(chance.iloc[0].tolist(), abs=1e-6)
+        shown = f"{frame['p_best'][0]:.3f}" if frame["p_best"][0] < 0.9995 else ">0.999"
+        assert f"best with probability {shown}," in page.locator("#explore .verdict").inner_text()
         seen.add(page.locator("#predicted").inner_text())
     assert len(seen) > 1
 
@@ -186,7 +188,8 @@ def test_an_exact_value_may_be_typed_and_one_out_of_range_is_refused(page: Any, 
     box.fill("7.123456789")
     until(page, "argbest.current.context[0] === 7.123456789")
     frame = study.predict([{"x": 7.123456789}])
-    assert page.evaluate("argbest.current.gap") == pytest.approx(frame["gap"][0], abs=1e-6)
+    assert page.evaluate("argbest.current.gap") == pytest.approx(frame["gap"][0], abs=5e-3)
+    assert "At x 7.123, between listed contexts, choose a" in page.locator("#explore .verdict").inner_text()
     box.fill("999")
     assert box.get_attribute("aria-invalid") == "true"
     assert page.locator("#hint-0").inner_text() == "outside 0 to 10"
@@ -254,16 +257,14 @@ def test_contexts_of_several_kinds_have_a_control_each(open_page: Open, tmp_path
     controls = page.locator("#explore .controls").first
     controls.get_by_label("site", exact=True).select_option(label="c")
     controls.get_by_label("night", exact=True).select_option(label="true")
-    slide(page, 2.25)
-    row = {"rate": 2.25, "night": True, "site": "c"}
-    assert page.evaluate("argbest.current.context") == [2.25, True, "c"]
+    page.locator("#box-0").fill("2.5")
+    until(page, "argbest.current.context[0] === 2.5")
+    row = {"rate": 2.5, "night": True, "site": "c"}
+    assert page.evaluate("argbest.current.context") == [2.5, True, "c"]
     found = page.evaluate("argbest.current")
-    assert found["probability"] == pytest.approx(
-        study.predict_proba([row], integrate=False).iloc[0].tolist(), abs=1e-6
-    )
-    assert found["expectedLoss"] == pytest.approx(
-        study.predict([row], integrate=False)["expected_loss"][0], abs=1e-6
-    )
+    assert not found["interpolated"]
+    assert found["probability"] == pytest.approx(study.predict_proba([row]).iloc[0].tolist(), abs=1e-6)
+    assert found["expectedLoss"] == pytest.approx(study.predict([row])["expected_loss"][0], abs=1e-6)
     assert page.heard == []
 
 
@@ -278,9 +279,10 @@ def test_numbers_declared_to_be_categories_are_a_list_and_not_a_slider(
     zone = page.locator("#explore .controls").first.get_by_label("zone", exact=True)
     assert zone.locator("option").all_inner_texts() == ["3", "90", "17"]
     zone.select_option(label="90")
-    slide(page, 2.5)
+    page.locator("#box-0").fill("2.5")
+    until(page, "argbest.current.context[0] === 2.5")
     assert page.evaluate("argbest.current.context") == [2.5, 90]
-    probability = study.predict_proba([{"rate": 2.5, "zone": 90}], integrate=False).iloc[0].tolist()
+    probability = study.predict_proba([{"rate": 2.5, "zone": 90}]).iloc[0].tolist()
     assert page.evaluate("argbest.current.probability") == pytest.approx(probability, abs=1e-6)
     assert page.heard == []
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from argbest import GP, AdditiveGP, Problem, Study
+from argbest.answers import predicting
 from argbest.core.arrays import Array
 from argbest.models.base import Model
 from argbest.report import curves
@@ -113,3 +114,18 @@ def summary() -> pd.DataFrame:
             "eoc_se": [0.1, 0.1, 0.1, 0.1],
         }
     )
+
+
+STOPS = {name: getattr(predicting, name) for name in ("LISTED_POINTS", "_MOST_POINTS")}  # as they are
+
+
+def list_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages list few contexts: what most tests look at does not depend on that, and it takes time."""
+    monkeypatch.setattr(predicting, "LISTED_POINTS", 9)
+    monkeypatch.setattr(predicting, "_MOST_POINTS", 30)
+
+
+def list_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages list as many contexts as ever."""
+    for name, number in STOPS.items():
+        monkeypatch.setattr(predicting, name, number)

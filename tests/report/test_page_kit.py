@@ -1,18 +1,19 @@
-"""Prediction kits, read by slow literal code that knows nothing but the kit."""
+"""Prediction kits, and what they list against slow literal code that knows nothing but the data."""
 
+import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from report.page_studies import CONDITIONED, Named, anywhere, line, mixed, values
-from scipy.special import ndtri
+from report.page_studies import CONDITIONED, Named, anywhere, line, list_all, mixed, told, values
 
-from argbest import GP, Study, jsonable
+from argbest import GP, Problem, Study, jsonable
 from argbest.answers import predicting
 from argbest.answers.predicting import prediction_kit
-from argbest.core import correlated
 from argbest.core.arrays import Array
 
 
@@ -68,6 +69,19 @@ def literal(kit: dict[str, Any], at: list[Any]) -> tuple[Array, Array]:
     return constant + cross @ np.linalg.solve(gram, surprise), cov
 
 
+def ingredients(study: Study) -> dict[str, Any]:
+    """Return the data, the hyper-parameters and the coordinates of a study, as they are."""
+    params, model = study._learned().params, study.model
+    names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
+    found = {name: getattr(params, name) for name in (*names, "scale", "constant") if hasattr(params, name)}
+    every = np.arange(study.problem.n_alternatives)
+    if model.family == "additive":  # type: ignore[attr-defined]
+        found["relation"] = study._learned().belief.foundation.prior.relation(every, len(every))  # type: ignore[attr-defined]
+    tally = {"count": study._tally.count.tolist(), "mean": study._tally.mean.tolist()}
+    described = {"family": model.family, "kernel": model.kernel}  # type: ignore[attr-defined]
+    return {"coordinates": predicting._coordinates(study.view()), **described, **found, **tally}
+
+
 def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
     """The library's own mean and variance [row, alternative]; larger is better."""
     belief = predicting.certificate_at(
@@ -77,34 +91,118 @@ def predicted(study: Study, rows: list[dict[str, Any]]) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("model", CONDITIONED, ids=str)
-def test_textbook_conditioning_of_the_kit_gives_the_study_s_prediction(model: Named) -> None:
+def test_textbook_conditioning_gives_the_study_s_prediction(model: Named) -> None:
     for study in (line(model), mixed(model), line(model, names=True)):
-        kit = json.loads(json.dumps(prediction_kit(study.view()), allow_nan=False))
-        rows = anywhere(study, 4, seed=1)
+        given, rows = ingredients(study), anywhere(study, 4, seed=1)
         mean, var = predicted(study, rows)
         for i, row in enumerate(rows):
-            expected, cov = literal(kit, values(row))
+            expected, cov = literal(given, values(row))
             np.testing.assert_allclose(mean[i], expected, atol=1e-8)
             np.testing.assert_allclose(var[i], np.diag(cov), atol=1e-8)
 
 
 @pytest.mark.parametrize("study", [line("linear"), mixed("linear")], ids=["line", "mixed"])
-def test_the_line_of_the_kit_is_the_study_s_prediction(study: Study) -> None:
-    kit = json.loads(json.dumps(prediction_kit(study.view()), allow_nan=False))
+def test_the_coefficients_of_a_line_give_the_study_s_prediction(study: Study) -> None:
+    learned, columns = predicting.parameters(study.view()), prediction_kit(study.view())["coordinates"]
+    assert learned is not None
     rows = anywhere(study, 4, seed=2)
-    mean, var = predicted(study, rows)
+    mean, _ = predicted(study, rows)
     for i, row in enumerate(rows):
         z = [1.0]
-        for end in kit["ends"]:
-            column = kit["coordinates"][end["coordinate"]]
-            a, b = column["values"][end["from"]], column["values"][end["to"]]
-            x = row[column["name"]]
-            if column["kind"] == "category":  # any other category lies half-way
+        for j, first, last in learned["ends"]:
+            a, b = columns[j]["values"][first], columns[j]["values"][last]
+            x = row[columns[j]["name"]]
+            if columns[j]["kind"] == "category":  # any other category lies half-way
                 z.append(0.0 if x == a else 1.0 if x == b else 0.5)
             else:
                 z.append((x - a) / (float(b) - a))
-        np.testing.assert_allclose(mean[i], np.array(kit["coefficients"]) @ z, atol=1e-10)
-        np.testing.assert_allclose(var[i], np.einsum("p,kpq,q->k", z, kit["covariance"], z), atol=1e-10)
+        np.testing.assert_allclose(mean[i], learned["coefficients"] @ z, atol=1e-10)
+
+
+def listed_rows(kit: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The contexts that a kit lists, in its order."""
+    grid = [] if kit["stops"] is None else list(itertools.product(*kit["stops"]))
+    return [*grid, *map(tuple, kit["points"])]
+
+
+def assert_lists_what_the_study_says(study: Study) -> None:
+    kit = json.loads(json.dumps(prediction_kit(study.view()), allow_nan=False))
+    contexts = study.problem.contexts
+    names = [column["name"] for column in kit["coordinates"]]
+    rows = [dict(zip(names, row, strict=True)) if contexts.columns else row[0] for row in listed_rows(kit)]
+    alone = 32  # so many at once are predicted like each alone
+    frame = pd.concat([study.predict(rows[i : i + alone]) for i in range(0, len(rows), alone)])
+    chance = np.concatenate([study.predict_proba(rows[i : i + alone]) for i in range(0, len(rows), alone)])
+    np.testing.assert_allclose(kit["probability"], chance, rtol=1e-5)
+    last = study.predict_proba(rows[-1:])
+    np.testing.assert_allclose(kit["probability"][-1:], last, rtol=1e-5)
+    labels = study.problem.alternatives.labels
+    for name in ("selected", "runner_up"):
+        assert [labels[k] for k in kit[name]] == frame[name].tolist()
+    np.testing.assert_allclose(kit["expected_loss"], frame["expected_loss"], rtol=1e-12)
+    np.testing.assert_allclose(kit["gap_sd"], frame["gap_sd"], rtol=1e-12)
+    chosen = np.arange(len(rows)), kit["selected"]
+    np.testing.assert_allclose(np.array(kit["probability"])[chosen], frame["p_best"], rtol=1e-5)
+    np.testing.assert_allclose(kit["sign"] * np.array(kit["mean"])[chosen], frame["mean"], rtol=1e-5)
+    own = {tuple(row) for row in zip(*contexts.coordinates.values(), strict=True)}
+    assert own <= set(listed_rows(kit))
+
+
+@dataclass(frozen=True, eq=False)
+class Own(GP):
+    """Somebody else's model."""
+
+
+@pytest.mark.parametrize("model", ["gp", "additive-gp", "linear", "independent", Own()], ids=str)
+@pytest.mark.parametrize("make", [line, mixed])
+def test_a_kit_lists_what_the_study_says_at_its_contexts_and_between(
+    make: Callable[[Named], Study], model: Named
+) -> None:
+    assert_lists_what_the_study_says(make(model))
+
+
+def test_the_stops_of_a_single_number_are_its_contexts_and_even_steps_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    list_all(monkeypatch)
+    kit = prediction_kit(line().view())
+    [stops] = kit["stops"]
+    assert set(stops) >= {0.0, 2.0, 3.0, 7.0, 10.0, 2.5}
+    assert len(stops) == 49
+    assert stops == sorted(stops)
+    assert kit["points"] == []
+
+
+def test_every_combination_of_categories_and_steps_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_all(monkeypatch)
+    rate, night, site = prediction_kit(mixed().view())["stops"]
+    assert (night, site) == ([False, True], list("abc"))
+    assert {0.5, 1.0, 4.0} <= set(rate)
+    assert len(rate) == 25
+
+
+def scattered(n: int, columns: int) -> Study:
+    """Two alternatives in contexts that lie anywhere."""
+    drawn = np.random.default_rng(3).uniform(size=(n, columns))
+    rows = [{f"x{j}": float(v) for j, v in enumerate(row)} for row in drawn]
+    truth = np.stack([drawn.sum(axis=1), 1.0 - drawn[:, 0]])
+    return told(Problem(["a", "b"], rows), truth, model="gp", policy="equal")
+
+
+def test_contexts_that_lie_anywhere_are_listed_beside_an_even_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_all(monkeypatch)
+    study = scattered(30, 2)
+    kit = prediction_kit(study.view())
+    assert [len(stops) for stops in kit["stops"]] == [12, 12]
+    assert len(kit["points"]) == 29  # one of them is a corner of the range
+    assert_lists_what_the_study_says(study)
+
+
+def test_where_a_grid_would_be_too_coarse_only_the_contexts_are_listed() -> None:
+    study = scattered(12, 6)
+    kit = prediction_kit(study.view())
+    assert kit["stops"] is None
+    assert len(kit["points"]) == 12
 
 
 def test_a_kit_describes_the_coordinates_of_the_contexts() -> None:
@@ -123,55 +221,10 @@ def test_rewards_in_a_kit_grow_with_their_quality_and_the_sign_turns_them_back()
 def test_independent_pairs_are_listed_where_they_were_simulated() -> None:
     study = line("independent")
     kit = prediction_kit(study.view())
-    assert kit["family"] == "listed"
-    assert kit["simulated"] == [0, 1, 2, 3, 4]
+    assert kit["stops"] is None
     assert kit["points"] == [[x] for x in (0.0, 2.0, 3.0, 7.0, 10.0)]
-    np.testing.assert_array_equal(kit["mean"], study.tally.mean.T)
-    np.testing.assert_allclose(kit["p_best"], study.selection()["p_best"], rtol=1e-10)
+    np.testing.assert_allclose(kit["mean"], study.tally.mean.T, rtol=1e-5)
     np.testing.assert_allclose(kit["expected_loss"], study.selection()["expected_loss"], rtol=1e-10)
-
-
-@dataclass(frozen=True, eq=False)
-class Own(GP):
-    """Somebody else's model."""
-
-
-def test_a_model_of_one_s_own_is_listed_on_a_grid() -> None:
-    study = line(Own())
-    kit = prediction_kit(study.view())
-    assert kit["family"] == "listed"
-    assert len(kit["points"]) == 5 + predicting.LISTED_POINTS
-    assert kit["simulated"][4:6] == [4, None]
-    rows = [{"x": point[0]} for point in kit["points"]]
-    np.testing.assert_array_equal(kit["probability"], study.predict_proba(rows))
-    frame = study.predict(rows)
-    np.testing.assert_array_equal(kit["p_best"], frame["p_best"])
-    labels = study.problem.alternatives.labels
-    places = [[labels.index(label) for label in frame[name]] for name in ("selected", "runner_up")]
-    first, second = (np.array(kit["mean"])[np.arange(len(frame)), place] for place in places)
-    np.testing.assert_allclose(first - second, frame["gap"], rtol=1e-12)
-
-
-def test_too_many_correlated_alternatives_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predicting, "MOST_CORRELATED", 3)
-    assert prediction_kit(line("additive-gp").view())["family"] == "listed"
-    assert prediction_kit(line("gp").view())["family"] == "gp"
-
-
-@pytest.mark.parametrize("k", [2, 3, 7, 20])
-def test_a_few_sobol_points_span_those_behind_the_library_s_probabilities(k: int) -> None:
-    import base64
-
-    sent = predicting.sobol(k)
-    assert list(sent) == [str(2**i) for i in range(1, 1 + (k - 1).bit_length())]
-    coordinates, raw = list(sent.items())[-1]
-    base = np.frombuffer(base64.b64decode(raw), "<u4").reshape(-1, int(coordinates))[:, :k].astype(np.int64)
-    points = np.repeat(base[:1], correlated.SOBOL_POINTS, axis=0)
-    for n in range(correlated.SOBOL_POINTS):
-        for bit in range(len(base) - 1):
-            if n >> bit & 1:
-                points[n] ^= base[bit + 1] ^ base[0]
-    np.testing.assert_array_equal(ndtri((points + 0.5) / 2.0**30), correlated._normals(k))
 
 
 def test_what_is_not_finite_becomes_none() -> None:

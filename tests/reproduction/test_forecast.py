@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import small_problems
 
 from experiments import forecast
 
@@ -30,10 +31,14 @@ def test_the_promise_allows_two_standard_errors(wrong: int, kept: bool) -> None:
 
 
 def test_a_study_is_foreseen_and_run_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = small_problems.table()
     monkeypatch.setattr(forecast, "AHEAD", 40)
+    monkeypatch.setattr(forecast, "BEGUN", 0)
+    monkeypatch.setattr(forecast, "TARGET", 0.999)
+    monkeypatch.setattr(forecast, "problem", lambda name, seed: small)
     row = forecast.trial("newsvendor", 7)
     assert row is not None
-    assert row["begun"] == 256
+    assert row["begun"] == 4 * small.n_alternatives * small.n_contexts
     assert 0 < float(str(row["low"])) <= float(str(row["high"]))
     assert float(str(row["until"])) <= 40 or (row["after"], row["until"]) == (40, np.inf)
 

@@ -51,11 +51,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, wait: threading.Event | None = None
     """The observations of every study whose payload is worked out from now on."""
     calls: list[int] = []
 
-    def count(study: Study) -> dict[str, Any]:
+    def count(study: Study, *, anywhere: bool) -> dict[str, Any]:
         calls.append(study.n_observations)
         if wait is not None:
             assert wait.wait(PATIENCE)
-        return payload(study)
+        return payload(study, anywhere=anywhere)
 
     monkeypatch.setattr(watching, "payload", count)
     return calls
@@ -159,7 +159,7 @@ def test_a_study_that_has_not_begun_has_no_picture_and_then_one(file: Path, watc
 def test_troubles_are_told_and_forgotten_once_they_are_over(
     study: Study, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def torn(study: Study) -> dict[str, Any]:
+    def torn(study: Study, **_: bool) -> dict[str, Any]:
         raise ZeroDivisionError("one over nothing")
 
     monkeypatch.setattr(watching, "payload", torn)

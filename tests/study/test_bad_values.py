@@ -166,7 +166,7 @@ ANYTHING = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(value=ANYTHING)
 def test_whatever_is_told_is_recorded_whole_or_not_at_all(value: Any) -> None:
     study = Study(problem(None), initial=1)

@@ -94,8 +94,8 @@ def test_every_trial_of_a_batch_has_the_whole_time_limit() -> None:
         return simulate(alternative, context, seed)
 
     with ThreadPoolExecutor(1) as executor:
-        study = Study(problem(slow), initial=1).run(16, executor=executor, batch=8, timeout=2.0)
-    assert study.n_observations == 16
+        study = Study(problem(slow), initial=1).run(12, executor=executor, batch=8, timeout=2.0)
+    assert study.n_observations == 12
 
 
 def test_costs_may_come_as_an_array() -> None:

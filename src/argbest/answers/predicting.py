@@ -1,15 +1,13 @@
 """What a study can say of any contexts, simulated or not, each by itself: arrays [row, alternative, 1].
 
-The prediction kit holds all that this follows from, as plain JSON-ready values: the tally and the
-hyper-parameters, not a posterior, which a reader conditions itself, at the size of a table. Rewards count so
-that larger is better; ``sign`` turns them back, and means of a ``rate`` are then reported within 0 and 1. A
-model that is not known here, or only speaks of simulated contexts, is listed: its predictions are worked out
-beforehand.
+The prediction kit lists such answers for a page, as plain JSON-ready values: at the simulated contexts and at
+many others between them. A page only shows them, and interpolates between those listed.
 """
 
-import base64
+import itertools
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,10 +16,9 @@ import pandas as pd
 
 from argbest.answers.reported import reported_interval, reported_mean
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best
+from argbest.core.belief import Belief, best, of_selected
 from argbest.core.certainty import Certainty
 from argbest.core.certificate import Certificate
-from argbest.core.correlated import SOBOL_POINTS, dimensions, sobol_points
 from argbest.core.setting import among_the_rest
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import ExtrapolationNotice
@@ -34,9 +31,11 @@ from argbest.study.view import View
 
 Plain: TypeAlias = dict[str, Any]
 
-LISTED_POINTS = 201  # of an even grid along a single coordinate
-MOST_CORRELATED = 128  # alternatives whose Sobol points are not too much to send along
-_DIGITS = 30  # binary, of a Sobol point
+LISTED_POINTS = 49  # contexts along a single coordinate, at most: each takes some 5 ms
+_MOST_POINTS = 150  # contexts of several coordinates
+_CELLS = 12_000  # alternatives by contexts: what a page has room for
+_FEWEST = 33  # contexts, however many alternatives there are
+_COARSEST = 4  # values of a number between which a page may interpolate
 _NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
@@ -53,13 +52,23 @@ def predicted(
 ) -> pd.DataFrame:
     """Return the frame ``made`` of any contexts, some at a time; see `warn_of_the_unknown`."""
     rows = view.problem.contexts.rows(contexts)
-    observed = int(np.count_nonzero(view.tally.count))
     frames = [
         made(Prediction(some, certificate_at(view, some, integrate=integrate), ruled_out_at(view, some)))
-        for some in rows.blocks(max(1, _NUMBERS // (view.problem.n_alternatives * max(observed, 1))))
+        for some in rows.blocks(_at_a_time(view))
     ]
     warn_of_the_unknown(view, rows)
     return frames[0] if len(frames) == 1 else pd.concat(frames)
+
+
+def _at_a_time(view: View, *, alike: bool = False) -> int:
+    """Return how many contexts to look at together, for memory's sake; ``alike`` as if each was alone.
+
+    Where many are looked at, fewer plausible parameters count (`Integrated.at`).
+    """
+    observed = int(np.count_nonzero(view.tally.count))
+    found = max(1, _NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
+    integrated = view.inference.integrated if alike else None
+    return found if integrated is None else max(1, min(found, models.LOOKS // integrated.points.n))
 
 
 def posterior(view: View, contexts: object = None, *, level: float | None = None) -> pd.DataFrame:
@@ -223,158 +232,188 @@ def elsewhere(view: View) -> BoolArray:
 
 
 def prediction_kit(view: View) -> Plain:
-    """Return what `Study.predict` and `Study.predict_proba` follow from, of a family named ``family``.
+    """Return what a page shows of any context: predictions that are worked out here, at many contexts.
 
     ``coordinates`` describes the contexts: name, kind (number, boolean, category), the values of the
-    simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. ``ruled_out`` lists
-    what cannot be selected ``at`` each context and ``elsewhere``, None where all can. The rest depends on the
-    family: gp and additive hold ``count`` and ``mean`` [alternative][context] and the model's
-    hyper-parameters, additive also Sobol points (`sobol`); linear holds coefficients and their covariance;
-    listed holds ``points`` with the predictions there.
+    simulated contexts in order, and for a metric one its bounds ``low`` and ``high``. ``stops`` [coordinate]
+    are values of which every combination is listed, the first coordinate varying slowest; None where only
+    ``points`` are listed, which follow the combinations: the simulated contexts that are none of them.
+    Of every listed context there are ``selected``, ``runner_up`` (positions), ``gap_sd`` and
+    ``expected_loss``, and [context][alternative] ``mean``, ``sd`` and ``probability`` of being the best.
+    Means count so that larger is better; ``sign`` turns them back. Those of a rate are shown within 0 and 1,
+    as ``reported``. ``ruled_out`` lists what cannot be selected, context by context; None where all can.
     """
-    params = view.knowledge.params
-    family = vars(type(view.model)).get("family")  # its own, for a derived model may predict otherwise
-    make = None if family is None else _FAMILIES[family]
-    crowded = make is _additive and view.problem.n_alternatives > MOST_CORRELATED
-    correlation = getattr(params, "correlation", None)
-    shares = correlation is not None and bool(np.any(correlation))  # then counts and means do not say all
-    body = listed(view) if make is None or crowded or shares else make(view, params)
-    return {**_frame(view), **body}
+    stops = _stops(view) if knows_new_contexts(view) else None
+    axis = view.problem.contexts
+    own = {row: c for c, row in enumerate(zip(*axis.coordinates.values(), strict=True))}
+    grid = list(itertools.product(*stops)) if stops is not None else []
+    on_grid = set(grid)
+    points = [row for row in own if row not in on_grid]
+    new = [row for row in grid if row not in own]
+    there = [_at_own_contexts(view)]
+    if new:
+        rows = axis.rows([_context(axis, row) for row in new])
+        there += [_elsewhere(view, some) for some in rows.blocks(_at_a_time(view, alike=True))]
+    place = own | {row: len(axis) + i for i, row in enumerate(new)}
+    return _kit(view, stops, points, there, [place[row] for row in grid + points])
 
 
 def kit_of_some(view: View, alternatives: IntArray, contexts: IntArray) -> Plain:
-    """Return a listed kit of some alternatives, at some of the simulated contexts: of very many pairs."""
-    certificate = view.certificate()
-    tables = _tables(view.knowledge.belief, certificate)
+    """Return a kit of some alternatives, at some of the simulated contexts: of very many pairs."""
     points = list(zip(*view.problem.contexts.coordinates.values(), strict=True))
-    return {
-        **_frame(view, alternatives),
-        "family": "listed",
-        "simulated": contexts.tolist(),
-        "points": [list(points[c]) for c in contexts.tolist()],
-        **{name: values(rounded(each[np.ix_(alternatives, contexts)].T)) for name, each in tables.items()},
-        "p_best": values(certificate.pcs[contexts]),
-        "expected_loss": values(certificate.expected_loss[contexts]),
-    }
+    some = [points[c] for c in contexts.tolist()]
+    return _kit(view, None, some, [_at_own_contexts(view)], contexts.tolist(), alternatives)
 
 
-def _frame(view: View, alternatives: IntArray | None = None) -> Plain:
-    """Return what every kit has."""
+class _Answers(NamedTuple):
+    """What is said of some contexts."""
+
+    selected: IntArray  # [context]
+    runner_up: IntArray
+    gap_sd: Array
+    expected_loss: Array
+    mean: Array  # [context, alternative]
+    sd: Array
+    probability: Array
+    ruled_out: BoolArray
+
+
+def _at_own_contexts(view: View) -> _Answers:
+    certificate = view.certificate()
+    return _answers(view.knowledge.belief.mean, certificate, view.ruled_out, lambda table: table.T)
+
+
+def _elsewhere(view: View, rows: Axis) -> _Answers:
+    said, certificate = model_at(view, rows).mean, certificate_at(view, rows)
+    return _answers(said, certificate, ruled_out_at(view, rows), lambda table: table[..., 0])
+
+
+def _answers(
+    mean: Array, certificate: Certificate, out: BoolArray | None, by_row: Callable[[Any], Any]
+) -> _Answers:
+    """Return answers from tables of which ``by_row`` makes [context, alternative] or [context]."""
+    belief = certificate.belief
+    chosen, rival = best(belief), certificate.runner_up
+    tables = mean, np.sqrt(belief.var), certificate.best_probability
+    gap_sd = np.sqrt(of_selected(belief.difference_var(chosen), rival))
+    never = np.zeros(mean.shape, bool) if out is None else out
+    return _Answers(*map(by_row, (chosen, rival, gap_sd, certificate.expected_loss, *tables, never)))
+
+
+def _kit(
+    view: View,
+    stops: list[list[Any]] | None,
+    points: list[tuple[Any, ...]],
+    answers: list[_Answers],
+    order: list[int],
+    alternatives: IntArray | None = None,
+) -> Plain:
+    """Return the kit of all answers in this order, or of some alternatives."""
+    found = _Answers(*(np.concatenate(parts)[order] for parts in zip(*answers, strict=True)))
+    if alternatives is not None:
+        place = np.full(view.problem.n_alternatives, -1)
+        place[alternatives] = np.arange(len(alternatives))
+        tables = {
+            name: getattr(found, name)[:, alternatives] for name in ("mean", "sd", "probability", "ruled_out")
+        }
+        found = found._replace(selected=place[found.selected], runner_up=place[found.runner_up], **tables)
+    tables = {"mean": found.mean, "sd": found.sd, "probability": found.probability}
+    if view.rate:
+        tables["reported"] = reported_mean(view.problem.sign * found.mean, found.sd, rate=True)
     return {
         "sign": view.problem.sign,
         "rate": view.rate,
         "coordinates": _coordinates(view),
-        "ruled_out": _ruled_out(view, alternatives),
+        "stops": stops,
+        "points": [list(row) for row in points],
+        "selected": found.selected.tolist(),
+        "runner_up": found.runner_up.tolist(),
+        "gap_sd": values(found.gap_sd),
+        "expected_loss": values(found.expected_loss),
+        **{name: values(rounded(each)) for name, each in tables.items()},
+        "ruled_out": _positions(found.ruled_out) if found.ruled_out.any() else None,
     }
 
 
-def listed(view: View) -> Plain:
-    """Return predictions at the simulated contexts and, along a single coordinate, on an even grid.
+def _context(axis: Axis, row: tuple[Any, ...]) -> Any:
+    """Return a context of these coordinates as a study takes it."""
+    return dict(zip(axis.coordinates, row, strict=True)) if axis.columns else row[0]
 
-    Of the grid only where the model can speak of contexts never simulated. ``simulated`` [point] is the
-    position of a simulated context, None on the grid.
+
+def _stops(view: View) -> list[list[Any]] | None:
+    """Return values of every coordinate, of whose combinations there are not too many; None if there are.
+
+    These are all categories, and of a number the simulated values, the ends of its range, and as many even
+    steps between two of them as there is room for; where even the simulated values are too many, even steps
+    over the whole range.
     """
-    rows: list[Any] = [view.problem.contexts.item(c) for c in range(view.problem.n_contexts)]
-    known: list[int | None] = list(range(len(rows)))
-    grid = evenly(view.problem, LISTED_POINTS) if knows_new_contexts(view) else []
-    axis = view.problem.contexts.rows(rows + grid)
-    said, certificate = model_at(view, axis), certificate_at(view, axis)
-    return {
-        "family": "listed",
-        "simulated": known + [None] * len(grid),
-        "points": [list(point) for point in zip(*axis.coordinates.values(), strict=True)],
-        **{name: values(each[..., 0]) for name, each in _tables(said, certificate).items()},
-        "p_best": values(certificate.pcs[..., 0]),
-        "expected_loss": values(certificate.expected_loss[..., 0]),
+    problem = view.problem
+    held = problem.contexts.coordinates
+    ranges = {
+        name: problem.bounds[name]
+        for name in held
+        if name in problem.bounds
+        and not isinstance(held[name][0], bool)
+        and problem.bounds[name][0] < problem.bounds[name][1]
     }
+    found: dict[str, list[Any]] = {name: list(dict.fromkeys(each)) for name, each in held.items()}
+    for name, bounds in ranges.items():
+        found[name] = sorted({*map(float, found[name]), *map(float, bounds)})
+    most = min(
+        max(_CELLS // problem.n_alternatives, _FEWEST), LISTED_POINTS if len(held) == 1 else _MOST_POINTS
+    )
+
+    def number(columns: Iterable[list[Any]]) -> int:
+        return math.prod(map(len, columns))
+
+    if number(found.values()) > max(most, 2 * problem.n_contexts):  # the contexts are listed in any case
+        room = most // number(found[name] for name in held if name not in ranges)
+        steps = math.floor(room ** (1 / len(ranges)) + 1e-9) if ranges else 0
+        if steps < _COARSEST:
+            return None
+        return [
+            np.linspace(*ranges[name], steps).tolist() if name in ranges else each
+            for name, each in found.items()
+        ]
+    parts, finer = 1, found
+    while ranges and number(finer.values()) <= most:
+        parts += 1
+        finer = {name: _divided(each, parts) if name in ranges else each for name, each in found.items()}
+    return [_divided(each, max(parts - 1, 1)) if name in ranges else each for name, each in found.items()]
 
 
-def _tables(said: Belief, certificate: Certificate) -> dict[str, Array]:
-    """Return what a listed kit tells of every alternative in every context."""
-    belief = certificate.belief
-    return {
-        "mean": said.mean,
-        "sd": np.sqrt(belief.var),
-        "difference_sd": np.sqrt(belief.difference_var(best(belief))),
-        "probability": certificate.best_probability,
-    }
+def _divided(levels: list[float], parts: int) -> list[float]:
+    """Return the levels, with so many even steps from each to the next."""
+    between = (np.linspace(low, high, parts, endpoint=False) for low, high in itertools.pairwise(levels))
+    return [*np.concatenate(list(between)).tolist(), levels[-1]]
 
 
-def sobol(n_alternatives: int) -> dict[str, str]:
-    """Return the Sobol points behind correlated probabilities, by the number of their coordinates.
+def _positions(given: BoolArray) -> list[list[int]]:
+    return [np.flatnonzero(row).tolist() for row in given]
 
-    That is a power of 2: k contenders use the first k coordinates of the points that have just enough.
-    A digital net is affine in the bits of its index: point n is p₀ ⊕ (p_{2^i} ⊕ p₀) over the bits i of n.
-    So p₀ and the p_{2^i} say all: little-endian 32-bit whole numbers [i, dimension], as base64; a coordinate
-    is (number + ½) / 2³⁰.
+
+def parameters(view: View) -> Plain | None:
+    """Return what was learned of every alternative by itself, by the model's ``family``; None of others.
+
+    Of the family gp that are arrays [alternative, ...]; of linear β and the ``ends`` (a, b) from which
+    coordinates are counted: the regressors at x are 1 and, for every entry of ``ends``,
+    (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the squared separations s along that coordinate.
     """
-    kept = np.array([0, *(2**i for i in range(int(np.log2(SOBOL_POINTS))))])
-    found = {}
-    for k in sorted({dimensions(k) for k in range(2, n_alternatives + 1)}):
-        whole = np.rint(sobol_points(k)[kept] * 2.0**_DIGITS).astype("<u4")
-        found[str(k)] = base64.b64encode(whole.tobytes()).decode("ascii")
-    return found
-
-
-def _gp(view: View, params: Any) -> Plain:
-    return {
-        "family": "gp",
-        "kernel": view.model.kernel,  # type: ignore[attr-defined]
-        **_data(view),
-        **{name: values(getattr(params, name)) for name in ("lengthscale", "scale", "constant", "noise")},
-    }
-
-
-def _additive(view: View, params: Any) -> Plain:
-    names = ("trend_lengthscale", "lengthscale", "trend", "offset", "joint", "own", "noise", "shift")
-    every = np.arange(view.problem.n_alternatives)
-    related = view.knowledge.belief.foundation.prior.relation(every, len(every))  # type: ignore[attr-defined]
-    return {
-        "family": "additive",
-        "kernel": view.model.kernel,  # type: ignore[attr-defined]
-        **_data(view),
-        **{name: values(getattr(params, name)) for name in names},
-        "relation": values(related),
-        "sobol": sobol(view.problem.n_alternatives),
-    }
-
-
-def _linear(view: View, params: Any) -> Plain:
-    """Return β and its covariance A diag(v/N) Aᵀ, and the ends (a, b) from which coordinates are counted.
-
-    The regressors at x are 1 and, for every entry of ``ends``, (s(x, a) − s(x, b)) / (2 s(a, b)) + ½ with the
-    squared separations s along that coordinate.
-    """
+    params = view.knowledge.params
+    family = vars(type(view.model)).get("family")  # its own, for a derived model may predict otherwise
+    if family == "gp":
+        names = ("constant", "scale", "noise", "lengthscale")
+        return {"family": family, **{name: np.asarray(getattr(params, name)) for name in names}}
+    if family != "linear":
+        return None
     setting = view.setting
     separation, (tally, _) = setting.separation, completed(view.tally, setting.excluded)
     observed = tally.count > 0
     design = estimator(coordinates(separation), observed)
-    var = np.where(observed, params.noise[:, None] / np.maximum(tally.count, 1), 0.0)
     return {
-        "family": "linear",
-        "ends": [{"coordinate": j, "from": a, "to": b} for j, a, b in ends(separation)],
-        "coefficients": values(np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0))),
-        "covariance": values((design * var[:, None, :]) @ np.swapaxes(design, -1, -2)),
-    }
-
-
-_FAMILIES: dict[str, Callable[[View, Any], Plain]] = {"additive": _additive, "gp": _gp, "linear": _linear}
-
-
-def _data(view: View) -> Plain:
-    return {"count": values(view.tally.count), "mean": values(view.tally.mean)}
-
-
-def _ruled_out(view: View, alternatives: IntArray | None = None) -> Plain | None:
-    """Return which alternatives cannot be selected, by position: at each context, and anywhere else."""
-    out = view.ruled_out
-    if out is None:
-        return None
-    some = slice(None) if alternatives is None else alternatives
-    out, never = out[some], elsewhere(view)[some]
-    return {
-        "at": [np.flatnonzero(row).tolist() for row in out.T],
-        "elsewhere": np.flatnonzero(never).tolist(),
+        "family": family,
+        "ends": ends(separation),
+        "coefficients": np.einsum("kpc,kc->kp", design, np.where(observed, tally.mean, 0.0)),
     }
 
 

@@ -21,7 +21,7 @@ ALONE = -1  # the kind of a study whose belief needs arrays of its own
 _KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
 _FEWEST = 8  # points at which new contexts are looked at, however many they are
-_LOOKS = 2048  # contexts times points, where that leaves enough of these
+LOOKS = 2048  # contexts times points, where that leaves enough of these
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
 
@@ -225,7 +225,7 @@ class Integrated(NamedTuple):
             return among_the_rest(belief, out)
 
         x = separation.shape[1]
-        few = self._replace(points=self.points._replace(n=min(self.points.n, max(_FEWEST, _LOOKS // x))))
+        few = self._replace(points=self.points._replace(n=min(self.points.n, max(_FEWEST, LOOKS // x))))
         return few._mixture(condition, x * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:

@@ -39,7 +39,6 @@ LOOK = 1.0  # seconds between two looks at the storage
 INTEREST = 15.0  # seconds after the last question for which the study is watched
 _SHARE = 1 / 3  # of one core, at most, for working out what is known: simulations need the rest
 _POINTS, _PATIENCE = 12, 20.0  # of the past at most, worked out in at most so many seconds
-_LEFT_OUT = ("prediction", "failures")  # of the report's payload
 
 
 class Reading(SQLStorage):
@@ -192,9 +191,8 @@ class _Painter:
         if self._storage.revision == self._drawn or not study.n_observations:
             return
         begun, first = time.monotonic(), not self._course
-        data = payload(study)
-        for name in _LEFT_OUT:
-            data.pop(name)
+        data = payload(study, anywhere=False)
+        del data["prediction"], data["failures"]
         data["check"] = {"verdict": data["check"]["verdict"]}
         designed = not study.n_queued  # before that, certainty has no course yet: pairs were never simulated
         if designed:

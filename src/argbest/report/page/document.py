@@ -18,8 +18,8 @@ from argbest.texts import harmless
 Plain: TypeAlias = dict[str, Any]
 
 _OWN = (  # scripts, in the order in which they need each other
-    *("text", "normal", "matrix", "certainty", "beliefs", "predictor", "table", "chart", "sections"),
-    *("heat", "map", "profile", "explorer", "study", "experiment", "main"),
+    *("text", "predictor", "table", "chart", "sections", "heat", "map", "profile", "explorer", "study"),
+    *("experiment", "main"),
 )
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", *(f"js/{name}.js" for name in _OWN))
 STYLES = ("vendor/uplot/uPlot.min.css", "style.css")

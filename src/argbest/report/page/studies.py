@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from argbest.answers import guarantee
-from argbest.answers.predicting import kit_of_some, prediction_kit
+from argbest.answers.predicting import kit_of_some, parameters, prediction_kit
 from argbest.core import schedule
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
 from argbest.errors import TooFewDataError
@@ -40,19 +40,15 @@ def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
     return write(payload(study, command=command, ahead=True), place)
 
 
-def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
+def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: bool = True) -> Plain:
     """Return everything the page of a study shows, as JSON-ready values.
 
     Tables [alternative][context] are in the order of the problem; ``order`` of both axes is that of reading.
-    ``prediction`` is the study's `prediction_kit`. ``ahead`` adds a forecast to the answer, which takes a
-    second or two.
+    ``prediction`` is the study's `prediction_kit`, which takes about a second; None unless answers for
+    contexts ``anywhere`` are wanted. ``ahead`` adds a forecast to the answer, which takes a second or two.
     """
     selection, certificate = study.selection(), study.certificate()
     shown = curves.excerpt(study, selection)
-    view = study.view()
-    kit = kit_of_some(view, shown.alternatives, shown.contexts) if shown.left_out else prediction_kit(view)
-    if not study.problem.contexts.columns:
-        kit["coordinates"][0]["name"] = word(study.problem.contexts)
     return {
         "format": FORMAT,
         "kind": "study",
@@ -73,8 +69,8 @@ def payload(study: Study, *, command: str = "", ahead: bool = False) -> Plain:
         "check": _check(study),
         "guarantee": _guarantee(study),
         "failures": _failures(study),
-        "prediction": kit,
-        "hyperparameters": hyperparameters(kit, study.problem.alternatives),
+        "prediction": _prediction(study, shown) if anywhere else None,
+        "hyperparameters": None if shown.left_out else hyperparameters(study),
         "how": _how(study, command),
     }
 
@@ -224,36 +220,40 @@ def _short(description: str) -> str:
     return description if len(description) <= _LONGEST else f"{description[: _LONGEST - 1]}…"
 
 
-def hyperparameters(kit: Plain, alternatives: Axis) -> Plain | None:
-    """Return columns and rows; None for a kit that has none.
+def _prediction(study: Study, shown: Excerpt) -> Plain:
+    view = study.view()
+    kit = kit_of_some(view, shown.alternatives, shown.contexts) if shown.left_out else prediction_kit(view)
+    if not study.problem.contexts.columns:
+        kit["coordinates"][0]["name"] = word(study.problem.contexts)
+    return kit
 
-    Prior means are in the user's sign, scales and noise are standard deviations, and lengthscales are in the
-    units of their coordinate (of a text: 1 is the distance of two different ones).
+
+def hyperparameters(study: Study) -> Plain | None:
+    """Return columns and rows, a row per alternative; None for a model that has none of this kind.
+
+    Prior means are in the user's sign, scales and noise (averaged over contexts) are standard deviations, and
+    lengthscales are in the units of their coordinate (of a text: 1 is the distance of two different ones).
+    Coefficients are those of 1 and of coordinates that run from 0 to 1 between two ends.
     """
-    made = {"gp": _gp, "linear": _linear}.get(kit["family"])
-    if made is None:
+    learned, problem = parameters(study.view()), study.problem
+    if learned is None:
         return None
-    names, numbers = made(kit)
-    rows = [[label, *row] for label, row in zip(short(alternatives), numbers.tolist(), strict=True)]
+    held = problem.contexts.coordinates
+    said = list(held) if problem.contexts.columns else [word(problem.contexts)]
+    if learned["family"] == "gp":
+        bounds = [problem.bounds.get(name, (0.0, 1.0)) for name in held]
+        names = ["prior mean", "prior sd", "noise sd", *(f"lengthscale of {name}" for name in said)]
+        numbers = np.column_stack(
+            [
+                problem.sign * learned["constant"],
+                np.sqrt(learned["scale"]),
+                np.sqrt(learned["noise"].mean(axis=1)),
+                learned["lengthscale"] * [high - low for low, high in bounds],
+            ]
+        )
+    else:
+        columns = list(held.values())
+        slopes = [f"{said[j]} from {columns[j][a]} to {columns[j][b]}" for j, a, b in learned["ends"]]
+        names, numbers = ["intercept", *slopes], problem.sign * learned["coefficients"]
+    rows = [[label, *row] for label, row in zip(short(problem.alternatives), numbers.tolist(), strict=True)]
     return {"columns": ["alternative", *names], "rows": values(rows)}
-
-
-def _gp(kit: Plain) -> tuple[list[str], Array]:
-    """Return names and numbers, a row per alternative; the noise is averaged over contexts."""
-    mean, scale, noise, scaled = (np.array(kit[n]) for n in ("constant", "scale", "noise", "lengthscale"))
-    widths = [column.get("high", 1.0) - column.get("low", 0.0) for column in kit["coordinates"]]
-    names = [f"lengthscale of {column['name']}" for column in kit["coordinates"]]
-    numbers = np.column_stack(
-        [kit["sign"] * mean, np.sqrt(scale), np.sqrt(noise.mean(axis=1)), scaled * widths]
-    )
-    return ["prior mean", "prior sd", "noise sd", *names], numbers
-
-
-def _linear(kit: Plain) -> tuple[list[str], Array]:
-    """Return the coefficients as they are: of 1 and of coordinates that run from 0 to 1 between two ends."""
-    slopes = []
-    for end in kit["ends"]:
-        column = kit["coordinates"][end["coordinate"]]
-        start, stop = column["values"][end["from"]], column["values"][end["to"]]
-        slopes.append(f"{column['name']} from {start} to {stop}")
-    return ["intercept", *slopes], kit["sign"] * np.array(kit["coefficients"])

@@ -7,7 +7,7 @@
 
   argbest.explorer = function (host, data) {
     const kit = data.prediction,
-      predictor = argbest.predictor(kit, ofTheStudy(data));
+      predictor = argbest.predictor(kit);
     const context = kit.coordinates.map((coordinate) => coordinate.values[data.contexts.order[0]]);
     const controls = element("div", { className: "controls" });
     const verdict = element("p", { className: "verdict", attributes: { "aria-live": "polite" } });
@@ -71,7 +71,7 @@
       const moved = found.context.some((value, j) => value !== context[j]);
       const words = found.context.map((value, j) => `${kit.coordinates[j].name} ${show(value)}`).join(", ");
       verdict.replaceChildren(
-        moved ? `At the nearest listed context, ${words}, ` : `At ${words} `,
+        moved ? `At the nearest listed context, ${words}, ` : `At ${words}${found.interpolated ? ", between listed contexts," : ""} `,
         ...(found.selected === null ? unanswered() : choice(found, labels)),
       );
       rank(found);
@@ -88,7 +88,8 @@
       const ahead =
         found.runnerUp === null
           ? "the only alternative that did not fail here"
-          : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd)} ± ${number(found.gapSd, 2)}`;
+          : `ahead of ${labels[found.runnerUp]} by ${rounded(found.gap, found.gapSd ?? sd)}` +
+            (found.gapSd === null ? "" : ` ± ${number(found.gapSd, 2)}`);
       const likelier =
         found.runnerUp !== null && found.probability[found.runnerUp] > found.pBest + 1e-9
           ? ", which is more likely the best but has the worse mean"
@@ -129,17 +130,6 @@
     update();
     return move;
   };
-
-  /** What the study says of its contexts: the numbers that the tables of the page show. */
-  function ofTheStudy(data) {
-    if (data.left_out) return undefined; // such a kit is made of these numbers
-    const [pBest, loss] = ["p_best", "expected_loss"].map((name) => data.decisions.columns.indexOf(name));
-    return (c) => ({
-      probability: data.certainty.probability.map((row) => row[c]),
-      pBest: data.decisions.rows[c][pBest],
-      expectedLoss: data.decisions.rows[c][loss],
-    });
-  }
 
   /** A control for one coordinate: slider and box for a number, a list for anything else. */
   function field(coordinate, j, onchange) {

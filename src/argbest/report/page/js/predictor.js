@@ -1,156 +1,153 @@
-// Predictions from a prediction kit: what is best in a context, and how surely.
+// Predictions that are listed in the page: at a listed context as they are, between such contexts interpolated.
 (function (argbest) {
   "use strict";
 
-  const FAR = 100; // ranges and standard deviations of a context: no probability reaches so far
   const ALONE = { runnerUp: null, gap: null, gapSd: null };
   const UNANSWERED = { ...ALONE, selected: null, pBest: null, expectedLoss: null };
 
-  /** Predictions worked out beforehand: the nearest listed point answers. */
-  function nearest(kit, context) {
-    let best = 0,
-      least = Infinity;
-    kit.points.forEach((point, i) => {
-      let distance = 0;
-      kit.coordinates.forEach((coordinate, j) => {
-        distance += argbest.beliefs.separation(coordinate, context[j], point[j]);
-      });
-      if (distance < least) [best, least] = [i, distance];
-    });
-    return best;
+  /** Squared distance of two values along a coordinate, scaled by its bounds; 1 for different categories. */
+  function separation(coordinate, one, two) {
+    if (coordinate.kind === "category") return one === two ? 0 : 1;
+    const width = coordinate.high - coordinate.low;
+    return width > 0 ? ((Number(one) - Number(two)) / width) ** 2 : 0;
+  }
+
+  /** Where a value stands among the stops of its coordinate: [position, weight], one or two of them. */
+  function between(stops, value) {
+    const exact = stops.indexOf(value);
+    if (exact >= 0) return [[exact, 1]];
+    const above = stops.findIndex((stop) => stop > value);
+    const share = (value - stops[above - 1]) / (stops[above] - stops[above - 1]);
+    return [
+      [above - 1, 1 - share],
+      [above, share],
+    ];
   }
 
   /**
-   * An object that predicts: `moments(context)` gives mean and sd of every alternative, in the user's sign,
-   * and the `centre` of the normal belief, which is the mean but for a rate, whose means stay within 0 and 1;
-   * `interval(centre, sd, z)` gives the ends z standard deviations away, of a rate within 0 and 1 too; `at(context)` adds the choice, P(best) and the expected loss. A context is an array of values in the
-   * order of the kit's coordinates. `at` also says which context it answers for: listed kits know only some.
-   * What is ruled out is not selected; `selected` is null where nothing is left, and so is `runnerUp` where
-   * there is one alternative alone. `own(c)` gives what the study itself says of its c-th context, if
-   * anything: probability, pBest and expectedLoss; these are then not worked out again.
+   * An object that predicts from a prediction kit: `moments(context)` gives mean and sd of every alternative,
+   * in the user's sign, and the `centre` of the normal belief, which is the mean but for a rate, whose means
+   * stay within 0 and 1; `interval(centre, sd, z)` gives the ends z standard deviations away, of a rate
+   * within 0 and 1 too; `at(context)` adds the choice, P(best) and the expected loss, and says whether they
+   * are `interpolated`. A context is an array of values in the order of the kit's coordinates. Both say which
+   * context they answer for: some kits list only some, of which the nearest answers. What is ruled out is not
+   * selected; `selected` is null where nothing is left, and so is `runnerUp` where there is one alternative
+   * alone. `along(j, context)` gives the values of the j-th coordinate at which something is listed.
    */
-  argbest.predictor = function (kit, own = () => null) {
-    const isListed = kit.family === "listed";
-    const belief = isListed ? null : argbest.beliefs[kit.family](kit);
-    const normals = kit.sobol ? argbest.certainty.sobolNormals(kit.sobol) : null;
-    const { clip, clippedMean } = argbest.normal;
-    const signed = (mean) => Array.from(mean, (value) => kit.sign * value);
-    const reported = (centre, sd) => (kit.rate ? centre.map((value, k) => clippedMean(value, sd[k])) : centre);
+  argbest.predictor = function (kit) {
+    const onGrid = kit.stops ? kit.stops.reduce((all, stops) => all * stops.length, 1) : 0;
+    const clip = (value) => Math.min(Math.max(value, 0), 1);
     const interval = (centre, sd, z) =>
       [centre - z * sd, centre + z * sd].map((end) => (kit.rate ? clip(end) : end));
-    const known = kit.coordinates[0].values.length;
 
-    /** The position of a simulated context, -1 of another. */
-    function simulated(context) {
-      const same = (c) =>
-        kit.coordinates.every(
-          (each, j) => argbest.beliefs.separation(each, context[j], each.values[c]) === 0,
+    /** The listed contexts that answer for a context, with their weights, and the context answered for. */
+    function located(context) {
+      let best = -1,
+        least = kit.stops ? 0 : Infinity; // with stops, only the very context
+      kit.points.forEach((point, i) => {
+        const apart = kit.coordinates.reduce(
+          (sum, each, j) => sum + separation(each, context[j], point[j]),
+          0,
         );
-      let c = 0;
-      while (c < known && !same(c)) c++;
-      return c < known ? c : -1;
+        if (apart < least || (apart === 0 && best < 0)) [best, least] = [i, apart];
+      });
+      if (best >= 0) return { context: kit.points[best], rows: [[onGrid + best, 1]] };
+      let rows = [[0, 1]];
+      kit.stops.forEach((stops, j) => {
+        const here = between(stops, context[j]);
+        rows = rows.flatMap(([row, weight]) =>
+          here.map(([place, share]) => [row * stops.length + place, weight * share]),
+        );
+      });
+      return { context, rows };
     }
 
-    /** The alternatives that cannot be selected in a context: those ruled out there, or `elsewhere`. */
-    function ruledOut(context) {
-      if (!kit.ruled_out) return [];
-      const c = simulated(context);
-      return c < 0 ? kit.ruled_out.elsewhere : kit.ruled_out.at[c];
-    }
-
-    const deviations = (found) =>
-      found.sd || found.mean.map((_, k) => Math.sqrt(Math.max(found.cov[k * found.mean.length + k], 0)));
+    /** The average of rows of a table, alternative by alternative. */
+    const average = (table, rows) =>
+      table[rows[0][0]].map((_, k) => rows.reduce((sum, [row, weight]) => sum + weight * table[row][k], 0));
 
     function moments(context) {
-      if (isListed) {
-        const i = nearest(kit, context);
-        return described(kit.mean[i], kit.sd[i], kit.points[i]);
-      }
-      const found = belief(context);
-      return described(found.mean, deviations(found), context);
+      const found = located(context);
+      return { ...described(found.rows), context: found.context };
     }
 
-    function described(mean, sd, context) {
-      const centre = signed(mean);
-      return { mean: reported(centre, sd), centre, sd, context };
+    function described(rows) {
+      const centre = average(kit.mean, rows).map((value) => kit.sign * value);
+      const mean = kit.reported ? average(kit.reported, rows) : centre;
+      return { mean, centre, sd: average(kit.sd, rows) };
     }
 
     function at(context) {
-      if (isListed) {
-        const i = nearest(kit, context);
-        const mean = amongTheRest(kit.mean[i], kit.sd[i], ruledOut(kit.points[i]));
-        return answer(kit.points[i], kit.mean[i], kit.sd[i], mean, {
-          probability: kit.probability[i],
-          pBest: kit.p_best[i],
-          expectedLoss: kit.expected_loss[i],
-          differenceSd: kit.difference_sd[i],
-        });
-      }
-      const found = belief(context),
-        sd = deviations(found),
-        mean = amongTheRest(Array.from(found.mean), sd, ruledOut(context)),
-        selected = largest(mean);
-      const sure = found.cov
-        ? argbest.certainty.correlated(mean, found.cov, selected, normals)
-        : argbest.certainty.independent(mean, sd, selected);
-      const c = simulated(context),
-        said = c < 0 ? null : own(c);
-      return answer(context, found.mean, sd, mean, { ...sure, ...said });
+      const found = located(context),
+        shown = described(found.rows),
+        answered = found.rows.filter(([row]) => kit.probability[row][0] !== null);
+      const said = { context: found.context, interpolated: found.rows.length > 1, ...shown };
+      if (!answered.length) return { ...said, ...UNANSWERED, probability: shown.mean.map(() => null) };
+      const all = answered.reduce((sum, [, weight]) => sum + weight, 0);
+      const rows = answered.map(([row, weight]) => [row, weight / all]);
+      return { ...said, ...(rows.length > 1 ? interpolated(rows) : listed(rows[0][0])) };
     }
 
-    /** The answer; `compared` are the means with those ruled out far below. */
-    function answer(context, mean, sd, compared, sure) {
-      const { differenceSd, ...rest } = sure,
-        left = mean.length - ruledOut(context).length,
-        selected = largest(compared);
-      rest.probability = agreeing(rest.probability, selected, rest.pBest, compared);
-      const choice = { selected, runnerUp: runnerUp(rest.probability, selected, compared) };
-      const found = { context, ...choice, ...rest, sd, mean: reported(signed(mean), sd) };
-      if (left < 1) return { ...found, ...UNANSWERED, probability: Array.from(mean, () => null) };
-      if (left < 2) return { ...found, ...ALONE };
-      return {
-        ...found,
-        gap: mean[choice.selected] - mean[choice.runnerUp],
-        gapSd: differenceSd[choice.runnerUp],
+    /** The alternatives that can be selected at none of these contexts. */
+    function ruledOut(rows) {
+      if (!kit.ruled_out) return [];
+      return kit.ruled_out[rows[0][0]].filter((k) => rows.every(([row]) => kit.ruled_out[row].includes(k)));
+    }
+
+    /** The answer of a listed context. */
+    function listed(row) {
+      const selected = kit.selected[row],
+        runnerUp = kit.runner_up[row];
+      const found = {
+        selected,
+        probability: kit.probability[row],
+        pBest: kit.probability[row][selected],
+        expectedLoss: kit.expected_loss[row],
       };
+      if (kit.mean[row].length - ruledOut([[row, 1]]).length < 2) return { ...found, ...ALONE };
+      const gap = kit.mean[row][selected] - kit.mean[row][runnerUp];
+      return { ...found, runnerUp, gap, gapSd: kit.gap_sd[row] };
     }
 
-    return { moments, at, interval };
+    /** The answer between listed contexts: the largest mean is selected, as everywhere. */
+    function interpolated(rows) {
+      const mean = average(kit.mean, rows),
+        probability = average(kit.probability, rows),
+        out = ruledOut(rows),
+        left = [...mean.keys()].filter((k) => !out.includes(k)),
+        selected = foremost(left, (k) => mean[k]);
+      // What is lost by this choice: at a listed context with another one, also what that is ahead there.
+      const expectedLoss = rows.reduce((sum, [row, weight]) => {
+        const ahead = kit.mean[row][kit.selected[row]] - kit.mean[row][selected];
+        return sum + weight * (kit.expected_loss[row] + ahead);
+      }, 0);
+      const found = { selected, probability, pBest: probability[selected], expectedLoss };
+      if (left.length < 2) return { ...found, ...ALONE };
+      const runnerUp = foremost(
+        left.filter((k) => k !== selected),
+        (k) => probability[k],
+      );
+      return { ...found, runnerUp, gap: mean[selected] - mean[runnerUp], gapSd: spread(rows, [selected, runnerUp]) };
+    }
+
+    /** The standard deviation of a difference, where listed contexts nearby compare the same two; else null. */
+    function spread(rows, pair) {
+      const same = rows.filter(([row]) => pair.includes(kit.selected[row]) && pair.includes(kit.runner_up[row])),
+        all = same.reduce((sum, [, weight]) => sum + weight, 0);
+      return all > 0 ? same.reduce((sum, [row, weight]) => sum + (weight / all) * kit.gap_sd[row], 0) : null;
+    }
+
+    function along(j, context) {
+      if (kit.stops) return kit.stops[j];
+      const here = kit.points.filter((point) => point.every((value, i) => i === j || value === context[i]));
+      return [...new Set(here.map((point) => point[j]))].sort((a, b) => a - b);
+    }
+
+    return { moments, at, interval, along };
   };
 
-  /** Means with those ruled out far below all others, as in the library; as they are where nothing is left. */
-  function amongTheRest(mean, sd, out) {
-    if (!out.length || out.length === mean.length) return mean;
-    const kept = mean.filter((_, k) => !out.includes(k)),
-      low = Math.min(...kept),
-      width = Math.max(...kept) - low + Math.max(...sd);
-    const below = low - FAR * (width > 0 ? width : Math.max(Math.abs(low), 1));
-    return mean.map((value, k) => (out.includes(k) ? below : value));
-  }
-
-  /** Where the largest value is; the first of those tied. */
-  function largest(values) {
-    return values.indexOf(Math.max(...values));
-  }
-
-  /** Of all but the selected alternative the likeliest to be the best, ties but for rounding by mean. */
-  function runnerUp(probability, selected, mean) {
-    const others = [...mean.keys()].filter((k) => k !== selected),
-      chance = probability.map((p) => Math.round(p * 1e9));
-    return others.reduce(
-      (best, k) => (chance[k] - chance[best] || mean[k] - mean[best]) > 0 ? k : best,
-      others[0],
-    );
-  }
-
-  /** P(best) with that of the selected one as it is said elsewhere; the others share what is left. */
-  function agreeing(probability, selected, pBest, mean) {
-    const others = Array.from(probability, (p, k) => (k === selected ? 0 : p));
-    let rest = others.reduce((sum, p) => sum + p, 0);
-    if (!(rest > 0) && mean.length > 1) {
-      others[largest(mean.map((value, k) => (k === selected ? -Infinity : value)))] = 1;
-      rest = 1;
-    }
-    return others.map((p, k) => (k === selected ? pBest : rest > 0 ? (p * (1 - pBest)) / rest : 0));
+  /** The one of these for which a number is largest; the first of those tied. */
+  function foremost(some, number) {
+    return some.reduce((best, k) => (number(k) > number(best) ? k : best), some[0]);
   }
 })((globalThis.argbest = globalThis.argbest || {}));

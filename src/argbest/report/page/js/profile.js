@@ -4,7 +4,6 @@
 
   const { element } = argbest.text;
   const LOOKS = 32; // lines that look different
-  const WORK = 2e8; // multiplications that a drawing may cost
   const INTERVAL = 1.96; // standard deviations: 95 %
 
   /** The chart of posterior means across one coordinate, the others held where they are. */
@@ -74,20 +73,9 @@
       refresh();
     }
 
-    /** Means and standard deviations of all alternatives on a grid along the coordinate. */
+    /** Means and standard deviations of all alternatives where something is listed along the coordinate. */
     function across(context) {
-      const { low, high } = kit.coordinates[along],
-        k = data.alternatives.labels.length;
-      const cells = kit.coordinates[0].values.length * (kit.family === "additive" ? k : 1);
-      const points = Math.round(Math.min(Math.max(WORK / (k * cells * cells), 31), 161));
-      const xs = new Set(Array.from({ length: points }, (_, i) => low + ((high - low) * i) / (points - 1)));
-      if (kit.family === "listed") {
-        xs.clear();
-        kit.points
-          .filter((point) => point.every((value, j) => j === along || value === context[j]))
-          .forEach((point) => xs.add(point[along]));
-      }
-      const values = [...xs].sort((a, b) => a - b),
+      const values = predictor.along(along, context),
         mean = [],
         centre = [],
         sd = [];
@@ -102,10 +90,10 @@
 
     /** Tick the alternatives that lead somewhere on the way, then the likeliest here. */
     function choose(found) {
-      const out = kit.ruled_out ? kit.ruled_out.elsewhere : [],
+      const never = (k) => kit.ruled_out !== null && kit.ruled_out.every((out) => out.includes(k)),
         ahead = new Map();
       lines.centre.forEach((row) => {
-        const value = row.map((each, k) => (out.includes(k) ? -Infinity : kit.sign * each)),
+        const value = row.map((each, k) => (never(k) ? -Infinity : kit.sign * each)),
           best = value.indexOf(Math.max(...value));
         ahead.set(best, (ahead.get(best) || 0) + 1);
       });

@@ -345,11 +345,10 @@
       section(
         "explore",
         "Any context",
-        data.prediction.family === "listed"
-          ? "Predictions for the contexts listed in this page; the controls move to the nearest of them."
-          : "Predictions for any context in range, computed in this page from the same data and model. " +
-              "Between the simulated contexts they treat the model's estimates as known, so they are somewhat " +
-                "surer than at these, which have the numbers of the table above.",
+        data.prediction.stops
+          ? "Predictions for any context in range. This page lists them for the simulated contexts, with the " +
+              "numbers of the table above, and for many others; between listed contexts it interpolates."
+          : "Predictions for the contexts listed in this page; the controls move to the nearest of them.",
       ),
       data,
     );

@@ -1,0 +1,7 @@
+import pytest
+from report.page_studies import list_few
+
+
+@pytest.fixture(autouse=True)
+def _few_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_few(monkeypatch)
