@@ -22,10 +22,10 @@ from argbest import streams
 from argbest.checks import finite, flag, indifference_zone
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, best, gaps, shocks_of
-from argbest.core.certainty import slepian_bound
+from argbest.core.belief import Belief, shocks_of
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
+from argbest.core.question import Question
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
 from argbest.errors import InputError
@@ -207,13 +207,13 @@ def _paths(
     truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
     tally = _tiled(view.tally, n)
     belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
-    behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
+    behind = _score(_right(view.question, belief, out, certificate.delta)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
     def claim(belief: Belief, further: IntArray) -> Array:
         share = np.sqrt(begun / (begun + further))[:, None]
-        pcs = ndtr(_score(_right(belief, out, certificate.delta)) - share * behind)
+        pcs = ndtr(_score(_right(view.question, belief, out, certificate.delta)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
@@ -270,12 +270,10 @@ def _starts(beyond: int) -> IntArray:
     return np.array(found)
 
 
-def _right(belief: Belief, out: Any, delta: float) -> Array:
-    """Return Π Φ((gap + δ)/τ) over the rivals of the selected alternative, [path, context]."""
+def _right(question: Question, belief: Belief, out: Any, delta: float) -> Array:
+    """Return Π Φ((gap + δ)/τ) over the contrasts of the choice, [path, context]."""
     known = among_the_rest(belief, out)
-    selected = best(known)
-    tau = np.sqrt(known.difference_var(selected))
-    return slepian_bound(gaps(known, selected) + delta, tau, selected)
+    return question.contrasts(known, question.choice(known)).bound(delta)
 
 
 def _score(chance: Array) -> Array:

@@ -9,7 +9,7 @@ import pandas as pd
 from argbest.answers import doubts
 from argbest.answers.reported import reported_mean
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
-from argbest.core.belief import best, of_selected
+from argbest.core.belief import of_selected
 from argbest.core.certificate import Certificate
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
@@ -106,7 +106,7 @@ def of_selection(
     ``rate`` are reported within 0 and 1.
     """
     belief = certificate.belief
-    chosen, rival = best(belief), certificate.runner_up
+    chosen, rival = certificate.choice, certificate.runner_up
     axis, frame = problem.alternatives, contexts.frame()
     labels = axis.labels
     frame["selected"] = [labels[k] for k in chosen.ravel()]
@@ -131,7 +131,7 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
 
     The largest mean is selected, which is not always the largest P(best).
     """
-    labels, chosen = problem.alternatives.labels, best(certificate.belief)
+    labels, chosen = problem.alternatives.labels, certificate.choice
     differs = (certificate.likeliest != chosen) & (certificate.selected >= 0)
     chance = of_selected(certificate.best_probability, certificate.likeliest)
     return [

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import best
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
 from argbest.study.assumptions import Assumption
@@ -78,7 +77,7 @@ class Guarantee(Sentences):
 
 def of_study(view: "View", alpha: float, delta: float, assume: str | None = None) -> Guarantee:
     """Return what is guaranteed of a study's selections."""
-    problem, answered, selected = view.problem, separations.answered(view), best(view.belief)
+    problem, answered, selected = view.problem, separations.answered(view), view.choice
     assumed = assumptions.of_rewards(view.reward_range, assume)
     each, together = (separations.leads(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
     counted = view.in_order

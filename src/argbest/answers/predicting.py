@@ -18,7 +18,7 @@ import pandas as pd
 
 from argbest.answers.reported import reported_interval, reported_mean
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best
+from argbest.core.belief import Belief
 from argbest.core.certainty import Certainty
 from argbest.core.certificate import Certificate
 from argbest.core.correlated import SOBOL_POINTS, dimensions, sobol_points
@@ -295,7 +295,7 @@ def _tables(said: Belief, certificate: Certificate) -> dict[str, Array]:
     return {
         "mean": said.mean,
         "sd": np.sqrt(belief.var),
-        "difference_sd": np.sqrt(belief.difference_var(best(belief))),
+        "difference_sd": np.sqrt(belief.difference_var(certificate.choice)),
         "probability": certificate.best_probability,
     }
 

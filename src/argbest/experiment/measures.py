@@ -29,13 +29,18 @@ def scored(
     right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim`` the certificate's
     PCS_E. Seconds are processor time since the start, a macro-replication's share.
     """
-    n_checkpoints, n_runs, _ = trace.selected.shape
+    n_checkpoints, n_runs = trace.selected.shape[:2]
+    question = problems[0].setting.question
     each = [
-        (problem.correct(chosen), problem.good(chosen, delta), problem.opportunity_cost(chosen))
+        (
+            problem.correct(chosen, question),
+            problem.good(chosen, delta, question),
+            problem.opportunity_cost(chosen, question),
+        )
         for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
     ]
     correct, good, cost = (np.stack(some) for some in zip(*each, strict=True))  # [run, checkpoint, context]
-    weights, claims = problems[0].weights, np.moveaxis(trace.claim, 1, 0)
+    weights, claims = question.parts(problems[0].weights), np.moveaxis(trace.claim, 1, 0)
     times = {"seconds": trace.seconds["all"], **{f"{part}_seconds": trace.seconds[part] for part in PARTS}}
     return pd.DataFrame(
         {
