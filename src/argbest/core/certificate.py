@@ -117,7 +117,7 @@ _MANY_DRAWS = 256  # nor of so many joint draws
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Sentences):
-    """Posterior probabilities and losses of what a belief chooses: of `Best` the largest mean per context.
+    """Posterior probabilities and losses of what is selected: of `Best` the largest mean in every context.
 
     Arrays are about the parts of the ``question``, which are the contexts for `Best`: what is written below
     as [..., context] is [..., part] for other questions.
