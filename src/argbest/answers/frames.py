@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 NO_ANSWER = "no answer: every alternative failed here"
-_NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
-_OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
+_NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
+_RIVAL_COLUMNS = ("runner_up", "gap", "gap_sd")
 
 
 def of_trials(view: "View") -> pd.DataFrame:
@@ -181,8 +181,8 @@ def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.D
     """Return the selection with notes, empty where nobody is left; ``out`` is [context, alternative]."""
     left = np.sum(~out, axis=1)
     for name in frame.columns[list(frame.columns).index("selected") :]:
-        missing = left < (2 if name in _OF_THE_RIVAL else 1)
-        if missing.any() and name in _NUMBERS:
+        missing = left < (2 if name in _RIVAL_COLUMNS else 1)
+        if missing.any() and name in _NUMBER_COLUMNS:
             frame[name] = frame[name].where(~missing)
         elif missing.any():
             frame[name] = frame[name].astype(object).where(~missing, None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from argbest.study.view import View
 
-_ENOUGH = 20  # differences from which normal ones have a bound
+_FEWEST_DIFFERENCES = 20  # differences from which normal ones have a bound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,11 +147,11 @@ def _withheld(view: "View", alpha: float, lower: Array, selected: IntArray, assu
     if assumed.reward_range is not None:
         return []
     tied = skewed = 0
-    enough = view.in_order.count[selected, np.arange(len(selected))] >= _ENOUGH
+    enough = view.in_order.count[selected, np.arange(len(selected))] >= _FEWEST_DIFFERENCES
     for c in np.flatnonzero(enough & (lower == -np.inf).any(axis=0)).tolist():
         equal, leaning, values = view.separations.doubts(c, int(selected[c]), alpha)
         sorted_ = np.array([(k, c) in view.in_order.sorted for k in range(len(lower))])
-        silent = (lower[:, c] == -np.inf) & (values >= _ENOUGH) & ~sorted_ & ~sorted_[selected[c]]
+        silent = (lower[:, c] == -np.inf) & (values >= _FEWEST_DIFFERENCES) & ~sorted_ & ~sorted_[selected[c]]
         tied, skewed = tied + bool((silent & equal).any()), skewed + bool((silent & leaning & ~equal).any())
     between = "differences between the selected alternative and a rival"
     exact = "" if assumed.exact else "; or assume='deterministic' if these alternatives differ by a constant"

@@ -36,8 +36,8 @@ Plain: TypeAlias = dict[str, Any]
 
 LISTED_POINTS = 201  # of an even grid along a single coordinate
 MOST_CORRELATED = 128  # alternatives whose Sobol points are not too much to send along
-_DIGITS = 30  # binary, of a Sobol point
-_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
+_SOBOL_DIGITS = 30  # binary, of a Sobol point
+_MOST_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
 class Prediction(NamedTuple):
@@ -56,7 +56,7 @@ def predicted(
     observed = int(np.count_nonzero(view.tally.count))
     frames = [
         made(Prediction(some, certificate_at(view, some, integrate=integrate), ruled_out_at(view, some)))
-        for some in rows.blocks(max(1, _NUMBERS // (view.problem.n_alternatives * max(observed, 1))))
+        for some in rows.blocks(max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1))))
     ]
     warn_of_the_unknown(view, rows)
     return frames[0] if len(frames) == 1 else pd.concat(frames)
@@ -311,7 +311,7 @@ def sobol(n_alternatives: int) -> dict[str, str]:
     kept = np.array([0, *(2**i for i in range(int(np.log2(SOBOL_POINTS))))])
     found = {}
     for k in sorted({dimensions(k) for k in range(2, n_alternatives + 1)}):
-        whole = np.rint(sobol_points(k)[kept] * 2.0**_DIGITS).astype("<u4")
+        whole = np.rint(sobol_points(k)[kept] * 2.0**_SOBOL_DIGITS).astype("<u4")
         found[str(k)] = base64.b64encode(whole.tobytes()).decode("ascii")
     return found
 

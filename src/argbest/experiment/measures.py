@@ -10,7 +10,7 @@ from argbest.experiment.loop import PARTS, Trace
 from argbest.problems.base import Problem
 
 PCS = 0.9  # to be reached, where none is given
-_NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal
+_NORMAL_975 = 1.959963984540054  # the 97.5 % point of the standard normal
 # What is averaged over macro-replications: its name in the summary, its column in the frame of runs.
 _AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
 COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
@@ -140,7 +140,7 @@ def wilson(hits: Array, n: Array | int) -> tuple[Array, Array]:
 
     (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n): never empty, also when all or none are hits.
     """
-    share, z2 = np.asarray(hits) / n, _NORMAL**2 / n
+    share, z2 = np.asarray(hits) / n, _NORMAL_975**2 / n
     centre, half = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
     return np.maximum((centre - half) / (1 + z2), 0.0), np.minimum((centre + half) / (1 + z2), 1.0)
 
