@@ -229,7 +229,7 @@ def steps(
 
 
 def _cuts(k: int | None, column: str, place: Array, score: Array, covariance: Array) -> list[_Step]:
-    """Return the test at every cut, but where rounding would speak."""
+    """Return the test at every cut where its result is not mere rounding error."""
     order = np.argsort(-place, kind="stable")
     place, total, own = place[order], np.cumsum(score[order]), np.cumsum(np.diag(covariance)[order])
     var = np.diag(np.cumsum(np.cumsum(covariance[np.ix_(order, order)], axis=0), axis=1))

@@ -191,7 +191,7 @@ def _replications_behind(belief: Belief, tally: Tally) -> Array:
 
 
 def _could_turn(belief: Belief, behind: Array, foremost: IntArray, shown: Rarities) -> BoolArray:
-    """Return where events like those seen elsewhere, as often as they may have been missed, count, [context].
+    """Return the contexts whose choice could change if rare events, seen in other pairs, were missed here.
 
     One of them would move a mean by its size times its probability. It is as large as those seen, and no
     larger beside the noise of its pair.

@@ -155,7 +155,7 @@ def _claims_after(looks: Array, claims: Array, samples: Array | IntArray) -> Arr
 
 
 def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
-    """Return the forecast where it takes a moment; None where it would take long, or nothing is told yet."""
+    """Return the forecast if it is quick to make; None if it is not, or if no value was told yet."""
     if not _is_quick(view):
         return None
     try:
@@ -165,7 +165,7 @@ def foreseen(view: "View", target: float, *, worst: bool = False, delta: float =
 
 
 def _is_quick(view: "View") -> bool:
-    """Return whether the paths of a study take a moment only, and there is anything to go by."""
+    """Return whether a forecast is quick, and at least one value was told."""
     observed = int((view.tally.count > 0).sum())
     return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
 

@@ -1,4 +1,4 @@
-"""Every pair as all others predict it, and how such predictions hang together."""
+"""Every pair as all others predict it, and how such predictions are correlated."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 
 @dataclass(frozen=True)
 class Relations:
-    """How the predictions of pairs from all others hang together."""
+    """How the predictions of pairs, each from all others, are correlated."""
 
     informed: BoolArray  # [alternative, context]: pairs that covary with another one that was observed
     alternative: IntArray  # [i]: of the pairs with a closed form

@@ -319,7 +319,10 @@ def _frame(
 
 
 def _spread(observed: BoolArray) -> BoolArray:
-    """Return which pairs are predicted: steps of the golden section do not keep time with the columns."""
+    """Return which pairs are predicted: all, or of very many an even spread.
+
+    Steps of the golden section never fall into the rhythm of a grid's columns.
+    """
     cells = np.flatnonzero(observed)
     room = (
         _MOST_NUMBERS // max(len(cells) * observed.shape[1], 1)

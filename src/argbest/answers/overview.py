@@ -147,7 +147,7 @@ def _certainty(view: "View") -> dict[str, Any]:
 
 
 def _guarantee(view: "View") -> dict[str, Any]:
-    """Return what the data alone certify, of the wish that the study was planned with."""
+    """Return what the data alone certify, with the alpha and delta that the study was planned with."""
     found = guarantee.planned(view)
     return {
         **{name: getattr(found, name) for name in ("alpha", "delta", "assume", "certified", "n_certified")},

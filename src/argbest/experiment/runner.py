@@ -199,7 +199,7 @@ def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> Non
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let an interruption wait until the block is over; processes started in it are deaf to any."""
+    """Delay Ctrl-C until the block is over; processes that are started in it ignore Ctrl-C."""
     masks = hasattr(signal, "pthread_sigmask") and threading.current_thread() is threading.main_thread()
     with postponed():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()

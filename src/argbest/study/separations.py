@@ -237,7 +237,7 @@ def missing(view: "View", alpha: float, delta: float, assumed: Assumption) -> Bo
 
 
 def reached(lower: Array, delta: float) -> BoolArray:
-    """Return whether the bounds certify the wish: a lag of at most delta or, if that is 0, a lead."""
+    """Return whether the bounds prove that the selected is at most delta behind; with delta 0: ahead."""
     return np.asarray(lower >= -delta if delta > 0 else lower > 0)
 
 
