@@ -238,12 +238,12 @@ def test_status_shows_progress_certainty_workers_and_failures(
     assert "forecast: PCS_E 0.95" in told
     assert "failures: 1 of 9 trials\n  once, in trial 8: no <licence> [bold]left[/bold]" in shown
     assert "gone" in shown  # its command has ended
-    monkeypatch.setattr(forecasting, "_QUICK", 0)
+    monkeypatch.setattr(forecasting, "_QUICK_SIZE", 0)
     told = call("status", place).stdout
     command = f"argbest status {place} --forecast"
     assert f"forecast: left out, because it would take long. To make it:\n  {command}\n" in told
     assert "forecast: PCS_E 0.95" in call(*command.split()[1:]).stdout
-    monkeypatch.setattr(forecasting, "_NUMBERS", 0)
+    monkeypatch.setattr(forecasting, "_MOST_NUMBERS", 0)
     assert "forecast: left out, because the table is too large for one.\n" in call("status", place).stdout
 
 

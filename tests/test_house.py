@@ -51,6 +51,58 @@ def test_a_cycle_would_be_found(tmp_path: Path) -> None:
     assert imported_at_once(file, modules()) == {"argbest.files", "argbest.errors", "argbest.cli"}
 
 
+def reached_from(module: str, graph: dict[str, set[str]]) -> set[str]:
+    """Return all modules that loading one loads, by whatever way."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        news = graph[waiting.pop()] - found
+        found |= news
+        waiting += news
+    return found
+
+
+def walk_in_contributing() -> list[str]:
+    """Return the modules on the walk of one value, in its order."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = page.partition("## The walk of one value")[2].partition("\n## ")[0]
+    files = re.findall(r"\w+(?:/\w+)+\.py", section.split("```")[1])
+    missing = [name for name in files if not (SOURCE / "argbest" / name).is_file()]
+    assert missing == []
+    return ["argbest." + name.removesuffix(".py").replace("/", ".") for name in files]
+
+
+def against_the_walk(walk: list[str]) -> list[tuple[str, str]]:
+    """Return who imports what comes later; only files of the core may be used by all others."""
+    known = modules()
+    graph = {name: imported_at_once(path, known) for name, path in known.items()}
+
+    def in_core(module: str) -> bool:
+        return module.startswith("argbest.core.")
+
+    return [
+        (earlier, later)
+        for i, earlier in enumerate(walk)
+        for later in walk[i + 1 :]
+        if later in reached_from(earlier, graph) and (in_core(earlier) or not in_core(later))
+    ]
+
+
+def test_on_the_walk_of_one_value_nobody_imports_what_comes_later() -> None:
+    walk = walk_in_contributing()
+    ends = ["argbest.simulators.calling", "argbest.report.page.studies"]
+    assert [walk[0], walk[-1]] == ends
+    for core in ("tally", "belief", "question", "certificate"):
+        assert f"argbest.core.{core}" in walk
+    assert against_the_walk(walk) == []
+
+
+def test_a_walk_the_wrong_way_would_be_found() -> None:
+    back = against_the_walk(walk_in_contributing()[::-1])
+    assert ("argbest.report.page.studies", "argbest.study.ledger") in back
+    assert ("argbest.core.question", "argbest.core.belief") in back
+
+
 def test_the_version_is_the_last_in_the_changelog_and_newer_than_those_that_messages_call_gone() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)

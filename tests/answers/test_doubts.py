@@ -10,6 +10,7 @@ from scipy.stats import norm, ttest_ind_from_stats
 from argbest import ExpectedPCS, OpportunityCost, Problem, Study, WorstPCS
 from argbest.answers import doubts
 from argbest.core.arrays import Array
+from argbest.core.belief import best
 from argbest.core.noise import Rarities
 from argbest.core.states import OPEN, SURE
 from argbest.errors import DataNotice
@@ -79,7 +80,7 @@ def test_many_replications_rule_a_rare_event_out() -> None:
 
 def test_events_count_by_how_often_so_many_replications_may_have_missed_them() -> None:
     belief = told(clear, 10)._belief()
-    foremost, behind = doubts._foremost(belief), np.full(belief.mean.shape, 10.0)
+    foremost, behind = doubts._foremost(belief, best(belief)), np.full(belief.mean.shape, 10.0)
     here = np.arange(3)
     lead = (belief.mean[foremost[0], here] - belief.mean[foremost[1], here]).min()
     missed = 1.0 - 0.05**0.1
@@ -93,7 +94,11 @@ def test_events_count_by_how_often_so_many_replications_may_have_missed_them() -
 
 def test_events_are_no_larger_beside_the_noise_of_a_pair_than_where_they_were_seen() -> None:
     belief = told(clear, 10)._belief()
-    foremost, behind, here = doubts._foremost(belief), np.full(belief.mean.shape, 10.0), np.arange(3)
+    foremost, behind, here = (
+        doubts._foremost(belief, best(belief)),
+        np.full(belief.mean.shape, 10.0),
+        np.arange(3),
+    )
     lead = belief.mean[foremost[0], here] - belief.mean[foremost[1], here]
     noise = np.maximum(*(belief.noise[each, here] for each in foremost))
     least = float((lead / (1.0 - 0.05**0.1) / np.sqrt(noise)).min())

@@ -86,13 +86,13 @@ def test_beyond_the_horizon_it_says_so() -> None:
 
 def test_a_table_that_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     study = begun()
-    monkeypatch.setattr(forecasting, "_NUMBERS", 1000)
+    monkeypatch.setattr(forecasting, "_MOST_NUMBERS", 1000)
     assert forecasting.foreseen(study.view(), 0.99) is None
     with pytest.raises(InputError, match="4 alternatives and 5 contexts is too large for a forecast"):
         study.forecast(0.99)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("_QUICK", 100), ("_SECONDS", -1.0)])
+@pytest.mark.parametrize(("limit", "value"), [("_QUICK_SIZE", 100), ("_UNASKED_SECONDS", -1.0)])
 def test_what_nobody_asked_for_by_name_is_left_out_where_it_takes_long(
     limit: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -478,7 +478,7 @@ def test_where_noise_is_shared_each_alternative_speaks_for_itself() -> None:
 
 def test_of_very_many_pairs_some_spread_over_the_table_stand_for_all() -> None:
     chosen = model_check._spread(np.ones((80, 50), bool))
-    assert 950 <= chosen.sum() <= model_check._MOST
+    assert 950 <= chosen.sum() <= model_check._MOST_PAIRS
     assert chosen.any(axis=0).all()
     assert chosen.any(axis=1).all()
     few = np.ones((10, 10), bool)

@@ -248,7 +248,7 @@ def test_many_contexts_are_looked_at_some_at_a_time(study: Study, monkeypatch: p
 
     monkeypatch.setattr(predicting, "certificate_at", looked)
     monkeypatch.setattr(
-        predicting, "_NUMBERS", 3 * study.problem.n_alternatives * int((study._tally.count > 0).sum())
+        predicting, "_MOST_NUMBERS", 3 * study.problem.n_alternatives * int((study._tally.count > 0).sum())
     )
     pd.testing.assert_frame_equal(study.predict(given), whole, rtol=1e-9)
     pd.testing.assert_frame_equal(study.predict_proba(given), chances, rtol=1e-9)

@@ -19,10 +19,11 @@ from argbest.core.belief import Belief
 from argbest.core.blocks import drawing_root
 from argbest.core.decision import Decision
 from argbest.core.foundations import ByContext, ByFormula, Stack
+from argbest.core.question import cov_of_differences
 from argbest.core.seen_cells import Data
 from argbest.models.additive_gp import AdditiveGP
 from argbest.policies.base import Policy
-from argbest.policies.dvr import DVR, DVRM, cov_of_differences
+from argbest.policies.dvr import DVR, DVRM
 from argbest.policies.ikg import IKG, LEVI
 from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose

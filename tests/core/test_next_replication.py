@@ -17,6 +17,7 @@ from argbest.core.arrays import Array
 from argbest.core.belief import anticipate, best, next_samples, take_in
 from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
+from argbest.core.question import BEST
 from argbest.core.setting import Setting
 from argbest.models.additive_gp import AdditiveGP, AdditiveGPParams
 from argbest.models.gp import GP, GPParams
@@ -228,7 +229,7 @@ def test_the_value_of_a_sample_is_the_variance_that_its_replication_takes_from_d
     selected = best(belief)
     density = np.random.default_rng(seed).normal(size=belief.mean.shape)
     density[selected, np.arange(belief.mean.shape[1])] = -np.inf
-    score = np.exp(log_reduction(belief, selected, density))
+    score = np.exp(log_reduction(BEST.contrasts(belief, selected), density))
     assert next_samples(belief) is not None
     before = belief.difference_var(selected)
     for k, c in np.ndindex(belief.mean.shape):

@@ -131,7 +131,7 @@ def test_pairs_without_a_value_are_ruled_out_run_by_run() -> None:
     start, studies = after_the_initial_design("branin", "dvr-loss:additive-gp", common=False)
     learned = step.learn(start.model, start.setting, start.tally)
     out: BoolArray = np.zeros(start.tally.shape, bool)
-    best = learned.selected
+    best = learned.choice(start.setting.question)
     out[0, best[0, 0], 0] = out[1, best[1, 3], 3] = True
     nothing = np.zeros(start.tally.shape, np.int64)
     found = step.decide(
@@ -153,7 +153,7 @@ def test_runs_whose_beliefs_cannot_share_arrays_are_learned_by_themselves() -> N
     assert all(isinstance(group.belief, FocusedBelief) for group in learned.groups)
     assert learned.belief_of(1) is learned.groups[1].belief
     assert learned.belief_of(None) is None
-    assert learned.selected.shape == (2, 1)
+    assert learned.choice(start.setting.question).shape == (2, 1)
 
 
 def mixed_runs() -> tuple[Any, Tally]:

@@ -31,7 +31,7 @@ def asked(policies: list[str] = QUICK, **options: Any) -> Experiment:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("argbest.experiment.runner._MOST", 4)
+    monkeypatch.setattr("argbest.experiment.runner._MOST_IN_A_PART", 4)
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def experiment(
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("argbest.experiment.runner._MOST", 4)
+    monkeypatch.setattr("argbest.experiment.runner._MOST_IN_A_PART", 4)
 
 
 def numbers(results: Results) -> pd.DataFrame:

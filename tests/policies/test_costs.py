@@ -12,9 +12,10 @@ from scipy.optimize import minimize
 
 from argbest import registry, testing, theory
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, BlockBelief, CellBelief, best
+from argbest.core.belief import Belief, BlockBelief, CellBelief
 from argbest.core.decision import Decision
 from argbest.core.knowledge_gradient import log_kg_here
+from argbest.core.question import BEST
 from argbest.core.rates import balance, optimal_allocation
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -220,7 +221,7 @@ def test_ocba_shares_keep_their_ratios_and_the_best_is_balanced_by_cost() -> Non
 
 def scores(policy: Policy, belief: Belief, weights: Array) -> Array:
     """The logarithm of what the policy maximises without costs."""
-    selected = best(belief)
+    leads = BEST.contrasts(belief, BEST.choice(belief))
     if isinstance(policy, IKG):
         out = np.empty(belief.mean.shape)
         for pair in np.ndindex(out.shape):  # one candidate at a time, so that no bound rules it out
@@ -230,8 +231,8 @@ def scores(policy: Policy, belief: Belief, weights: Array) -> Array:
         return out
     if isinstance(policy, LEVI):
         return log_kg_here(belief) + np.log(weights)
-    extra = 3.0 * log_false_selection(belief, selected) if isinstance(policy, DVRM) else np.log(weights)
-    return log_reduction(belief, selected, log_tie_density(belief, selected) + extra)
+    extra = 3.0 * log_false_selection(leads) if isinstance(policy, DVRM) else np.log(weights)
+    return log_reduction(leads, log_tie_density(leads) + extra)
 
 
 @pytest.mark.parametrize("policy", [IKG(), IKG(lookahead=math.inf), LEVI(), DVR(), DVRM()], ids=str)

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from argbest.core.arrays import Array
 from argbest.core.belief import Belief, BlockBelief, CellBelief, anticipate, best
 from argbest.core.decision import Decision
+from argbest.core.question import BEST, Contrasts
 from argbest.core.setting import Setting
 from argbest.core.tally import empty
 from argbest.errors import InputError
@@ -26,9 +27,13 @@ def decide(policy: Policy, belief: Belief, weights: Array, allowed: Array | None
     return int(found.alternative[0]), int(found.context[0])
 
 
+def leads(belief: Belief) -> Contrasts:
+    return BEST.contrasts(belief, BEST.choice(belief))
+
+
 def surface(belief: Belief, weights: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return log_reduction(belief, best(belief), log_tie_density(belief, best(belief)) + np.log(weights))
+        return log_reduction(leads(belief), log_tie_density(leads(belief)) + np.log(weights))
 
 
 def literal(belief: BlockBelief, weights: Array) -> Array:
@@ -56,11 +61,11 @@ def test_bounds_rule_out_no_largest_value(spread: float, monkeypatch: pytest.Mon
     rng = np.random.default_rng(5)
     some = oracles.random_belief(rng, (30,), (6, 5))
     belief = BlockBelief(spread * some.mean, some.cov, some.noise)
-    selected, candidates = best(belief), rng.random((30, 6, 5)) < 0.6
+    candidates = rng.random((30, 6, 5)) < 0.6
     cost = rng.random((6, 5)) + 0.5
-    density = log_tie_density(belief, selected)
-    every = np.where(candidates, log_reduction(belief, selected, density, cost=cost), -np.inf)
-    some_of_them = np.where(candidates, log_reduction(belief, selected, density, candidates, cost), -np.inf)
+    density = log_tie_density(leads(belief))
+    every = np.where(candidates, log_reduction(leads(belief), density, cost=cost), -np.inf)
+    some_of_them = np.where(candidates, log_reduction(leads(belief), density, candidates, cost), -np.inf)
     np.testing.assert_array_equal(some_of_them.max(axis=(1, 2)), every.max(axis=(1, 2)))
     looked_at = some_of_them > -np.inf
     np.testing.assert_array_equal(some_of_them[looked_at], every[looked_at])
@@ -124,8 +129,8 @@ def test_dvr_for_the_loss_removes_most_expected_loss_by_a_small_sample() -> None
         for j, c in np.ndindex(3, 4):
             after = anticipate(faint, Decision(np.array(j), np.array(c))).difference_var(selected)
             removed[j, c] = now - expected_loss(faint, after, weights)
-        density = log_tie_density(faint, selected, power=0.5) + np.log(weights)
-        ratio = np.exp(log_reduction(faint, selected, density)) / removed
+        density = log_tie_density(leads(faint), power=0.5) + np.log(weights)
+        ratio = np.exp(log_reduction(leads(faint), density)) / removed
         np.testing.assert_allclose(ratio, 2 * math.sqrt(2 * math.pi), rtol=1e-3)
         assert decide(DVRLoss(), faint, weights) == divmod(int(np.argmax(removed)), 4)
 
@@ -203,7 +208,7 @@ def test_the_weights_of_dvr_m_are_powers_of_the_false_selection_bound() -> None:
                 tau = math.sqrt(belief.var[selected[c], c] + belief.var[k, c])
                 bound[c] += norm.cdf(-(belief.mean[selected[c], c] - belief.mean[k, c]) / tau)
         bound = np.minimum(bound, 1.0)
-        np.testing.assert_allclose(np.exp(log_false_selection(belief, selected)), bound, rtol=1e-12)
+        np.testing.assert_allclose(np.exp(log_false_selection(leads(belief))), bound, rtol=1e-12)
         expected = divmod(int(np.argmax(literal(belief, bound**power))), 5)
         for weights in (np.full(5, 0.2), np.array([1.0, 0, 0, 0, 0])):  # the problem's weights do not enter
             assert decide(DVRM(power=power), belief, weights) == expected
@@ -211,7 +216,7 @@ def test_the_weights_of_dvr_m_are_powers_of_the_false_selection_bound() -> None:
 
 def test_the_false_selection_bound_is_at_most_one() -> None:
     belief = CellBelief(np.zeros((6, 1)), np.ones((6, 1)), np.ones((6, 1)))  # five rivals with Φ(0) = ½ each
-    assert log_false_selection(belief, best(belief)) == 0.0
+    assert log_false_selection(leads(belief)) == 0.0
 
 
 def test_a_high_power_looks_at_the_worst_context() -> None:

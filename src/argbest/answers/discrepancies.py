@@ -15,8 +15,8 @@ from argbest.problems.axis import Axis
 from argbest.problems.base import Problem
 
 FALSE_ALARM = 0.05 / 7  # of each of the seven tests of a model check, if the model holds
-_LEAST = 1e-6  # of the common variance: replications that agree so far may be rounded
-_FIRM = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
+_LEAST_VARIANCE = 1e-6  # of the common variance: replications that agree so far may be rounded
+_LEAST_SPREAD = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
 _NEAR = 0.5  # of the range of contexts: so far z-scores of different alternatives are compared
 
 
@@ -71,7 +71,7 @@ def bartlett(squares: Array, freedom: Array, group: IntArray) -> tuple[Array, fl
     """
     total, pooled = (np.asarray(np.bincount(group, each), float) for each in (freedom, squares))
     ratio = squares / freedom / (pooled / total)[group]
-    statistic = -float(freedom @ np.log(np.maximum(ratio, _LEAST)))
+    statistic = -float(freedom @ np.log(np.maximum(ratio, _LEAST_VARIANCE)))
     mean, var, third = (_cumulant(order, freedom) - _cumulant(order, total) for order in (1, 2, 3))
     shape = 4.0 * var**3 / third**2
     tail = shape + np.sqrt(shape / var) * (statistic - mean)
@@ -127,7 +127,7 @@ def _scores(z: Array, correlation: Array, where: IntArray, size: int) -> pd.Data
     spread = np.sum(member @ correlation * member, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         large = np.where(n > 1, _too_large(member, z, correlation), np.nan)
-        firm = (n > 1) & (spread > _FIRM * n)
+        firm = (n > 1) & (spread > _LEAST_SPREAD * n)
         aside = np.where(firm, 2 * ndtr(-np.abs(total) / np.sqrt(np.where(firm, spread, 1.0))), np.nan)
         p_value = np.minimum(2 * np.fmin(large, aside), 1.0)
         rms, shift = np.sqrt(squares / n), total / n
@@ -229,11 +229,11 @@ def steps(
 
 
 def _cuts(k: int | None, column: str, place: Array, score: Array, covariance: Array) -> list[_Step]:
-    """Return the test at every cut, but where rounding would speak."""
+    """Return the test at every cut where its result is not mere rounding error."""
     order = np.argsort(-place, kind="stable")
     place, total, own = place[order], np.cumsum(score[order]), np.cumsum(np.diag(covariance)[order])
     var = np.diag(np.cumsum(np.cumsum(covariance[np.ix_(order, order)], axis=0), axis=1))
-    last = np.flatnonzero((np.diff(place) < 0) & (var > _FIRM * own)[:-1])
+    last = np.flatnonzero((np.diff(place) < 0) & (var > _LEAST_SPREAD * own)[:-1])
     t = total[last] / np.sqrt(var[last])
     ends = zip(place[last + 1].tolist(), place[last].tolist(), t.tolist(), strict=True)
     return [_Step(k, column, *each) for each in ends]

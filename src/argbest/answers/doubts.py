@@ -20,7 +20,7 @@ from scipy.special import ndtri, stdtr
 
 from argbest.answers import model_check
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best, of_selected
+from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
 from argbest.core.noise import Rarities, rarities, sample_variance
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
@@ -94,7 +94,7 @@ def of_study(view: "View") -> Doubts:
 def granted(view: "View", delta: float) -> Array:
     """Return the probabilities of being within ``delta`` of the best that a stop rule may count on."""
     found, certificate = of_study(view), view.certificate(delta)
-    own = by_replications(view, best(view.belief), delta) if delta else None
+    own = by_replications(view, view.choice, delta) if delta else None
     return found.granted(certificate.pcs, own)
 
 
@@ -110,7 +110,7 @@ def states(view: "View", delta: float) -> AnyArray:
 def _doubts(view: "View") -> Doubts:
     belief, tally = view.belief, view.tally
     check, shown = model_check.of_study(view), rarities(tally)
-    foremost = _foremost(belief)
+    foremost = _foremost(belief, view.choice)
     own = by_replications(view, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
     behind = _replications_behind(belief, tally)
@@ -136,9 +136,8 @@ def _noise_is_told(view: "View") -> bool:
     return is_told_noise(view.model) or (known is not None and not known.any())
 
 
-def _foremost(belief: Belief) -> IntArray:
+def _foremost(belief: Belief, selected: IntArray) -> IntArray:
     """Return the selected alternative and its closest rival, [2, context]; of one alternative twice that."""
-    selected = best(belief)
     if belief.mean.shape[0] == 1:
         return np.stack([selected, selected])
     others = belief.mean.copy()
@@ -192,7 +191,7 @@ def _replications_behind(belief: Belief, tally: Tally) -> Array:
 
 
 def _could_turn(belief: Belief, behind: Array, foremost: IntArray, shown: Rarities) -> BoolArray:
-    """Return where events like those seen elsewhere, as often as they may have been missed, count, [context].
+    """Return the contexts whose choice could change if rare events, seen in other pairs, were missed here.
 
     One of them would move a mean by its size times its probability. It is as large as those seen, and no
     larger beside the noise of its pair.

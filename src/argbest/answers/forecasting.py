@@ -22,10 +22,10 @@ from argbest import streams
 from argbest.checks import finite, flag, indifference_zone
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
-from argbest.core.belief import Belief, best, gaps, shocks_of
-from argbest.core.certainty import slepian_bound
+from argbest.core.belief import Belief, shocks_of
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
+from argbest.core.question import Question
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
 from argbest.errors import InputError
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 PATHS = 20
-_QUICK = 20_000  # pairs times observed pairs: a forecast then takes a second or two
-_SECONDS = 5.0  # after which one that nobody asked for by name is given up
-_DOUBT = 2.0  # by which the ends of ranges are moved apart
-_FEWEST = 12  # paths whose ends still say something
-_NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
+_QUICK_SIZE = 20_000  # pairs times observed pairs: a forecast then takes a second or two
+_UNASKED_SECONDS = 5.0  # after which one that nobody asked for by name is given up
+_RANGE_FACTOR = 2.0  # by which the ends of ranges are moved apart
+_FEWEST_PATHS = 12  # paths whose ends still say something
+_MOST_NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
 _STRIDE = 30  # a decision stands for a thirtieth of the further replications so far
-_MORE = 10  # times the replications so far: nobody plans farther ahead
-_LEAST = 500  # replications that are looked ahead at least
+_HORIZON_FACTOR = 10  # times the replications so far: nobody plans farther ahead
+_LEAST_HORIZON = 500  # replications that are looked ahead at least
 _NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
 _NEVER = 2.0  # a target that no probability reaches
-_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
+_CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
 _TAILS = (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2
 
 
@@ -103,7 +103,7 @@ def of_study(
     flag("worst", worst)
     certificate = view.certificate(indifference_zone(delta))
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
-    horizon = max(_LEAST, _MORE * view.n_observations)
+    horizon = max(_LEAST_HORIZON, _HORIZON_FACTOR * view.n_observations)
     if now >= target:
         curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
@@ -117,7 +117,7 @@ def of_study(
     there = _claims_after(looks, claims, grid)
     curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
     curve.insert(0, "samples", grid)
-    return Forecast(target, worst, now, middle, low / _DOUBT, high * _DOUBT, horizon, curve)
+    return Forecast(target, worst, now, middle, low / _RANGE_FACTOR, high * _RANGE_FACTOR, horizon, curve)
 
 
 def after(
@@ -142,7 +142,7 @@ def gain(view: "View", n_next: int, *, delta: float) -> float | None:
     if not (n_next and _is_quick(view)):
         return None
     try:
-        now, then = after(view, [0, n_next], delta=delta, seconds=_SECONDS)["mean"].tolist()
+        now, then = after(view, [0, n_next], delta=delta, seconds=_UNASKED_SECONDS)["mean"].tolist()
     except TimeoutError:
         return None
     return float(then - now)
@@ -155,27 +155,27 @@ def _claims_after(looks: Array, claims: Array, samples: Array | IntArray) -> Arr
 
 
 def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
-    """Return the forecast where it takes a moment; None where it would take long, or nothing is told yet."""
+    """Return the forecast if it is quick to make; None if it is not, or if no value was told yet."""
     if not _is_quick(view):
         return None
     try:
-        return of_study(view, target, worst=worst, delta=delta, seconds=_SECONDS)
+        return of_study(view, target, worst=worst, delta=delta, seconds=_UNASKED_SECONDS)
     except TimeoutError:
         return None
 
 
 def _is_quick(view: "View") -> bool:
-    """Return whether the paths of a study take a moment only, and there is anything to go by."""
+    """Return whether a forecast is quick, and at least one value was told."""
     observed = int((view.tally.count > 0).sum())
-    return 0 < observed * view.tally.count.size <= _QUICK and n_paths(view) > 0
+    return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
 
 
 def n_paths(view: "View", most: int = PATHS) -> int:
     """Return how many paths, at most so many, fit into memory; 0 where these are too few to say anything."""
     n_alternatives, n_contexts = view.problem.shape
     rows = int((view.tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
-    fitting = _NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
-    return 0 if fitting < _FEWEST else min(most, _NORMALS, fitting)
+    fitting = _MOST_NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
+    return 0 if fitting < _FEWEST_PATHS else min(most, _NORMALS, fitting)
 
 
 def _paths(
@@ -207,13 +207,13 @@ def _paths(
     truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
     tally = _tiled(view.tally, n)
     belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
-    behind = _score(_right(belief, out, certificate.delta)) - _score(certificate.pcs)
+    behind = _score(_right(view.question, belief, out, certificate.delta)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
     def claim(belief: Belief, further: IntArray) -> Array:
         share = np.sqrt(begun / (begun + further))[:, None]
-        pcs = ndtr(_score(_right(belief, out, certificate.delta)) - share * behind)
+        pcs = ndtr(_score(_right(view.question, belief, out, certificate.delta)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
@@ -270,16 +270,14 @@ def _starts(beyond: int) -> IntArray:
     return np.array(found)
 
 
-def _right(belief: Belief, out: Any, delta: float) -> Array:
-    """Return Π Φ((gap + δ)/τ) over the rivals of the selected alternative, [path, context]."""
+def _right(question: Question, belief: Belief, out: Any, delta: float) -> Array:
+    """Return Π Φ((gap + δ)/τ) over the contrasts of the choice, [path, context]."""
     known = among_the_rest(belief, out)
-    selected = best(known)
-    tau = np.sqrt(known.difference_var(selected))
-    return slepian_bound(gaps(known, selected) + delta, tau, selected)
+    return question.contrasts(known, question.choice(known)).bound(delta)
 
 
 def _score(chance: Array) -> Array:
-    return np.asarray(ndtri(np.clip(np.nan_to_num(chance, nan=0.5), _SURE, 1 - _SURE)))
+    return np.asarray(ndtri(np.clip(np.nan_to_num(chance, nan=0.5), _CLOSEST_TO_SURE, 1 - _CLOSEST_TO_SURE)))
 
 
 def _tiled(thing: Any, n: int) -> Any:

@@ -9,7 +9,7 @@ import pandas as pd
 from argbest.answers import doubts
 from argbest.answers.reported import reported_mean
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
-from argbest.core.belief import best, of_selected
+from argbest.core.belief import of_selected
 from argbest.core.certificate import Certificate
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 NO_ANSWER = "no answer: every alternative failed here"
-_NUMBERS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
-_OF_THE_RIVAL = ("runner_up", "gap", "gap_sd")
+_NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
+_RIVAL_COLUMNS = ("runner_up", "gap", "gap_sd")
 
 
 def of_trials(view: "View") -> pd.DataFrame:
@@ -106,7 +106,7 @@ def of_selection(
     ``rate`` are reported within 0 and 1.
     """
     belief = certificate.belief
-    chosen, rival = best(belief), certificate.runner_up
+    chosen, rival = certificate.choice, certificate.runner_up
     axis, frame = problem.alternatives, contexts.frame()
     labels = axis.labels
     frame["selected"] = [labels[k] for k in chosen.ravel()]
@@ -131,7 +131,7 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
 
     The largest mean is selected, which is not always the largest P(best).
     """
-    labels, chosen = problem.alternatives.labels, best(certificate.belief)
+    labels, chosen = problem.alternatives.labels, certificate.choice
     differs = (certificate.likeliest != chosen) & (certificate.selected >= 0)
     chance = of_selected(certificate.best_probability, certificate.likeliest)
     return [
@@ -181,8 +181,8 @@ def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.D
     """Return the selection with notes, empty where nobody is left; ``out`` is [context, alternative]."""
     left = np.sum(~out, axis=1)
     for name in frame.columns[list(frame.columns).index("selected") :]:
-        missing = left < (2 if name in _OF_THE_RIVAL else 1)
-        if missing.any() and name in _NUMBERS:
+        missing = left < (2 if name in _RIVAL_COLUMNS else 1)
+        if missing.any() and name in _NUMBER_COLUMNS:
             frame[name] = frame[name].where(~missing)
         elif missing.any():
             frame[name] = frame[name].astype(object).where(~missing, None)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import best
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
 from argbest.study.assumptions import Assumption
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from argbest.study.view import View
 
-_ENOUGH = 20  # differences from which normal ones have a bound
+_FEWEST_DIFFERENCES = 20  # differences from which normal ones have a bound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,10 +30,10 @@ class Guarantee(Sentences):
     ``delta`` is how far from the best a selection may be. ``frame`` has one row per context. ``lower`` is a
     lower bound of the mean reward of the selected alternative minus that of the best other one (the other way
     round if smaller is better), and ``rival`` the one that keeps it down. ``smallest_delta`` is how far the
-    selected one is from the best at most; 0: it is the best. ``certified`` says whether that meets the wish,
-    where a ``delta`` of 0 asks for a lead above 0. These hold in each context by itself; columns that end
-    with ``_all`` hold in all contexts at once. ``replications`` were counted. How far ``lower`` is above 0 is
-    a reserve: that the lead is so large has confidence 1 − 2 alpha.
+    selected one is from the best at most; 0: it is the best. ``certified`` says whether that is enough:
+    within ``delta``, or with a ``delta`` of 0 a lead above 0. These hold in each context by itself; columns
+    that end with ``_all`` hold in all contexts at once. ``replications`` were counted. How far ``lower`` is
+    above 0 is a reserve: that the lead is so large has confidence 1 − 2 alpha.
     """
 
     alpha: float
@@ -46,13 +45,13 @@ class Guarantee(Sentences):
 
     @property
     def certified(self) -> bool:
-        """Whether the wish is certified in all contexts at once, of those that have an answer."""
+        """Whether all contexts that have an answer are certified at once."""
         answered = self.frame["selected"].notna()
         return bool(answered.any() and self.frame["certified_all"][answered].all())
 
     @property
     def n_certified(self) -> int:
-        """The number of contexts in which the wish is certified, each by itself."""
+        """The number of contexts that are certified, each by itself."""
         return int(self.frame["certified"].sum())
 
     @property
@@ -66,19 +65,19 @@ class Guarantee(Sentences):
         return int(self.frame["replications"].sum())
 
     def __str__(self) -> str:
-        wish = f"within {self.delta:g} of the best" if self.delta else "best"
+        claim = f"within {self.delta:g} of the best" if self.delta else "best"
         n, sure = len(self.frame), f"confidence {_confidence(self.alpha)}"
         if n == 1:
             yet = "" if self.certified else "not yet "
-            return f"the selection is {yet}certified {wish}, {sure}, for {self.assumption}"
+            return f"the selection is {yet}certified {claim}, {sure}, for {self.assumption}"
         at_once = "all of them at once" if self.certified else "not yet all at once"
-        certified = f"{self.n_certified} of {n} contexts certified {wish}"
+        certified = f"{self.n_certified} of {n} contexts certified {claim}"
         return f"{certified}, {sure} in each, for {self.assumption}; {at_once}"
 
 
 def of_study(view: "View", alpha: float, delta: float, assume: str | None = None) -> Guarantee:
     """Return what is guaranteed of a study's selections."""
-    problem, answered, selected = view.problem, separations.answered(view), best(view.belief)
+    problem, answered, selected = view.problem, separations.answered(view), view.choice
     assumed = assumptions.of_rewards(view.reward_range, assume)
     each, together = (separations.leads(view, a, assumed) for a in (alpha, alpha / problem.n_contexts))
     counted = view.in_order
@@ -98,9 +97,9 @@ def of_study(view: "View", alpha: float, delta: float, assume: str | None = None
 def planned(view: "View") -> Guarantee:
     """Return the guarantee that the study was planned to stop with; if none was, the usual one."""
     rule = view.plan.get("stop")
-    wished = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
-    alpha, delta = float(wished.get("alpha", ALPHA)), float(wished.get("delta", 0.0))
-    return of_study(view, alpha, delta, wished.get("assume"))
+    options = rule if isinstance(rule, Mapping) and rule.get("rule") == "guaranteed" else {}
+    alpha, delta = float(options.get("alpha", ALPHA)), float(options.get("delta", 0.0))
+    return of_study(view, alpha, delta, options.get("assume"))
 
 
 def _confidence(alpha: float) -> str:
@@ -148,11 +147,11 @@ def _withheld(view: "View", alpha: float, lower: Array, selected: IntArray, assu
     if assumed.reward_range is not None:
         return []
     tied = skewed = 0
-    enough = view.in_order.count[selected, np.arange(len(selected))] >= _ENOUGH
+    enough = view.in_order.count[selected, np.arange(len(selected))] >= _FEWEST_DIFFERENCES
     for c in np.flatnonzero(enough & (lower == -np.inf).any(axis=0)).tolist():
         equal, leaning, values = view.separations.doubts(c, int(selected[c]), alpha)
         sorted_ = np.array([(k, c) in view.in_order.sorted for k in range(len(lower))])
-        silent = (lower[:, c] == -np.inf) & (values >= _ENOUGH) & ~sorted_ & ~sorted_[selected[c]]
+        silent = (lower[:, c] == -np.inf) & (values >= _FEWEST_DIFFERENCES) & ~sorted_ & ~sorted_[selected[c]]
         tied, skewed = tied + bool((silent & equal).any()), skewed + bool((silent & leaning & ~equal).any())
     between = "differences between the selected alternative and a rival"
     exact = "" if assumed.exact else "; or assume='deterministic' if these alternatives differ by a constant"

@@ -1,4 +1,4 @@
-"""Every pair as all others predict it, and how such predictions hang together."""
+"""Every pair as all others predict it, and how such predictions are correlated."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, Focused, best
+from argbest.core.belief import Belief, Focused
 from argbest.core.common_noise import Block
+from argbest.core.question import BEST, Question
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -23,7 +24,7 @@ _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
 
 @dataclass(frozen=True)
 class Relations:
-    """How the predictions of pairs from all others hang together."""
+    """How the predictions of pairs, each from all others, are correlated."""
 
     informed: BoolArray  # [alternative, context]: pairs that covary with another one that was observed
     alternative: IntArray  # [i]: of the pairs with a closed form
@@ -86,7 +87,9 @@ def exact_at(belief: Belief, alternatives: IntArray) -> Belief:
     return belief.including(alternatives) if offers(belief, Focused) else belief
 
 
-def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray) -> Relations:
+def relations(
+    belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray, question: Question = BEST
+) -> Relations:
     """Return Corr(z_i, z_j) = −S_ij/√((s_i − V_i)(s_j − V_j)) of the pairs with a ``closed`` form.
 
     S is the posterior covariance. Without the data of pair i the means of all pairs j are
@@ -94,7 +97,7 @@ def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray
     its posterior standard deviations, and ``turned`` the number of other contexts where another alternative
     would be selected. Both are NaN without a closed form.
     """
-    scale, chosen, observed = np.sqrt(belief.var), best(belief), tally.count > 0
+    scale, chosen, observed = np.sqrt(belief.var), question.choice(belief), tally.count > 0
     rest = np.where(closed, belief.noise / np.maximum(tally.count, 1) - belief.var, np.inf)
     root, surprise = np.sqrt(rest), np.where(closed, tally.mean - belief.mean, 0.0) / rest
     informed, (rows_of, columns_of) = np.zeros(tally.shape, bool), np.nonzero(closed)
@@ -106,7 +109,7 @@ def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray
         related[each, k, c] = False
         informed[k, c] = np.any(related & observed, axis=(-2, -1))
         moved = rows * surprise[k, c, None, None]
-        other = np.argmax(belief.mean - moved, axis=-2) != chosen
+        other = question.right_choice(belief.mean - moved) != chosen
         other[each, c] = False
         shift = np.divide(np.abs(moved), scale, out=np.zeros_like(moved), where=scale > 0)
         shift[each, k, c] = 0.0
@@ -119,7 +122,7 @@ def relations(belief: Belief, tally: Tally, wanted: BoolArray, closed: BoolArray
 
 
 def by_blocks(
-    belief: Belief, tally: Tally, found: list[Block], wanted: BoolArray
+    belief: Belief, tally: Tally, found: list[Block], wanted: BoolArray, question: Question = BEST
 ) -> tuple[Array, Array, Array, Relations]:
     """Return residuals, their variances, means and relations where noise is common.
 
@@ -145,7 +148,7 @@ def by_blocks(
     var = np.divide(1.0, own, out=np.full(len(k), np.inf), where=informed)
     residual = np.where(informed, var, 0.0) * (precision @ (means - belief.mean)[k, c])
     shift, other = moves * residual[:, None, None], np.zeros((len(k), tally.shape[1]), bool)
-    other[...] = np.argmax(belief.mean - shift, axis=-2) != best(belief)
+    other[...] = question.right_choice(belief.mean - shift) != question.choice(belief)
     other[np.arange(len(k)), c] = False
     scale = np.sqrt(belief.var)
     shift = np.divide(np.abs(shift), scale, out=np.zeros_like(shift), where=scale > 0)

@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
 _PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
 _PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
-_MOST = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
-_LARGE, _FEWEST, _NUMBERS = 2**16, 100, 2**27  # fewer on larger tables: covariances take up to 1 GB there
-_ENOUGH = 30  # degrees of freedom within pairs that tell the noise without the model's help
+_MOST_PAIRS = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
+_LARGE_TABLE, _FEWEST_PAIRS, _MOST_NUMBERS = (
+    2**16,
+    100,
+    2**27,
+)  # fewer on larger tables: covariances take up to 1 GB there
+_ENOUGH_FREEDOM = 30  # degrees of freedom within pairs that tell the noise without the model's help
 _LENDERS = 2**10  # pairs that tell how firmly noise is known
 _DRAWN, _DRAWS = 2**14, (8, 32)  # noise levels drawn for that in all, and tables of them
 _EXACT = 1e-9  # a variance below is none
@@ -215,7 +219,7 @@ def _with_scatter(params: Any, tally: Tally) -> Any:
     their mean would count as nearly exact, and its neighbours would seem to be off.
     """
     freedom = np.maximum(tally.count - 1, 0)
-    if freedom.sum() < _ENOUGH or not tally.m2.any():
+    if freedom.sum() < _ENOUGH_FREEDOM or not tally.m2.any():
         return params
     relative = relative_noise(tally.apart)
     log = np.log(relative * (np.sum(tally.m2 / relative) / freedom.sum()))
@@ -280,11 +284,12 @@ def _predicted(
     if shared is not None and np.any(shared):
         belief = model.posterior(tally, setting, params)
         _, shared = counted(shared, getattr(params, "uneven", None))
-        off, var, observed, related = by_blocks(belief, tally, blocks(tally, belief.noise, shared), wanted)
+        found = blocks(tally, belief.noise, shared)
+        off, var, observed, related = by_blocks(belief, tally, found, wanted, setting.question)
         any_shared = bool(np.any(shared))
         return _Predicted(belief, observed - off, var, observed, related, relates, False, any_shared)
     mean, var, closed = left_out(model, setting, plain, params, belief, wanted)
-    related = relations(belief, plain, wanted, closed)
+    related = relations(belief, plain, wanted, closed, setting.question)
     together = bool(likeness(tally, belief.noise) < _PERHAPS)
     var = var + belief.noise / np.maximum(plain.count, 1)
     return _Predicted(belief, mean, var, plain.mean, related, relates, together, False)
@@ -314,10 +319,17 @@ def _frame(
 
 
 def _spread(observed: BoolArray) -> BoolArray:
-    """Return which pairs are predicted: steps of the golden section do not keep time with the columns."""
+    """Return which pairs are predicted: all, or of very many an even spread.
+
+    Steps of the golden section never fall into the rhythm of a grid's columns.
+    """
     cells = np.flatnonzero(observed)
-    room = _NUMBERS // max(len(cells) * observed.shape[1], 1) if observed.size > _LARGE else _MOST
-    most = int(np.clip(room, _FEWEST, _MOST))
+    room = (
+        _MOST_NUMBERS // max(len(cells) * observed.shape[1], 1)
+        if observed.size > _LARGE_TABLE
+        else _MOST_PAIRS
+    )
+    most = int(np.clip(room, _FEWEST_PAIRS, _MOST_PAIRS))
     if len(cells) <= most:
         return observed
     wanted = np.zeros(observed.size, bool)

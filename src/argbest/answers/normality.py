@@ -21,9 +21,9 @@ KURTOSIS = 4.0  # excess; beyond: heavy tails, heavier than the Laplace distribu
 _SIGMAS = 4.0  # and both only if chance explains them this badly within pairs, in standard normal units
 _CONFIRMED = 2.0  # and so badly beside earlier replications
 _TWO_VALUES = 0.9  # of the replications
-_FEWEST = 20  # replications, before two values can be a pattern
+_FEWEST_REPLICATIONS = 20  # replications, before two values can be a pattern
 _ROUNDING = 1e-12  # relative differences below are no noise of the simulation
-_LEAST = 1e-300  # probabilities below would have no normal score
+_LEAST_PROBABILITY = 1e-300  # probabilities below would have no normal score
 _ADVICE = (
     "Few such values tell little, so certificates are cautious, and nothing can foresee what has not been "
     "seen. It helps to let each trial return the mean of a batch of runs"
@@ -47,7 +47,7 @@ def of_study(view: "View") -> str | None:
     if view.rate:
         return None
     seen = view.rewards
-    if seen.both and seen.n >= _FEWEST:
+    if seen.both and seen.n >= _FEWEST_REPLICATIONS:
         return (
             f"all {seen.n} rewards are 0 or 1, so they are treated as a rate. If they can have no other "
             "value, declare rate=True, or return True and False: means are then reported within 0 and 1, and "
@@ -111,7 +111,7 @@ def _sequential(rows: list[Array]) -> Array:
     log variance and any policy.
     """
     t, freedom = np.concatenate([np.empty((2, 0)), *_innovations(rows)], axis=1)
-    tail = np.maximum(stdtr(freedom, -np.abs(t)), _LEAST)
+    tail = np.maximum(stdtr(freedom, -np.abs(t)), _LEAST_PROBABILITY)
     return np.asarray(-np.sign(t) * ndtri(tail))
 
 
@@ -134,7 +134,7 @@ def _takes_two_values(rows: list[Array]) -> bool:
     """Return whether two values make up nearly all replications, both within some pair."""
     values, counts = np.unique(np.concatenate(rows), return_counts=True)
     top = np.argsort(counts)[-2:]
-    if len(top) < 2 or counts.sum() < _FEWEST or counts[top].sum() < _TWO_VALUES * counts.sum():
+    if len(top) < 2 or counts.sum() < _FEWEST_REPLICATIONS or counts[top].sum() < _TWO_VALUES * counts.sum():
         return False
     apart = np.ptp(values[top]) > _ROUNDING * np.abs(values[top]).max()
     return bool(apart) and any(np.isin(values[top], row).all() for row in rows)

@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
     from argbest.study.view import View
 
-_SHOWN = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
+_HISTORY_COLUMNS = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
 _BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
-_MOST = 5  # causes of failures told
-_RECENT, _ENOUGH = 300.0, 5  # seconds in which a pace is measured, and records that this takes at least
+_MOST_CAUSES = 5  # causes of failures told
+_RECENT_SECONDS, _FEWEST_RECORDS = (
+    300.0,
+    5,
+)  # seconds in which a pace is measured, and records that this takes at least
 # What differs between failures of one cause: the command that was run, numbers, addresses, identifiers.
 _VARYING = re.compile(
     rf"^{COMMAND}.*$|\b0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{{8,}}\b|[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?",
@@ -111,7 +114,7 @@ def pace(told: AnyArray, amounts: AnyArray, now: float) -> float:
     ``told`` are the times at which the amounts came. What counts is the last five minutes, or the last
     records where these are few: a pause before them is forgotten soon.
     """
-    some = max(int((told > now - _RECENT).sum()), _ENOUGH)
+    some = max(int((told > now - _RECENT_SECONDS).sum()), _FEWEST_RECORDS)
     recent = np.sort(told)[-some:]
     if len(recent) < 2:
         return 0.0
@@ -126,7 +129,10 @@ def _reached(amount: float, limit: float | None) -> bool:
 def failures(view: "View") -> dict[str, Any]:
     """Return the most frequent causes of failures, how often and where last, and the number of others."""
     found = causes(view.reasons)
-    return {"failures": [asdict(each) for each in found[:_MOST]], "other_causes": len(found[_MOST:])}
+    return {
+        "failures": [asdict(each) for each in found[:_MOST_CAUSES]],
+        "other_causes": len(found[_MOST_CAUSES:]),
+    }
 
 
 def _certainty(view: "View") -> dict[str, Any]:
@@ -141,7 +147,7 @@ def _certainty(view: "View") -> dict[str, Any]:
 
 
 def _guarantee(view: "View") -> dict[str, Any]:
-    """Return what the data alone certify, of the wish that the study was planned with."""
+    """Return what the data alone certify, with the alpha and delta that the study was planned with."""
     found = guarantee.planned(view)
     return {
         **{name: getattr(found, name) for name in ("alpha", "delta", "assume", "certified", "n_certified")},
@@ -265,4 +271,7 @@ def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
     right = np.quantile((loss <= 0) @ weights, tails, method="inverted_cdf")
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
     values = certificate.pcs_e, *right, certificate.pcs_m, certificate.p_all, certificate.eoc, *cost
-    return {"observations": int(tally.count.sum()), **dict(zip(_SHOWN, map(float, values), strict=True))}
+    return {
+        "observations": int(tally.count.sum()),
+        **dict(zip(_HISTORY_COLUMNS, map(float, values), strict=True)),
+    }

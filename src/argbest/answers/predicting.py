@@ -16,7 +16,7 @@ import pandas as pd
 
 from argbest.answers.reported import reported_interval, reported_mean
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best, of_selected
+from argbest.core.belief import Belief, of_selected
 from argbest.core.certainty import Certainty
 from argbest.core.certificate import Certificate
 from argbest.core.setting import among_the_rest
@@ -36,7 +36,7 @@ _MOST_POINTS = 150  # contexts of several coordinates
 _CELLS = 12_000  # alternatives by contexts: what a page has room for
 _FEWEST = 33  # contexts, however many alternatives there are
 _COARSEST = 4  # values of a number between which a page may interpolate
-_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
+_MOST_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
 class Prediction(NamedTuple):
@@ -66,7 +66,7 @@ def _at_a_time(view: View, *, alike: bool = False) -> int:
     Where many are looked at, fewer plausible parameters count (`Integrated.at`).
     """
     observed = int(np.count_nonzero(view.tally.count))
-    found = max(1, _NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
+    found = max(1, _MOST_NUMBERS // (view.problem.n_alternatives * max(observed, 1)))
     integrated = view.inference.integrated if alike else None
     return found if integrated is None else max(1, min(found, models.LOOKS // integrated.points.n))
 
@@ -293,7 +293,7 @@ def _answers(
 ) -> _Answers:
     """Return answers from tables of which ``by_row`` makes [context, alternative] or [context]."""
     belief = certificate.belief
-    chosen, rival = best(belief), certificate.runner_up
+    chosen, rival = certificate.choice, certificate.runner_up
     tables = mean, np.sqrt(belief.var), certificate.best_probability
     gap_sd = np.sqrt(of_selected(belief.difference_var(chosen), rival))
     never = np.zeros(mean.shape, bool) if out is None else out

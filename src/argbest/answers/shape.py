@@ -23,10 +23,10 @@ _SD = np.array(
     [1.4108, 0.8057, 0.4841, 0.3274, 0.2373, 0.1818, 0.1445, 0.1182, 0.0988, 0.0841, 0.0728, 0.0637, 0.0563]
 )
 _SKEWNESS = np.array([1.22, 2.33, 2.80, 3.01, 3.13, 3.18, 3.23, 3.25, 3.23, 3.22, 3.20, 3.15, 3.10])
-_LEFT = 1e-3  # of the squares, where all replications but one agree: rounding must not decide
+_LEAST_LEFT = 1e-3  # of the squares, where all replications but one agree: rounding must not decide
 _ALTERNATIVES, _COLUMNS = 512, 4096  # that are looked at together where random numbers are common
-_TIED = 0.2  # of two replications of a pair: about what rounding to 0.7 standard deviations does
-_TIES = 5  # at least, before they are a pattern
+_TIED_SHARE = 0.2  # of two replications of a pair: about what rounding to 0.7 standard deviations does
+_FEWEST_TIES = 5  # at least, before they are a pattern
 _COUNT = 1.4  # see `scarce`
 
 
@@ -124,7 +124,7 @@ def _outlying(rows: Array) -> tuple[Array, Array]:
     largest = np.abs(apart).max(axis=1, keepdims=True)
     squares = (apart / largest) ** 2  # so that nothing overflows
     total = squares.sum(axis=1, keepdims=True)
-    left = np.maximum(1.0 - n / (n - 1) * squares / total, _LEFT)
+    left = np.maximum(1.0 - n / (n - 1) * squares / total, _LEAST_LEFT)
     return -np.log(left).sum(axis=1), (largest * np.sqrt(total / (n - 1)))[:, 0]
 
 
@@ -172,7 +172,7 @@ def tied(rewards: Rewards) -> float:
             if not ties:  # nor are there any farther apart
                 break
             equal += ties
-    return float(equal / possible) if equal >= max(_TIES, _TIED * possible) else 0.0
+    return float(equal / possible) if equal >= max(_FEWEST_TIES, _TIED_SHARE * possible) else 0.0
 
 
 def scarce(belief: Belief, tally: Tally) -> BoolArray:

@@ -80,7 +80,7 @@ class FolderExecutor(Executor):
         self._found: dict[str, Outcome] = {}
         self._read: dict[Path, list[str]] = {}  # the keys in every file of results
         self._settled: set[str] = set()  # keys whose value is kept elsewhere
-        self._in_vain: Counter[tuple[str, str]] = Counter()  # how often a key came to nothing, by the reason
+        self._n_lost: Counter[tuple[str, str]] = Counter()  # how often a key came to nothing, by the reason
         self._assigned = {  # what each task has in hand: the job, and its keys
             (task, name): set(job.jobs)
             for task in self.folder.inboxes()
@@ -88,7 +88,9 @@ class FolderExecutor(Executor):
             if job is not None
         }
         self._next_beat = self._next_publication = 0.0
-        self._alone: float | None = None  # since when the run waits without any task; inf: that was said
+        self._without_tasks: float | None = (
+            None  # since when the run waits without any task; inf: that was said
+        )
         self._lock, self._over = threading.Lock(), threading.Event()
         self._trouble: BaseException | None = None
         self._patience = Patience(f"the folder {str(folder)!r}", self._pause)
@@ -128,10 +130,10 @@ class FolderExecutor(Executor):
         self.shutdown(cancel_futures=kind is not None)
 
     def _attend(self) -> None:
-        """Look into the folder until the run is over; whatever goes wrong here is the end of the run."""
+        """Look into the folder again and again until the run is over; an error here ends the run."""
         try:
             while not self._over.wait(POLL):
-                self._patience(self._look_alone)
+                self._patience(self._look_in_turn)
         except _OverError:
             return
         except BaseException as error:
@@ -142,7 +144,7 @@ class FolderExecutor(Executor):
             raise _OverError
 
     def _fail(self, error: BaseException) -> None:
-        """Have the run end; what it waits for is no failure of the simulator."""
+        """End the run with this error: the replications that it waits for did not fail in the simulator."""
         said = str(error) if isinstance(error, ArgbestError | OSError) else reason(error)
         with self._lock:
             self._trouble = error if isinstance(error, InputError) else BrokenExecutor(said)
@@ -165,13 +167,13 @@ class FolderExecutor(Executor):
                 return
             time.sleep(POLL)
 
-    def _look_alone(self) -> None:
+    def _look_in_turn(self) -> None:
         with self._lock:
             if not self._over.is_set():
                 self._look()
 
     def _look(self) -> None:
-        """Take what came, notice who came and went, and give what is to be done."""
+        """Read new results, see which tasks are alive, and hand out replications that no task has yet."""
         now = time.monotonic()
         self.folder.check_there()
         self._take()
@@ -206,7 +208,7 @@ class FolderExecutor(Executor):
             )
 
     def _notice(self) -> None:
-        """See which tasks are alive; what the others had in hand is to be done again."""
+        """See which tasks are alive; replications of the others are handed out again."""
         signs = {sign.worker.name: sign for sign in self.folder.signs()}
         dead = {
             name for name, sign in signs.items() if self._watch.dead(sign.worker, deaf=self._patience.deaf)
@@ -225,17 +227,17 @@ class FolderExecutor(Executor):
             self.folder.leave(task)
 
     def _count(self, keys: Iterable[str], why: str) -> None:
-        """Take note that replications came to nothing; after some times they fail."""
+        """Count that replications were lost, and why; one that was lost too often counts as failed."""
         for key in keys:
-            self._in_vain[key, why] += 1
-            if self._in_vain[key, why] >= FATAL:
+            self._n_lost[key, why] += 1
+            if self._n_lost[key, why] >= FATAL:
                 self._found.setdefault(key, Outcome(None, why, 0.0))
 
     def _count_handed_back(self, keys: Iterable[str]) -> None:
-        """Take note that replications were handed back, and say once if one never comes to an end."""
+        """Count that replications were handed back; say once if no task ever finishes one of them."""
         for key in keys:
-            self._in_vain[key, _HANDED_BACK] += 1
-            if self._in_vain[key, _HANDED_BACK] == FATAL:
+            self._n_lost[key, _HANDED_BACK] += 1
+            if self._n_lost[key, _HANDED_BACK] == FATAL:
                 say(
                     f"{FATAL} tasks were told to end while they had the same replication in hand. It is "
                     "given to others; if it takes longer than a task may run, raise the time limit."
@@ -244,11 +246,11 @@ class FolderExecutor(Executor):
     def _say_if_alone(self, now: float) -> None:
         """Say, once each time, that the run waits and there is no task."""
         if self._alive or not self._wanted:
-            self._alone = None
-        elif self._alone is None:
-            self._alone = now
-        elif now - self._alone >= ALONE:
-            self._alone = math.inf
+            self._without_tasks = None
+        elif self._without_tasks is None:
+            self._without_tasks = now
+        elif now - self._without_tasks >= ALONE:
+            self._without_tasks = math.inf
             n = sum(len(wanted.jobs) for wanted in self._wanted)
             say(
                 f"no task is alive, and {n} replication{'s wait' if n > 1 else ' waits'} for one. The "
@@ -256,7 +258,7 @@ class FolderExecutor(Executor):
             )
 
     def _give(self) -> None:
-        """Give what is in nobody's hands to tasks that have nothing to do."""
+        """Give replications that no task has yet to tasks that have nothing to do."""
         busy = {task for task, _ in self._assigned}
         free = sorted(self._alive - busy)
         in_hand = set().union(*self._assigned.values(), self._found)
@@ -289,23 +291,23 @@ class _ChangedError(StorageError):
 
 
 class WorkingCopy:
-    """The file of a study away from its place."""
+    """A copy of a study's file on a local disk; `publish` puts it back in one piece."""
 
     def __init__(self, home: Path, folder: Path) -> None:
         self.home, self.path = home, folder / home.name
         with _reported(home), closing(sqlite3.connect(f"{home.as_uri()}?mode=rw", uri=True)) as there:
             there.execute("PRAGMA journal_mode = DELETE")  # takes in what stands in files beside it
             _copy(there, self.path, "WAL")
-        self._left = _look(home)
+        self._left = _identity(home)
 
     def publish(self, *, mode: str = "DELETE") -> None:
-        """Put the present state back as a whole; an error if somebody else has changed the file."""
+        """Replace the study's file by the copy in one piece; an error if somebody else has changed it."""
         with _passing(self.home):
             if not self.home.parent.is_dir():
                 raise FileNotFoundError(errno.ENOENT, "its folder is gone")
-            if _look(self.home) == self._left:
+            if _identity(self.home) == self._left:
                 files.write(self.home, self._packed(mode).read_bytes())
-                self._left = _look(self.home)
+                self._left = _identity(self.home)
                 return
             rescued = self.home.with_name(f"{self.home.stem}-rescued{self.home.suffix}")
             files.write(rescued, self._packed("DELETE").read_bytes())
@@ -402,21 +404,21 @@ def tasks_in(
             "tasks cannot be sent this simulator; name a command or a Python function in a study file."
         )
     recipe = Recipe(simulator, study.common_random_numbers, options.get("timeout"))
-    kept = _Kept(study, copy)
-    with FolderExecutor(folder, study.definition["id"], recipe, kept.publish, shared=shared) as executor:
+    published = _PublishedReplications(study, copy)
+    with FolderExecutor(folder, study.definition["id"], recipe, published.publish, shared=shared) as executor:
         others = {name: value for name, value in options.items() if name != "timeout"}
         yield others | {"executor": executor, "workers": MOST_TASKS}
 
 
-class _Kept:
-    """Which replications are kept where the next coordinator will find them."""
+class _PublishedReplications:
+    """Which replications have ended and are in the published file, where the next coordinator finds them."""
 
     def __init__(self, study: Study, copy: WorkingCopy) -> None:
         self._study, self._copy = study, copy
         self._open, self._seen = list[int](), 0
 
     def publish(self) -> list[Job]:
-        """Return the replications that have ended since the last call, all of them kept now."""
+        """Publish the file; return the replications that have ended since the last call, which are in it."""
         asked = self._study.asked  # not a view: the run goes on in another thread
         n = len(asked)
         under_way = [*self._open, *range(self._seen, n)]
@@ -432,7 +434,7 @@ def _copy(source: sqlite3.Connection, path: Path, mode: str) -> None:
         target.execute(f"PRAGMA journal_mode = {mode}")
 
 
-def _look(path: Path) -> tuple[int, int, int] | None:
+def _identity(path: Path) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)
     except OSError:

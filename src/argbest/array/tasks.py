@@ -20,7 +20,7 @@ from argbest.simulators.pool import SimulationPool
 from argbest.simulators.process import postponed
 from argbest.simulators.program import Program
 from argbest.storage.base import Worker
-from argbest.study.executors import Here
+from argbest.study.executors import CallersThread
 from argbest.study.workers import Patience, Presence, kept_beside
 
 _HEADS = {
@@ -143,8 +143,8 @@ def serve(path: Path, *, patience: float = PATIENCE, late: float = _LATE, shared
     with ExitStack() as stack:
         sign = stack.enter_context(_present(folder, presence, reaching))
         simulation = stack.enter_context(_Simulation())
-        hope = _Hope(folder, patience, late)
-        while hope.lasts():
+        coordinator = _CoordinatorWatch(folder, patience, late)
+        while coordinator.may_have_more():
             for name, job in reaching(lambda: list(folder.given(presence.name, known))):
                 known.add(name)
                 if job is None:  # it was set aside: what it asked for is to be given again
@@ -187,16 +187,16 @@ def _deliver(folder: Folder, reaching: Patience, task: str, name: str, delivery:
         raise
 
 
-class _Hope:
-    """Whether a coordinator may have more to do: one that ended before we came may be followed by another."""
+class _CoordinatorWatch:
+    """Whether to wait for jobs: one coordinator that ended before this task may be followed by another."""
 
     def __init__(self, folder: Folder, patience: float, late: float) -> None:
         self._folder, self._patience, self._late = folder, patience, late
         self._first = self._last = folder.coordinator()
         self._since = time.monotonic()
 
-    def lasts(self) -> bool:
-        """Return whether to wait on."""
+    def may_have_more(self) -> bool:
+        """Return whether more jobs may come."""
         said, now = self._folder.coordinator(), time.monotonic()
         if said is not None and said != self._last:
             self._last, self._since = said, now
@@ -239,7 +239,9 @@ class _Simulation:
         self._simulate = for_shared_seeds(simulate) if recipe.shared_seeds else simulate
         limit = None if recipe.timeout is None else recipe.timeout * batch
         # A Python function gets a process of its own: it may crash or block, and this task lives on.
-        self._executor = Here() if isinstance(simulate, Program) else SimulationPool(1, timeout=limit)
+        self._executor = (
+            CallersThread() if isinstance(simulate, Program) else SimulationPool(1, timeout=limit)
+        )
         self._stack.enter_context(self._executor)
         self._recipe = (recipe, batch)
 

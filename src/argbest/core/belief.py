@@ -14,7 +14,6 @@ from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.blocks import Blocks, KnownRoots, right_roots, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.replications import NextSamples, Shocks
-from argbest.core.setting import Shifts
 
 
 class Belief(certainty.Certainty, Protocol):
@@ -136,6 +135,13 @@ class IndependentCells(Belief, Protocol):
     """A belief under which no pair tells anything of another."""
 
     independent_cells: ClassVar[bool]
+
+
+class Shifts(Belief, Protocol):
+    """A belief with a way of its own to take other means; those without are dataclasses with that field."""
+
+    def with_mean(self, mean: Array) -> Belief:
+        """Return the belief with other means [..., alternative, context]."""
 
 
 class CountsOnPoints(Belief, Protocol):

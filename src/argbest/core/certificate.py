@@ -8,9 +8,10 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, best, of_selected, shocks_of
+from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, of_selected, shocks_of
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
+from argbest.core.question import BEST, InClosedForm, Question
 from argbest.core.states import LEVEL, contenders, states
 from argbest.texts import Sentences, chance
 
@@ -116,8 +117,10 @@ _MANY_DRAWS = 256  # nor of so many joint draws
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Sentences):
-    """Posterior probabilities and losses of choosing the largest mean in every context.
+    """Posterior probabilities and losses of what is selected: of `Best` the largest mean in every context.
 
+    Arrays are about the parts of the ``question``, which are the contexts for `Best`: what is written below
+    as [..., context] is [..., part] for other questions.
     With an indifference zone δ > 0 a selection counts as right when it is within δ of the best. The belief
     selects; ``mixture`` says how sure that is, averaged over what is not known of hyper-parameters and noise.
     Without one all is conditional on the fitted hyper-parameters, which is too confident on few data.
@@ -133,11 +136,17 @@ class Certificate(Sentences):
     answered: BoolArray | None = None  # [..., context]; None: every context has an answer
     mixture: Mixture | None = None
     said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
+    question: Question = BEST
+
+    @cached_property
+    def choice(self) -> IntArray:
+        """What the belief chooses, [..., context] of `Best`, whether or not every context has an answer."""
+        return self.question.choice(self.belief)
 
     @cached_property
     def selected(self) -> IntArray:
         """The selected alternative, [..., context]; -1 where there is no answer."""
-        return self._choice if self.answered is None else np.where(self.answered, self._choice, -1)
+        return self.choice if self.answered is None else np.where(self.answered, self.choice, -1)
 
     @property
     def certainty(self) -> Certainty:
@@ -154,9 +163,10 @@ class Certificate(Sentences):
     @cached_property
     def counted(self) -> Array:
         """The weights of the contexts that have an answer, summing to 1, [context]."""
+        weights = self.question.parts(self.weights)
         if self.answered is None:
-            return self.weights
-        own = np.where(self.answered, self.weights, 0.0)
+            return weights
+        own = np.where(self.answered, weights, 0.0)
         own = own if own.any() else np.where(self.answered, 1.0, 0.0)
         return np.asarray(own / own.sum())
 
@@ -168,7 +178,7 @@ class Certificate(Sentences):
         known from bounds, too, where points are too few. The others share the rest. Alternatives that are
         known to be equal are all the best, and the selected one counts as such.
         """
-        found = agreeing(self.certainty.best_probability(), self._choice, self.within(0.0), self.belief.mean)
+        found = agreeing(self.certainty.best_probability(), self.choice, self.within(0.0), self.belief.mean)
         return found if self.answered is None else np.where(self.answered[..., None, :], found, np.nan)
 
     def contenders(self, level: float = LEVEL) -> tuple[IntArray, IntArray]:
@@ -192,7 +202,7 @@ class Certificate(Sentences):
         """
         order, _ = self.contenders()
         second = order[..., min(1, order.shape[-2] - 1), :]
-        return np.asarray(np.where(self.likeliest == self._choice, second, self.likeliest))
+        return np.asarray(np.where(self.likeliest == self.choice, second, self.likeliest))
 
     @property
     def pcs(self) -> Array:
@@ -202,19 +212,29 @@ class Certificate(Sentences):
     def within(self, delta: float) -> Array:
         """Return P(the selected alternative is within delta of the best), [..., context]."""
         if delta not in self._looked_up:
-            found = self.certainty.good_probability(self._choice, delta)
+            if offers(self.question, InClosedForm):
+                found = self.question.good_probability(self.certainty, self.choice, delta)
+            else:
+                found = np.mean(self.drawn_losses <= delta, axis=0)
             self._looked_up[delta] = self._where_answered(found)
         return self._looked_up[delta]
 
     @cached_property
     def lower_bound(self) -> Array:
-        """A closed-form lower bound of ``pcs``: Slepian's of independent alternatives, else Bonferroni's."""
-        return self._where_answered(self.certainty.lower_bound(self._choice, self.delta))
+        """A closed-form lower bound of ``pcs``: Slepian's of independent alternatives, else Bonferroni's.
+
+        ``pcs`` itself for questions without one.
+        """
+        if not offers(self.question, InClosedForm):
+            return self.pcs
+        return self._where_answered(self.question.lower_bound(self.certainty, self.choice, self.delta))
 
     @cached_property
     def expected_loss(self) -> Array:
         """E[best reward − selected reward], [..., context]."""
-        return self._where_answered(self.certainty.expected_loss(self._choice))
+        if not offers(self.question, InClosedForm):
+            return self._where_answered(self.drawn_losses.mean(axis=0))
+        return self._where_answered(self.question.expected_loss(self.certainty, self.choice))
 
     def states(self, delta: float, level: float = LEVEL) -> AnyArray:
         """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open."""
@@ -245,7 +265,7 @@ class Certificate(Sentences):
         """
         each = self.pcs if self.answered is None else np.where(self.answered, self.pcs, 1.0)
         lowest, highest = np.maximum(1.0 - np.sum(1.0 - each, axis=-1), 0.0), np.asarray(each.min(axis=-1))
-        if self._alone:
+        if self._needs_no_draws:
             return highest
         right = self.drawn_losses <= self.delta
         if self.answered is not None:
@@ -253,10 +273,10 @@ class Certificate(Sentences):
         return np.asarray(np.clip(np.mean(np.all(right, axis=-1), axis=0), lowest, highest))
 
     @property
-    def _alone(self) -> bool:
-        """Whether no study has more than one context that has an answer: then nothing is joint."""
-        answered = np.ones(self.weights.shape, bool) if self.answered is None else self.answered
-        return bool(np.all(answered.sum(axis=-1) <= 1))
+    def _needs_no_draws(self) -> bool:
+        """Whether probabilities have a closed form, and no study more than one context with an answer."""
+        answered = np.ones(self.counted.shape, bool) if self.answered is None else self.answered
+        return offers(self.question, InClosedForm) and bool(np.all(answered.sum(axis=-1) <= 1))
 
     @property
     def normals(self) -> Array:
@@ -265,11 +285,10 @@ class Certificate(Sentences):
 
     @cached_property
     def drawn_losses(self) -> Array:
-        """Best − selected reward in joint draws of all rewards, [draw, ..., context]."""
+        """What the choice loses in joint draws of all rewards: best − selected, [draw, ..., context]."""
 
         def losses(draws: Array) -> Array:
-            selected = np.broadcast_to(self._choice, (*draws.shape[:-2], draws.shape[-1]))
-            return np.asarray(draws.max(axis=-2) - of_selected(draws, selected))
+            return self.question.loss(draws, self.choice)
 
         if (mixture := self.mixture) is not None:
             return mixture.drawn(lambda: self._blocks(mixture.n_points), losses)
@@ -278,7 +297,7 @@ class Certificate(Sentences):
     @property
     def n_draws(self) -> int:
         """The number of joint draws behind ``p_all``; 0 with one context, which needs none."""
-        return 0 if self._alone else len(self.drawn_losses)
+        return 0 if self._needs_no_draws else len(self.drawn_losses)
 
     def _blocks(self, multiple: int) -> Iterable[Array]:
         return self.source(multiple) if callable(self.source) else [self.source]
@@ -289,7 +308,7 @@ class Certificate(Sentences):
 
         It is 0 with one context, where no joint draw is made.
         """
-        if self._alone:
+        if self._needs_no_draws:
             return np.zeros(self.p_all.shape)
         n = len(self.drawn_losses)
         share = (n * self.p_all + 1.0) / (n + 2.0)
@@ -323,7 +342,7 @@ class Certificate(Sentences):
     @property
     def _cost(self) -> str:
         """The expected opportunity cost, in no finer digits than what is known of the selected bears."""
-        least = float(np.sqrt(np.mean(of_selected(self.belief.var, self._choice)))) / 1000
+        least = float(np.sqrt(np.mean(of_selected(self.belief.var, self.choice)))) / 1000
         if self.eoc.ndim == 0 and self.eoc < least:
             return f"below {least:.1g}"
         return _show(self.eoc, "{:.2g}".format)
@@ -345,11 +364,6 @@ class Certificate(Sentences):
         n, draws = _MANY if self.mixture is None else self.mixture.n_points, self.n_draws
         few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
         return few + (f"; P(all contexts) from {draws} joint draws only" if 0 < draws < _MANY_DRAWS else "")
-
-    @cached_property
-    def _choice(self) -> IntArray:
-        """The alternative with the largest mean, whether or not that is an answer."""
-        return best(self.belief)
 
     @cached_property
     def _looked_up(self) -> dict[float, Array]:

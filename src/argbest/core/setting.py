@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.belief import Belief, Shifts
+from argbest.core.question import BEST, Question
 from argbest.errors import InputError
-
-if TYPE_CHECKING:
-    from argbest.core.belief import Belief
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Setting:
-    """Weights and separations of the contexts, which pairs are allowed now, what a replication costs."""
+    """Weights and separations of the contexts, which pairs are allowed now, their costs, what is asked."""
 
     weights: Array  # [context], sums to 1
     separation: Array  # [coordinate, context, context]: squared distances after scaling by the bounds
@@ -53,6 +52,7 @@ class Setting:
     cost: Array | None = None  # [alternative, context]: of a replication, above 0, in any unit; None: alike
     excluded: BoolArray | None = None  # [..., alternative, context]: set aside for now; None: none
     alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates
+    question: Question = BEST  # what is to be chosen; only `takes_questions` policies see another one
 
     @cached_property
     def unrestricted(self) -> bool:
@@ -90,14 +90,7 @@ class Setting:
         return log_value if self.cost is None else log_value - np.log(self.cost)
 
 
-class Shifts(Protocol):
-    """A belief with a way of its own to take other means; those without are dataclasses with that field."""
-
-    def with_mean(self, mean: Array) -> "Belief":
-        """Return the belief with other means [..., alternative, context]."""
-
-
-_Belief = TypeVar("_Belief", bound="Belief")
+_Belief = TypeVar("_Belief", bound=Belief)
 _FAR = 100.0  # in ranges and standard deviations of a context: no probability, loss or draw reaches so far
 
 

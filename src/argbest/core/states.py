@@ -3,6 +3,7 @@
 import numpy as np
 
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.question import BEST, Question
 
 SURE, EQUAL, OPEN = "sure", "equal", "open"
 LEVEL = 0.95  # the probability from which a statement counts as sure
@@ -51,12 +52,12 @@ def in_words(number: dict[str, int], delta: float, level: float = LEVEL) -> str:
     )
 
 
-def usual_delta(mean: Array, ruled_out: BoolArray | None = None) -> float:
+def usual_delta(mean: Array, ruled_out: BoolArray | None = None, question: Question = BEST) -> float:
     """Return one hundredth of what all but the mildest quarter of wrong choices lose at least.
 
-    A wrong choice is a pair [alternative, context] that can be selected and has not the best posterior mean
-    of its context; it loses the difference. Delta is one hundredth of the lower quartile of these losses, 0
-    where nothing can be chosen wrongly.
+    The ``question`` says what a wrong choice is: of `Best` a pair [alternative, context] that can be selected
+    and has not the best posterior mean of its context; it loses the difference. Delta is one hundredth of the
+    lower quartile of these losses, 0 where nothing can be chosen wrongly.
 
     The reason: a difference does not matter if it is small beside what a choice decides. The range of all
     means, which was taken before, does not say that. It holds what contexts have in common for all
@@ -64,8 +65,5 @@ def usual_delta(mean: Array, ruled_out: BoolArray | None = None) -> float:
     it as large as you like. Of the lower quartile up to three quarters of all pairs may be hopeless. It is
     taken over the whole table, so that near ties in some contexts do not make it small.
     """
-    wrong = np.ones(mean.shape, bool) if ruled_out is None else ~ruled_out
-    possible = np.where(wrong, mean, -np.inf)
-    wrong[possible.argmax(axis=0), np.arange(mean.shape[1])] = False
-    loss = (possible.max(axis=0) - mean)[wrong]
+    loss = question.wrong_losses(mean, ruled_out)
     return _SHARE * float(np.quantile(loss, 0.25)) if len(loss) else 0.0

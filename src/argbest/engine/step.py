@@ -12,14 +12,22 @@ import numpy as np
 from argbest import streams
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, Focused, best
+from argbest.core.belief import Belief, Focused
 from argbest.core.belief import take_in as taken_in
 from argbest.core.common_noise import goes_against
 from argbest.core.decision import Decision
+from argbest.core.question import Question
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.models.base import ALONE, Model, SortsStudies, entries
-from argbest.policies.base import Begins, Policy, follows_the_foremost, of_studies, screened
+from argbest.policies.base import (
+    Begins,
+    Policy,
+    follows_the_foremost,
+    of_studies,
+    refuse_other_questions,
+    screened,
+)
 
 Studies: TypeAlias = int | IntArray | None  # one by itself, some of those side by side, or all there are
 
@@ -57,10 +65,9 @@ class Learned(NamedTuple):
         [(_, belief)] = self.groups
         return belief
 
-    @property
-    def selected(self) -> IntArray:
-        """The alternative with the largest mean in every context, [..., context]."""
-        found: IntArray = self.of_all(lambda group: best(group.belief))
+    def choice(self, question: Question) -> IntArray:
+        """Return what each study would choose now if it were asked; [..., context] of `Best`."""
+        found: IntArray = self.of_all(lambda group: question.choice(group.belief))
         return found
 
     def belief_of(self, studies: Studies) -> Belief | None:
@@ -185,8 +192,10 @@ def _proposed(
     n: int,
 ) -> Decision:
     """Return the policy's n pairs; of very many alternatives it may see only those that may be the best."""
+    question = setting.question
+    refuse_other_questions(policy, question)
     setting = screened(policy, belief, tally, setting)
-    if not offers(belief, Focused) or not follows_the_foremost(policy):
+    if not (offers(belief, Focused) and follows_the_foremost(policy) and question.only_the_best_matter):
         return policy.propose(belief, tally, pending, setting, draws, n)
     front = belief.foremost
     seen = tally.apart[front], pending[front], setting.among(front)

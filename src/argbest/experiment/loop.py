@@ -14,6 +14,7 @@ from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision, at
+from argbest.core.question import InClosedForm
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.engine import step
@@ -125,7 +126,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
 def _look(experiment: Experiment, start: _Start, tally: Tally, learned: Learned, clock: _Clock) -> _Look:
     """Return what is selected now, what is claimed of it, and the time until then."""
     with clock.part("certify"):
-        selected = learned.selected
+        selected = learned.choice(start.setting.question)
         claims = _claim(experiment, start, tally, learned, selected)
     return selected, claims, clock.read()
 
@@ -134,15 +135,18 @@ def _claim(
     experiment: Experiment, start: _Start, tally: Tally, learned: Learned, selected: IntArray
 ) -> Array:
     """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
-    if not experiment.certify:
+    question = start.setting.question
+    if not experiment.certify or not offers(question, InClosedForm):
         return np.full(selected.shape, np.nan)
-    claims: Array = learned.of_all(lambda group: group.belief.good_probability(group.among(selected)))
+    claims: Array = learned.of_all(
+        lambda group: question.good_probability(group.belief, group.among(selected))
+    )
     if experiment.integrate and offers(start.model, Integrates):
         for r, root in enumerate(start.roots.tolist()):
             known = tally[r], start.setting, entries(learned.params, r)
             unsure = integrated_by_seed(start.model, *known, root, belief=learned.belief_of(r))
             if unsure is not None:
-                claims[r] = unsure.here().good_probability(selected[r])
+                claims[r] = question.good_probability(unsure.here(), selected[r])
     return claims
 
 

@@ -10,7 +10,7 @@ from argbest.experiment.loop import PARTS, Trace
 from argbest.problems.base import Problem
 
 PCS = 0.9  # to be reached, where none is given
-_NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal
+_NORMAL_975 = 1.959963984540054  # the 97.5 % point of the standard normal
 # What is averaged over macro-replications: its name in the summary, its column in the frame of runs.
 _AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
 COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
@@ -29,13 +29,18 @@ def scored(
     right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim`` the certificate's
     PCS_E. Seconds are processor time since the start, a macro-replication's share.
     """
-    n_checkpoints, n_runs, _ = trace.selected.shape
+    n_checkpoints, n_runs = trace.selected.shape[:2]
+    question = problems[0].setting.question
     each = [
-        (problem.correct(chosen), problem.good(chosen, delta), problem.opportunity_cost(chosen))
+        (
+            problem.correct(chosen, question),
+            problem.good(chosen, delta, question),
+            problem.opportunity_cost(chosen, question),
+        )
         for problem, chosen in zip(problems, np.moveaxis(trace.selected, 1, 0), strict=True)
     ]
     correct, good, cost = (np.stack(some) for some in zip(*each, strict=True))  # [run, checkpoint, context]
-    weights, claims = problems[0].weights, np.moveaxis(trace.claim, 1, 0)
+    weights, claims = question.parts(problems[0].weights), np.moveaxis(trace.claim, 1, 0)
     times = {"seconds": trace.seconds["all"], **{f"{part}_seconds": trace.seconds[part] for part in PARTS}}
     return pd.DataFrame(
         {
@@ -135,7 +140,7 @@ def wilson(hits: Array, n: Array | int) -> tuple[Array, Array]:
 
     (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n): never empty, also when all or none are hits.
     """
-    share, z2 = np.asarray(hits) / n, _NORMAL**2 / n
+    share, z2 = np.asarray(hits) / n, _NORMAL_975**2 / n
     centre, half = share + z2 / 2, np.sqrt(z2 * (share * (1 - share) + z2 / 4))
     return np.maximum((centre - half) / (1 + z2), 0.0), np.minimum((centre + half) / (1 + z2), 1.0)
 

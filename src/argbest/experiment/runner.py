@@ -26,8 +26,10 @@ from argbest.experiment.spec import Experiment
 from argbest.simulators.process import postponed
 from argbest.study.limits import Progress, reporter
 
-_MOST = 100  # macro-replications in a part: enough to be quick, few enough to share among processors
-_NUMBERS = 2**19  # in the covariances of a part: beyond, more runs side by side gain nothing
+_MOST_IN_A_PART = (
+    100  # macro-replications in a part: enough to be quick, few enough to share among processors
+)
+_MOST_NUMBERS = 2**19  # in the covariances of a part: beyond, more runs side by side gain nothing
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _POLL = 0.2  # seconds between two looks at the progress of other processes
 
@@ -114,7 +116,7 @@ def chunk_size(shape: tuple[int, int]) -> int:
     The largest arrays are the covariances, K·C² numbers per run; a part needs about ten such arrays.
     """
     n_alternatives, n_contexts = shape
-    return max(1, min(_MOST, _NUMBERS // (n_alternatives * n_contexts * max(shape))))
+    return max(1, min(_MOST_IN_A_PART, _MOST_NUMBERS // (n_alternatives * n_contexts * max(shape))))
 
 
 def missing(experiment: Experiment, label: str, folder: Folder | None) -> list[Part]:
@@ -197,7 +199,7 @@ def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> Non
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let an interruption wait until the block is over; processes started in it are deaf to any."""
+    """Delay Ctrl-C until the block is over; processes that are started in it ignore Ctrl-C."""
     masks = hasattr(signal, "pthread_sigmask") and threading.current_thread() is threading.main_thread()
     with postponed():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()

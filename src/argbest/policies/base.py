@@ -8,11 +8,13 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, anticipate, best, expecting, independent_cells
+from argbest.core.belief import Belief, anticipate, expecting, independent_cells
 from argbest.core.decision import Decision, cell, of_each_context
 from argbest.core.noise import MANY_PAIRS, out
+from argbest.core.question import BEST, Question
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import InputError
 
 
 class Draws(Protocol):
@@ -79,13 +81,22 @@ class NeedsAll(Policy, Protocol):
     needs_all: bool
 
 
+class TakesQuestions(Policy, Protocol):
+    """A policy that decides for whatever ``setting.question`` asks for.
+
+    Others are offered the usual one only, the best alternative of every context.
+    """
+
+    takes_questions: bool
+
+
 class HasUsualModel(Policy, Protocol):
     """A policy that is used with a model of its own choice unless another is named."""
 
     usual_model: str  # its name in the registry
 
 
-ABILITIES = (Begins, Finishes, WeighsCost, FollowsTheForemost, NeedsAll, HasUsualModel)
+ABILITIES = (Begins, Finishes, WeighsCost, FollowsTheForemost, NeedsAll, TakesQuestions, HasUsualModel)
 
 
 def finished(policy: Policy, tally: Tally) -> bool:
@@ -108,6 +119,20 @@ def needs_all(policy: Policy) -> bool:
     return offers(policy, NeedsAll) and bool(policy.needs_all)
 
 
+def takes_question(policy: Policy, question: Question) -> bool:
+    """Return whether the policy can decide for this question: all can for the usual one."""
+    return question == BEST or (offers(policy, TakesQuestions) and bool(policy.takes_questions))
+
+
+def refuse_other_questions(policy: Policy, question: Question) -> None:
+    """Refuse a question that the policy does not know how to decide for."""
+    if not takes_question(policy, question):
+        raise InputError(
+            f"the policy {type(policy).__name__} decides only for the question {BEST.name!r}, not for "
+            f"{question.name!r}. Use dvr-loss, which takes other questions."
+        )
+
+
 def of_studies(policy: Policy, studies: Any, shape: tuple[int, ...]) -> Policy:
     """Return the policy of some of the studies that it was begun with, of a tally of this shape."""
     held = vars(policy).items()
@@ -123,12 +148,17 @@ def screened(policy: Policy, belief: Belief, tally: Tally, setting: Setting) -> 
     That is so where no pair tells of another: with independent beliefs, or of names in a single context.
     Elsewhere one may be out by its own observations and yet worth another for what it tells of others.
     """
-    if tally.shape[-2] * tally.shape[-1] < MANY_PAIRS or needs_all(policy):
+    question = setting.question
+    if (
+        tally.shape[-2] * tally.shape[-1] < MANY_PAIRS
+        or needs_all(policy)
+        or not question.only_the_best_matter
+    ):
         return setting
     if not independent_cells(belief) and (setting.alternatives is not None or tally.shape[-1] > 1):
         return setting
     hopeless = out(tally, setting.excluded)
-    hopeless[of_each_context(best(belief))] = False
+    hopeless[of_each_context(question.choice(belief))] = False
     if not hopeless.any():
         return setting
     return replace(setting, excluded=hopeless if setting.excluded is None else hopeless | setting.excluded)
@@ -148,6 +178,11 @@ class Moment:
     def candidates(self) -> BoolArray:
         """Which pairs may be simulated now."""
         return self.setting.candidates(self.count.shape)
+
+    @property
+    def choice(self) -> IntArray:
+        """What the belief would choose now, as ``setting.question`` asks; [..., context] of `Best`."""
+        return self.setting.question.choice(self.belief)
 
     def pick(self, marked: BoolArray) -> Decision:
         """Return one of the marked pairs, at random."""

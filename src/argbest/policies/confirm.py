@@ -7,7 +7,7 @@ import numpy as np
 
 from argbest.checks import finite
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, best, of_selected
+from argbest.core.belief import Belief, of_selected
 from argbest.core.decision import Decision, of_each_context
 from argbest.core.setting import Setting
 from argbest.core.states import LEVEL, contenders
@@ -40,11 +40,12 @@ class Confirm:
         """
         candidates = setting.candidates(tally.shape)
         belief, count = with_pending(belief, tally.count, pending)
-        return evenly(self._worth_sampling(belief, candidates), count, draws, n)
+        selected = setting.question.choice(belief)
+        return evenly(self._worth_sampling(belief, selected, candidates), count, draws, n)
 
-    def _worth_sampling(self, belief: Belief, candidates: BoolArray) -> BoolArray:
+    def _worth_sampling(self, belief: Belief, selected: IntArray, candidates: BoolArray) -> BoolArray:
         """Return the candidates that are leaders of contexts to confirm, [..., alternative, context]."""
-        chance, selected = belief.best_probability(), best(belief)
+        chance = belief.best_probability()
         leading_pairs = leaders(chance, selected, self.level) & candidates
         certainty, useful = of_selected(chance, selected), leading_pairs.any(axis=-2)
         undecided = useful & (certainty < self.level)

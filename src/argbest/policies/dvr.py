@@ -7,11 +7,10 @@ import numpy as np
 
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
-from argbest.core import rates
-from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
-from argbest.core.belief import Belief, RelatesSums, best, gaps, next_samples
-from argbest.core.decision import Decision, leading, of_each_context
+from argbest.core.belief import Belief, next_samples
+from argbest.core.decision import Decision, leading
+from argbest.core.question import Contrasts
 from argbest.core.replications import NextSamples
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
@@ -25,22 +24,28 @@ _MOST = 256  # differences looked at where alternatives covary: what their rows 
 
 
 class _Reduction(OneByOne):
-    """Policies that remove variance from differences, each weighed by how much it matters."""
+    """Policies that remove variance from the contrasts of a question, each weighed by how much it matters."""
 
     weighs_cost: ClassVar[bool] = True
     follows_the_foremost: ClassVar[bool] = True
+    takes_questions: ClassVar[bool] = True
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted reduction of variance."""
-        belief, setting, candidates = now.belief, now.setting, now.candidates
-        selected = best(belief)
-        weight = self._weigh(belief, selected, setting)
-        score = log_reduction(belief, selected, weight, candidates, setting.cost)
+        setting, candidates = now.setting, now.candidates
+        contrasts = setting.question.contrasts(now.belief, now.choice)
+        weight = self._weigh(contrasts, setting)
+        score = log_reduction(contrasts, weight, candidates, setting.cost)
         return now.pick(largest(score, candidates))
 
-    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
-        """Return the logarithm of every difference's weight, [..., alternative, context]."""
+    def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
+        """Return the logarithm of every contrast's weight, [..., contrast, part]."""
         raise NotImplementedError
+
+
+def _log_parts(setting: Setting) -> Array:
+    """Return the logarithm of how much every part of the question counts, [part]."""
+    return kg.log(setting.question.parts(setting.weights))
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,8 @@ class DVR(_Reduction):
     aside count as known in τ, as in GP-C-OCBA.
     """
 
-    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
-        return log_tie_density(belief, selected, setting.excluded) + kg.log(setting.weights)
+    def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
+        return log_tie_density(contrasts, setting.excluded) + _log_parts(setting)
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ class DVRLoss(_Reduction):
     way it is decided, so it is left alone sooner. Costs and pairs set aside as in DVR.
     """
 
-    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
-        return log_tie_density(belief, selected, setting.excluded, power=0.5) + kg.log(setting.weights)
+    def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
+        return log_tie_density(contrasts, setting.excluded, power=0.5) + _log_parts(setting)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,77 +95,60 @@ class DVRM(_Reduction):
     def __post_init__(self) -> None:
         finite("power", self.power, above=0.0)
 
-    def _weigh(self, belief: Belief, selected: IntArray, setting: Setting) -> Array:
-        weights = self.power * log_false_selection(belief, selected, setting.excluded)
-        return log_tie_density(belief, selected, setting.excluded) + weights[..., None, :]
+    def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
+        weights = self.power * log_false_selection(contrasts, setting.excluded)
+        return log_tie_density(contrasts, setting.excluded) + weights[..., None, :]
 
 
-def log_tie_density(
-    belief: Belief, selected: IntArray, closed: BoolArray | None = None, *, power: float = 1.0
-) -> Array:
-    """Return log(φ(z)/τ^(2 power)) up to a constant, [..., alternative, context].
-
-    −∞ for the best and where τ = 0.
-    """
-    z, spread = _standardised_gaps(belief, selected, closed)
+def log_tie_density(contrasts: Contrasts, closed: BoolArray | None = None, *, power: float = 1.0) -> Array:
+    """Return log(φ(z)/τ^(2 power)) up to a constant, [..., contrast, part]; −∞ where τ = 0."""
+    z, spread = contrasts.standardised(closed)
     with np.errstate(over="ignore"):
         density: Array = -0.5 * z * z - power * np.log(np.where(spread > 0, spread, 1.0))
     return density
 
 
-def log_false_selection(belief: Belief, selected: IntArray, closed: BoolArray | None = None) -> Array:
-    """Return log min(1, Σ_{k≠b} Φ(−z_k)), Bonferroni's bound of the false selection, [..., context].
+def log_false_selection(contrasts: Contrasts, closed: BoolArray | None = None) -> Array:
+    """Return log min(1, Σ Φ(−z)) over a part's contrasts, Bonferroni's bound of a wrong choice, [..., part].
 
-    A difference that is known has nothing left to learn and does not count.
+    A contrast that is known has nothing left to learn and does not count.
     """
-    z, _ = _standardised_gaps(belief, selected, closed)
+    z, _ = contrasts.standardised(closed)
     return np.minimum(0.0, kg.log_sum(log_ndtr(-z), axis=-2))
 
 
-def _standardised_gaps(belief: Belief, selected: IntArray, closed: BoolArray | None) -> tuple[Array, Array]:
-    """Return z = d/τ, infinite for the best and where τ = 0, and τ²."""
-    spread = rates.open_var(belief, selected, closed)
-    z = np.full_like(spread, np.inf)
-    with np.errstate(over="ignore"):
-        np.divide(gaps(belief, selected), np.sqrt(np.maximum(spread, 0.0)), out=z, where=spread > 0)
-    z[of_each_context(selected)] = np.inf
-    return z, spread
-
-
 def log_reduction(
-    belief: Belief,
-    selected: IntArray,
+    contrasts: Contrasts,
     log_density: Array,
     candidates: BoolArray | None = None,
     cost: Array | None = None,
 ) -> Array:
-    """Return log Σ_{k, c′} density_kc′ (reduction of Var(f_b − f_k)(c′) by a sample of each pair), per cost.
+    """Return log Σ density (reduction of a contrast's variance by a sample of each pair), per cost.
 
-    ``log_density`` is −∞ for the best of each context; both are [..., alternative, context]. With
-    ``candidates`` it is that where it is largest among these, and elsewhere that or −∞.
+    The sum is over all contrasts; ``log_density`` is [..., contrast, part], −∞ for entries that stand for
+    none. The result is [..., alternative, context]. With ``candidates`` it is that where it is largest among
+    these, and elsewhere that or −∞.
     """
+    belief = contrasts.belief
     samples = next_samples(belief)
     # Where alternatives share noise, a sample tells of a difference, rather than of a pair.
     factor = 2.0 * kg.log(kg.precision_root(belief)) if samples is None else -np.log(samples.var)
     factor = factor if cost is None else factor - np.log(cost)
-    if samples is None and not kg.covary(belief):
-        return _independent(belief, selected, log_density, factor, candidates)
-    return _correlated(belief, selected, log_density, samples) + factor
+    shares = contrasts.log_shares(log_density) if samples is None and not kg.covary(belief) else None
+    if shares is not None:
+        return _independent(belief, shares, factor, candidates)
+    return _correlated(contrasts, log_density, samples) + factor
 
 
-def _independent(
-    belief: Belief, selected: IntArray, log_density: Array, factor: Array, candidates: BoolArray | None
-) -> Array:
-    """Return log Σ_c′ G_jc′ S_j(c′, c)² + factor: the best is part of all differences, any other of its own.
+def _independent(belief: Belief, shares: Array, factor: Array, candidates: BoolArray | None) -> Array:
+    """Return log Σ_c′ G_jc′ S_j(c′, c)² + factor, log G being the ``shares`` of the pairs in all contrasts.
 
     By Cauchy and Schwarz S(c′, c)² is at most V_c′ V_c. In large tables that rules out most alternatives
     without a look at their covariances: per run the one with the largest bound is worked out first, then
     those whose bound reaches its value.
     """
-    share = log_density.copy()
-    share[of_each_context(selected)] = kg.log_sum(log_density, axis=-2)
-    n_alternatives, n_contexts = share.shape[-2:]
-    share, factor = share.reshape(-1, n_contexts), np.broadcast_to(factor, log_density.shape)
+    shape, (n_alternatives, n_contexts) = shares.shape, shares.shape[-2:]
+    share, factor = shares.reshape(-1, n_contexts), np.broadcast_to(factor, shape)
     value = np.full(share.shape, -np.inf)
 
     def work_out(which: IntArray) -> None:
@@ -173,32 +161,30 @@ def _independent(
 
     if candidates is None or n_alternatives * n_contexts**2 <= _SMALL:
         work_out(np.arange(len(share)))
-        return value.reshape(log_density.shape)
+        return value.reshape(shape)
     log_var = kg.log(belief.var)
-    within = kg.log_sum(share.reshape(log_density.shape) + log_var)
+    within = kg.log_sum(shares + log_var)
     bound = np.max(log_var + factor, axis=-1, where=candidates, initial=-np.inf) + within
     bound = bound.reshape(-1, n_alternatives)
     first = np.arange(len(bound)) * n_alternatives + np.argmax(bound, axis=-1)
     work_out(first)
-    open_ = np.broadcast_to(candidates, log_density.shape).reshape(-1, n_contexts)
+    open_ = np.broadcast_to(candidates, shape).reshape(-1, n_contexts)
     attained = np.max(value[first], axis=-1, where=open_[first], initial=-np.inf)
     slack = _SLACK * np.maximum(1.0, np.abs(np.nan_to_num(attained, neginf=0.0)))
     bound.reshape(-1)[first] = -np.inf
     work_out(np.flatnonzero((bound > -np.inf) & (bound >= (attained - slack)[:, None])))
-    return value.reshape(log_density.shape)
+    return value.reshape(shape)
 
 
-def _correlated(
-    belief: Belief, selected: IntArray, log_density: Array, samples: NextSamples | None = None
-) -> Array:
-    """Return log Σ_{k, c′} g_kc′ Cov(f_b(c′) − f_k(c′), f_j(c))² over the differences that count most.
+def _correlated(contrasts: Contrasts, log_density: Array, samples: NextSamples | None = None) -> Array:
+    """Return log Σ g Cov(contrast, f_j(c))² over the contrasts that count most.
 
     With ``samples`` the covariances are those with what each sample observes.
 
     Those are the _MOST largest densities; one e⁻⁴⁰ of the largest is out in any case, rounding would take it.
     Covariances are counted in a power of two near the largest variance, so that their squares are numbers.
     """
-    lead, (n_alternatives, n_contexts) = log_density.shape[:-2], log_density.shape[-2:]
+    belief, lead = contrasts.belief, log_density.shape[:-2]
     flat = log_density.reshape(*lead, -1)
     top = flat.max(axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
@@ -206,13 +192,11 @@ def _correlated(
     crowd = min(_MOST, int((weight > 0).sum(axis=-1).max()))
     order = np.argsort(-weight, axis=-1, kind="stable")[..., :crowd]
     weight = weight[(*leading(order.shape)[:-1], order)]
-    rival, context = np.divmod(order, n_contexts)
-    leader = selected[(*leading(context.shape)[:-1], context)]
     _, size = np.frexp(belief.var.max(axis=(-2, -1), keepdims=True))
     unit = np.ldexp(1.0, -size)[..., None, :, :]
-    total = np.zeros((*lead, n_alternatives, n_contexts))
+    total = np.zeros((*lead, *belief.mean.shape[-2:]))
     for some in kg.blocks(crowd, total.size, _AT_ONCE):
-        apart = cov_of_differences(belief, leader[..., some], rival[..., some], context[..., some])
+        apart = contrasts.covariances(order[..., some])
         for few in kg.blocks(apart.shape[-3], total.size, _IN_CACHE):
             part, own = apart[..., few, :, :], weight[..., some][..., few]
             part *= unit
@@ -223,13 +207,3 @@ def _correlated(
             by_context = own[..., None, None, :] @ np.square(there, out=there)
             total += by_context[..., 0, :].swapaxes(-1, -2)
     return np.asarray(kg.log(total) + top[..., None] + 2.0 * np.log(2.0) * size)
-
-
-def cov_of_differences(belief: Belief, reference: IntArray, rival: IntArray, context: IntArray) -> Array:
-    """Return Cov(f_reference(c) − f_rival(c), ·) of the listed [..., m], [..., m, alternative, context]."""
-    if not offers(belief, RelatesSums):
-        return belief.cov_rows(reference, context) - belief.cov_rows(rival, context)
-    weight = np.ones((*context.shape, 2))
-    weight[..., 1] = -1.0
-    both = np.concatenate([reference[..., None], rival[..., None]], -1)
-    return belief.cov_of_sums(both, context, weight)

@@ -7,9 +7,10 @@ import numpy as np
 
 from argbest.core import rates
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CellBelief, best
+from argbest.core.belief import Belief, CellBelief
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.noise import sample_variance
+from argbest.core.question import BEST
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -37,8 +38,7 @@ class GPCOCBA(OneByOne):
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""
-        belief, setting = now.belief, now.setting
-        selected = best(belief)
+        belief, setting, selected = now.belief, now.setting, now.choice
         rate = rates.zeta(belief, selected, setting.excluded)
         candidates, rivals = None if setting.unrestricted else now.candidates, None
         if candidates is not None:
@@ -225,7 +225,7 @@ def look_ahead(
     """
     now, more = noise / count, noise / (count + step)
     belief = CellBelief(mean, now, noise)
-    selected = best(belief)
+    selected = BEST.choice(belief)
     where = of_each_context(selected)
     best_more, rivals_more = now.copy(), more.copy()
     best_more[where], rivals_more[where] = more[where], now[where]
@@ -250,7 +250,7 @@ def _score(mean: Array, noise: Array, count: IntArray, candidates: BoolArray, st
     lowest = np.min(rate, axis=(-2, -1), keepdims=True, where=allowed, initial=np.inf)
     stuck = np.max(value, axis=(-2, -1), keepdims=True, where=candidates, initial=-np.inf) <= lowest
     critical = rate == lowest
-    of_best = np.arange(mean.shape[-2])[:, None] == np.argmax(mean, axis=-2)[..., None, :]
+    of_best = np.arange(mean.shape[-2])[:, None] == BEST.right_choice(mean)[..., None, :]
     critical |= of_best & critical.any(axis=-2, keepdims=True)
     score = np.where(candidates & (critical | ~stuck), value, -np.inf)
     return score.reshape(*score.shape[:-2], -1)

@@ -10,6 +10,7 @@ from argbest.core import rates
 from argbest.core.arrays import Array, BoolArray, IntArray, ndtri
 from argbest.core.belief import Belief, gaps
 from argbest.core.decision import Decision, at, leading, of_each_context
+from argbest.core.question import Question
 from argbest.core.setting import Setting
 from argbest.policies.base import Draws, Moment, OneByOne, pick
 
@@ -49,7 +50,7 @@ class TopTwo(OneByOne):
         open_ = candidates & (weights > 0)[..., None, :]
         size = belief.mean.shape[-2] * belief.mean.shape[-1]
         lane = now.lane * (2 + (1 + _REDRAWS) * size)  # every decision of a batch has its own lanes
-        leader, challenger, disputed = _dispute(belief, open_, setting.excluded, draws, lane + 2)
+        leader, challenger, disputed = _dispute(setting, belief, open_, draws, lane + 2)
         context = _in_proportion(np.where(disputed, weights, 0.0), draws.uniform(lane + 1))
         rival = _of(context, challenger)
         settled = disputed.any(axis=-1)
@@ -78,14 +79,15 @@ def _counted(candidates: BoolArray, weights: Array) -> Array:
 
 
 def _dispute(
-    belief: Belief, open_: BoolArray, closed: BoolArray | None, draws: Draws, lane: int
+    setting: Setting, belief: Belief, open_: BoolArray, draws: Draws, lane: int
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """Return the leaders, those of the first redraw that differs, and where they do, each [..., context].
 
     Only disputes with a side in ``open_`` [..., alternative, context] count. The redraws after the first are
     made only if some run needs them; a run's answer is the same either way.
     """
-    leader, challenger = _leaders(belief, closed, draws, lane, 0, 2)
+    known = setting.question, belief, setting.excluded
+    leader, challenger = _leaders(*known, draws, lane, 0, 2)
     mine = open_[of_each_context(leader)]
 
     def differs(other: IntArray) -> BoolArray:
@@ -93,7 +95,7 @@ def _dispute(
 
     disputed = differs(challenger)
     if not np.all(disputed.any(axis=-1)):
-        for again in _leaders(belief, closed, draws, lane, 2, 1 + _REDRAWS):
+        for again in _leaders(*known, draws, lane, 2, 1 + _REDRAWS):
             waiting = ~disputed.any(axis=-1, keepdims=True)
             challenger = np.where(waiting, again, challenger)
             disputed = np.where(waiting, differs(again), disputed)
@@ -101,7 +103,13 @@ def _dispute(
 
 
 def _leaders(
-    belief: Belief, closed: BoolArray | None, draws: Draws, lane: int, start: int, stop: int
+    question: Question,
+    belief: Belief,
+    closed: BoolArray | None,
+    draws: Draws,
+    lane: int,
+    start: int,
+    stop: int,
 ) -> IntArray:
     """Return the best alternatives in draws ``start`` to ``stop`` of all rewards, [draw, ..., context]."""
     shape = belief.mean.shape[-2:]
@@ -112,7 +120,7 @@ def _leaders(
     rewards = belief.draw(np.moveaxis(normals, 1, -1).reshape(stop - start, *belief.mean.shape))
     if closed is not None:
         rewards = np.where(closed, belief.mean, rewards)
-    return np.asarray(np.argmax(rewards, axis=-2))
+    return question.right_choice(rewards)
 
 
 def _closest(

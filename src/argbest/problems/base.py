@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from argbest.checks import affordable, flag, indifference_zone, interval, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.question import BEST, Question
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -175,18 +176,20 @@ class Problem:
         ratio = np.where(self.gaps > 0, np.inf, 0.0)
         return _frozen(np.divide(self.gaps, noise, out=ratio, where=noise > 0))
 
-    def correct(self, selected: IntArray) -> BoolArray:
-        """Return [..., context] whether the selected alternative is `best`."""
-        return np.asarray(self._checked(selected) == self.best)
+    def correct(self, selected: IntArray, question: Question = BEST) -> BoolArray:
+        """Return [..., context] whether the selected alternative is `best`, or what the question asks for."""
+        levelled = np.where(self._tied, self._rewards.max(axis=0), self._rewards)
+        right = question.right_choice(levelled)
+        return np.asarray(self._checked(selected, right.shape) == right)
 
-    def good(self, selected: IntArray, delta: float = 0.0) -> BoolArray:
+    def good(self, selected: IntArray, delta: float = 0.0, question: Question = BEST) -> BoolArray:
         """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are."""
-        return self.opportunity_cost(selected) <= indifference_zone(delta) + self._tolerance
+        return self.opportunity_cost(selected, question) <= indifference_zone(delta) + self._tolerance
 
-    def opportunity_cost(self, selected: IntArray) -> Array:
+    def opportunity_cost(self, selected: IntArray, question: Question = BEST) -> Array:
         """Return [..., context] how much worse the selected alternative is than the best."""
-        chosen = self._rewards[self._checked(selected), np.arange(self.n_contexts)]
-        return np.asarray(self._rewards.max(axis=0) - chosen)
+        shape = question.right_choice(self._rewards).shape
+        return question.loss(self._rewards, self._checked(selected, shape))
 
     def tally(self, frame: "pd.DataFrame") -> Tally:
         """Return the tally of a frame with the columns of both `Axis.frame` and `value`, in the user's sign.
@@ -254,9 +257,11 @@ class Problem:
         others[self.best, np.arange(self.n_contexts)] = -np.inf
         return np.stack([self.best, np.argmax(others, axis=0)])
 
-    def _checked(self, selected: IntArray) -> IntArray:
+    def _checked(self, selected: IntArray, shape: tuple[int, ...]) -> IntArray:
+        """Return the selected alternatives, refused unless their last axes have this shape."""
         array = np.asarray(selected)
-        shaped = array.dtype.kind in "iu" and array.shape[-1:] == (self.n_contexts,)
+        last = array.shape[max(array.ndim - len(shape), 0) :]
+        shaped = array.dtype.kind in "iu" and last == shape
         if not shaped or (array.size and not 0 <= array.min() <= array.max() < self.n_alternatives):
             raise InputError(
                 f"got a selection of shape {array.shape} and type {array.dtype}; expected an alternative, "

@@ -139,7 +139,7 @@ def release(group: int) -> None:
 
 
 class Abandoned(Exception):  # noqa: N818  # what happened, not a mistake
-    """Nobody waits any longer for what a thread would run."""
+    """Raised in a thread that would start a program after its run was given up."""
 
 
 @dataclass(frozen=True)

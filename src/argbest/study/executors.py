@@ -28,7 +28,7 @@ _POLL = 0.2  # seconds between looks at what other processes do
 _NEGLIGIBLE = 0.02  # of a job: to wait so long for the next one is no loss
 
 
-class Here(Executor):
+class CallersThread(Executor):
     """Simulates at once, in the caller's thread."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
@@ -87,7 +87,7 @@ def chosen(stack: ExitStack, simulate: Simulate, resources: Resources) -> tuple[
             raise InputError("this executor does not say how many run at once; give workers=... too.")
         return resources.executor, int(slots)
     if resources.workers is None and resources.timeout is None:
-        return Here(), 1
+        return CallersThread(), 1
     slots = resources.workers or 1
     if isinstance(simulate, Program):  # has processes of its own, and keeps its time; threads wait for them
         return stack.enter_context(Threads(slots)), slots

@@ -385,7 +385,7 @@ class Journal:
                 self.learned()
 
     def _plain(self, params: Any) -> Mapping[str, Any] | None:
-        """Return parameters as plain values; in memory nobody may ever look, and any object will do."""
+        """Return parameters as plain values; a study in memory makes them only when somebody reads them."""
         if is_shared(self.storage):
             return jsonable.encode_fields(params)
         return jsonable.Later(params) if is_dataclass(params) else None
@@ -452,7 +452,7 @@ class Journal:
         self._torn = torn
 
     def _take_in(self, events: Sequence[Event]) -> None:
-        """Take in events that others wrote, or that we wrote in an earlier life."""
+        """Take in events that other processes wrote, or this one before the study was opened again."""
         if not events:
             return
         torn, self._torn = self._torn, True
@@ -488,7 +488,7 @@ class Journal:
 
 
 class _InOnePiece:
-    """Has everything read anew next time if a block is interrupted: by Ctrl-C, between any two steps."""
+    """Makes the journal read all events again if its block was interrupted halfway, for example by Ctrl-C."""
 
     def __init__(self, journal: Journal) -> None:
         self._of = journal

@@ -148,7 +148,7 @@ class _Run:
             self._collect()
 
     def _outlast(self) -> None:
-        """Wait for the simulations under way: the storage is lost, what they cost need not be."""
+        """Wait for the simulations under way although the storage is gone: a file can keep their values."""
         if self.jobs.under_way:
             number = len(self.jobs.under_way)
             words = f"the storage is lost; waiting for {number} simulations, to keep their values."

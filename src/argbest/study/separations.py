@@ -8,7 +8,6 @@ import numpy as np
 
 from argbest.core import sequences
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import best
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
 from argbest.study.assumptions import Assumption
@@ -220,7 +219,7 @@ def leads(view: "View", alpha: float, assumed: Assumption) -> Array:
 
     inf for the selected ones, and for pairs that are ruled out: these cannot be selected.
     """
-    selected, out = best(view.belief), view.ruled_out
+    selected, out = view.choice, view.ruled_out
     lower = view.separations.lower(selected, alpha, assumed)
     for k, c in view.in_order.sorted:
         lower[np.arange(len(lower)) != selected[c] if k == selected[c] else k, c] = -np.inf
@@ -233,12 +232,12 @@ def missing(view: "View", alpha: float, delta: float, assumed: Assumption) -> Bo
     In every context that is not certified: the selected alternative and the rivals not yet separated.
     """
     near = ~reached(leads(view, alpha, assumed), delta)
-    near[best(view.belief), np.arange(view.problem.n_contexts)] = near.any(axis=0)
+    near[view.choice, np.arange(view.problem.n_contexts)] = near.any(axis=0)
     return np.asarray(near & answered(view))
 
 
 def reached(lower: Array, delta: float) -> BoolArray:
-    """Return whether the bounds guarantee a lag of at most delta, or a lead where delta is 0."""
+    """Return whether the bounds prove that the selected is at most delta behind; with delta 0: ahead."""
     return np.asarray(lower >= -delta if delta > 0 else lower > 0)
 
 

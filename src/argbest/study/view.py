@@ -13,6 +13,7 @@ from argbest.checks import indifference_zone
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, Mixture
+from argbest.core.question import Question
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.states import usual_delta
 from argbest.core.tally import Tally
@@ -71,6 +72,11 @@ class Inference:
         return among_the_rest(self.knowledge.belief, self._ruled_out)
 
     @cached_property
+    def choice(self) -> IntArray:
+        """What this belief chooses, of what the question asks for."""
+        return self._setting.question.choice(self.belief)
+
+    @cached_property
     def integrated(self) -> Integrated | None:
         """The hyper-parameters that probabilities average over."""
         known, out = self.knowledge, self._ruled_out
@@ -89,8 +95,9 @@ class Inference:
             out, mixture = self._ruled_out, self.mixture if integrate else None
             answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
             self._certificates[delta, integrate] = Certificate(
-                self.belief, self._problem.weights, self.normals, delta, answered, mixture
-            )
+                self.belief, self._problem.weights, self.normals, delta, answered, mixture,
+                question=self._setting.question,
+            )  # fmt: skip
         return self._certificates[delta, integrate]
 
     def normals(self, multiple: int) -> Iterator[Array]:
@@ -286,6 +293,16 @@ class View:
         """The belief that selects, with what is ruled out far below."""
         return self.inference.belief
 
+    @property
+    def question(self) -> Question:
+        """What is to be chosen."""
+        return self.setting.question
+
+    @property
+    def choice(self) -> IntArray:
+        """What the belief chooses: of `Best` the alternative with the largest mean per context, [context]."""
+        return self.inference.choice
+
     def certificate(self, delta: float = 0.0, *, integrate: bool = True) -> Certificate:
         """Return how sure the selections are; see `Study.certificate`."""
         return self.inference.certificate(delta, integrate=integrate)
@@ -294,4 +311,4 @@ class View:
         """Return the difference that does not matter: as given, or see `Study.indifference`."""
         if delta is not None:
             return indifference_zone(delta)
-        return usual_delta(self.knowledge.belief.mean, self.ruled_out)
+        return usual_delta(self.knowledge.belief.mean, self.ruled_out, self.question)

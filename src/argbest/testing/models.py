@@ -10,10 +10,10 @@ from argbest.checks import is_whole
 from argbest.core import tally as tallies
 from argbest.core.abilities import LearnsFromOthers, LendsNoise, RefitsByGrowth, offers
 from argbest.core.arrays import Array
-from argbest.core.belief import Absorbs, Anticipates, Belief, HasBlocks, RelatesSums
+from argbest.core.belief import Absorbs, Anticipates, Belief, HasBlocks, RelatesSums, Shifts
 from argbest.core.decision import Decision, at
 from argbest.core.findings import Findings
-from argbest.core.setting import Coordinates, Setting, Shifts
+from argbest.core.setting import Coordinates, Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import (

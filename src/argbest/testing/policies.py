@@ -21,6 +21,7 @@ from argbest.policies.base import (
     HasUsualModel,
     NeedsAll,
     Policy,
+    TakesQuestions,
     WeighsCost,
     follows_the_foremost,
     of_studies,
@@ -206,6 +207,7 @@ _FLAGS: dict[type, str] = {
     WeighsCost: "weighs_cost",
     FollowsTheForemost: "follows_the_foremost",
     NeedsAll: "needs_all",
+    TakesQuestions: "takes_questions",
 }
 
 

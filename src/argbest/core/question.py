@@ -1,0 +1,206 @@
+"""Questions: what is to be chosen from a table of mean rewards, and what a wrong choice costs.
+
+A question consists of parts that are answered one by one: `Best` has one part per context, "one alternative
+for all contexts" would have a single one. What a choice looks like is the question's own business: an
+alternative per context, one for all, several. Whoever decides, certifies or reports asks the question for
+
+- the choice, from a belief or from a table of rewards such as a joint draw or the truth;
+- the loss of a choice, if the mean rewards were those of a table;
+- the contrasts: differences of mean rewards whose signs say whether the choice is right.
+
+Arrays about the parts are [..., part], those about contrasts [..., contrast, part].
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from argbest.core import knowledge_gradient as kg
+from argbest.core import rates
+from argbest.core.abilities import offers
+from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.belief import Belief, RelatesSums, best, gaps, of_selected
+from argbest.core.certainty import Certainty, slepian_bound
+from argbest.core.decision import leading, of_each_context
+
+
+class Contrasts(Protocol):
+    """The differences by which a choice is ahead of others, [..., contrast, part]; positive: it is right.
+
+    An entry that stands for no difference, such as that of a choice from itself, has an infinite ratio.
+    """
+
+    @property
+    def belief(self) -> Belief:
+        """The belief that these differences are about."""
+
+    def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
+        """Return z = mean / standard deviation, and the variance; z is infinite where there is none.
+
+        Pairs that are ``closed`` [..., alternative, context], never simulated again, are taken for known.
+        """
+
+    def covariances(self, which: IntArray) -> Array:
+        """Return the covariances of some contrasts with all pairs, [..., m, alternative, context].
+
+        ``which`` [..., m] counts contrasts as they lie in memory: contrast · (number of parts) + part.
+        """
+
+    def log_shares(self, log_weight: Array) -> Array | None:
+        """Return log Σ weight · coefficient² over the contrasts that a pair is part of, per pair.
+
+        That is all one needs to know of them where alternatives are independent, if no contrast holds two
+        pairs of one alternative; None if some do.
+        """
+
+    def bound(self, delta: float = 0.0) -> Array:
+        """Return Π Φ((mean + δ) / standard deviation) over the contrasts of every part: roughly P(right)."""
+
+
+class Question(Protocol):
+    """What is to be chosen; a frozen dataclass. What a question may offer besides: `ABILITIES`."""
+
+    name: ClassVar[str]
+    only_the_best_matter: ClassVar[bool]
+    """Whether a pair that is surely not the best of its context has no influence on the choice: of large
+    tables such pairs are then left out."""
+
+    def parts(self, weights: Array) -> Array:
+        """Return how much each part counts, summing to 1, [part], from the weights of the contexts."""
+
+    def choice(self, belief: Belief) -> IntArray:
+        """Return what is chosen by this belief: what loses least on average."""
+
+    def right_choice(self, rewards: Array) -> IntArray:
+        """Return what would be chosen if these were the mean rewards, [..., alternative, context]."""
+
+    def loss(self, rewards: Array, choice: IntArray) -> Array:
+        """Return what a choice falls short of the right one if these were the mean rewards, [..., part]."""
+
+    def wrong_losses(self, rewards: Array, ruled_out: BoolArray | None = None) -> Array:
+        """Return what the wrong choices of one study would lose, in one row; not those that are ruled out.
+
+        ``rewards`` and ``ruled_out`` are [alternative, context].
+        """
+
+    def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
+        """Return the differences whose signs say whether the choice is right."""
+
+
+class InClosedForm(Question, Protocol):
+    """A question whose probabilities and losses need no joint draws."""
+
+    def good_probability(self, certainty: Certainty, choice: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the choice loses no more than delta), [..., part]."""
+
+    def expected_loss(self, certainty: Certainty, choice: IntArray) -> Array:
+        """Return the expected loss of the choice, [..., part]."""
+
+    def lower_bound(self, certainty: Certainty, choice: IntArray, delta: float = 0.0) -> Array:
+        """Return a lower bound of `good_probability` that is quick to work out, [..., part]."""
+
+
+ABILITIES = (InClosedForm,)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best alternative of every context: the usual question. A choice is [..., context]."""
+
+    name: ClassVar[str] = "best"
+    only_the_best_matter: ClassVar[bool] = True
+
+    def parts(self, weights: Array) -> Array:
+        """Return the weights of the contexts: each is a part by itself."""
+        return weights
+
+    def choice(self, belief: Belief) -> IntArray:
+        """Return the alternative with the largest mean of every context, the first of equal ones."""
+        return best(belief)
+
+    def right_choice(self, rewards: Array) -> IntArray:
+        """Return the alternative with the largest reward of every context, the first of equal ones."""
+        return np.asarray(np.argmax(rewards, axis=-2))
+
+    def loss(self, rewards: Array, choice: IntArray) -> Array:
+        """Return best minus chosen reward of every context, [..., context]."""
+        lead = np.broadcast_shapes(rewards.shape[:-2], choice.shape[:-1])
+        chosen = np.broadcast_to(choice, (*lead, choice.shape[-1]))
+        of_chosen = of_selected(np.broadcast_to(rewards, (*lead, *rewards.shape[-2:])), chosen)
+        return np.asarray(rewards.max(axis=-2) - of_chosen)
+
+    def wrong_losses(self, rewards: Array, ruled_out: BoolArray | None = None) -> Array:
+        """Return what every pair loses that can be selected and is not the best of its context."""
+        wrong = np.ones(rewards.shape, bool) if ruled_out is None else ~ruled_out
+        possible = np.where(wrong, rewards, -np.inf)
+        wrong[of_each_context(self.right_choice(possible))] = False
+        return np.asarray((possible.max(axis=0) - rewards)[wrong])
+
+    def contrasts(self, belief: Belief, choice: IntArray) -> "LeadsInContext":
+        """Return chosen minus every other alternative of its context."""
+        return LeadsInContext(belief, choice)
+
+    def good_probability(self, certainty: Certainty, choice: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the chosen alternative is within delta of the best), [..., context]."""
+        return certainty.good_probability(choice, delta)
+
+    def expected_loss(self, certainty: Certainty, choice: IntArray) -> Array:
+        """Return E[best reward − chosen reward], [..., context]."""
+        return certainty.expected_loss(choice)
+
+    def lower_bound(self, certainty: Certainty, choice: IntArray, delta: float = 0.0) -> Array:
+        """Return the sharpest lower bound in closed form of `good_probability`, [..., context]."""
+        return certainty.lower_bound(choice, delta)
+
+
+BEST = Best()
+
+
+@dataclass(frozen=True, eq=False)
+class LeadsInContext:
+    """f_b(c) − f_k(c) for the chosen alternative b of every context c, [..., alternative, context].
+
+    The entry of b itself stands for no difference.
+    """
+
+    belief: Belief
+    chosen: IntArray  # [..., context]
+
+    def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
+        """Return z = d/τ, infinite for the chosen and where τ = 0, and τ² (`rates.open_var`)."""
+        spread = rates.open_var(self.belief, self.chosen, closed)
+        z = np.full_like(spread, np.inf)
+        with np.errstate(over="ignore"):
+            np.divide(
+                gaps(self.belief, self.chosen), np.sqrt(np.maximum(spread, 0.0)), out=z, where=spread > 0
+            )
+        z[of_each_context(self.chosen)] = np.inf
+        return z, spread
+
+    def covariances(self, which: IntArray) -> Array:
+        """Return Cov(f_b(c) − f_k(c), ·), [..., m, alternative, context]."""
+        rival, context = np.divmod(which, self.chosen.shape[-1])
+        leader = self.chosen[(*leading(context.shape)[:-1], context)]
+        return cov_of_differences(self.belief, leader, rival, context)
+
+    def log_shares(self, log_weight: Array) -> Array:
+        """Return the weights themselves, and their sum for the chosen, which is part of all differences."""
+        share = log_weight.copy()
+        share[of_each_context(self.chosen)] = kg.log_sum(log_weight, axis=-2)
+        return share
+
+    def bound(self, delta: float = 0.0) -> Array:
+        """Return Π_{k≠b} Φ((d + δ)/τ), Slepian's bound of P(b is within δ of the best), [..., context]."""
+        tau = np.sqrt(self.belief.difference_var(self.chosen))
+        return slepian_bound(gaps(self.belief, self.chosen) + delta, tau, self.chosen)
+
+
+def cov_of_differences(belief: Belief, reference: IntArray, rival: IntArray, context: IntArray) -> Array:
+    """Return Cov(f_reference(c) − f_rival(c), ·) of the listed [..., m], [..., m, alternative, context]."""
+    if not offers(belief, RelatesSums):
+        return belief.cov_rows(reference, context) - belief.cov_rows(rival, context)
+    weight = np.ones((*context.shape, 2))
+    weight[..., 1] = -1.0
+    both = np.concatenate([reference[..., None], rival[..., None]], -1)
+    return belief.cov_of_sums(both, context, weight)
