@@ -59,7 +59,7 @@ def test_select_shows_nothing_unless_asked(capfd: pytest.CaptureFixture[str]) ->
 def test_select_needs_a_budget_of_at_least_the_initial_design() -> None:
     with pytest.raises(InputError, match="a budget of 10 is below the 24 replications of the initial design"):
         chosen(budget=10, initial=2)
-    with pytest.raises(TypeError, match="budget"):
+    with pytest.raises(InputError, match="a run needs a budget: of replications, of seconds, or both"):
         chosen()
     assert chosen(budget=10).n_observations == 10  # some pairs are enough to begin with
 

@@ -15,7 +15,7 @@ from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
-from argbest.errors import DataNotice, InputError
+from argbest.errors import DataNotice, InputError, StorageError
 from argbest.lazy import later
 from argbest.models.base import Model, params_type
 from argbest.options import ALPHA, POLICY, Given
@@ -69,8 +69,10 @@ class Study:
     alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
     replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
     policies then weigh value per cost. ``storage`` keeps the study: None in memory, a file (SQLite), or the
-    URL of a database, where ``name`` identifies it; `Study.load` continues it. ``plan`` holds the
-    options of `run` that other workers of the stored study should use, as `argbest worker` does.
+    URL of a database, where ``name`` identifies it; `Study.load` continues it. With
+    ``load_if_exists`` a study of that name is continued where there is one; it must be the same study.
+    ``plan`` holds the options of `run` that other workers of the stored study should use, as `argbest worker`
+    does.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Study:
         cost: object = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",
+        load_if_exists: bool = False,
         plan: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -97,9 +100,16 @@ class Study:
         stored = options.plain(plan)
         if storage is not None:
             params_type(options.model)
+        existing = flag("load_if_exists", load_if_exists)
         with opened(storage, name=name) as kept:
-            kept.create(stored)
-            self._open(kept, stored, problem, options.policy, options.model)
+            try:
+                kept.create(stored)
+            except StorageError:
+                if not existing or kept.definition() is None:
+                    raise
+                self._open_the_same(kept, stored, problem, options, name)
+            else:
+                self._open(kept, stored, problem, options.policy, options.model)
 
     @classmethod
     def from_observations(
@@ -133,7 +143,7 @@ class Study:
 
         ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
         runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
-        out incomplete rows, ``title`` names the problem. The other options are those of `Problem` and
+        out incomplete rows, ``title`` is the name of the problem and ``name`` that of the study. The other options are those of `Problem` and
         `Study`; random numbers count as common if ``replication`` is given.
         """
         runs = observed.observe(
@@ -168,6 +178,22 @@ class Study:
                 problem, chosen_policy, chosen_model = definition.restored(stored, simulate, policy, model)
                 study._open(kept, stored, problem, chosen_policy, chosen_model)
         return study
+
+    def _open_the_same(
+        self, storage: Storage, described: Plain, problem: Problem, options: definition.Options, name: str
+    ) -> None:
+        """Open the study that is there already, unless it is another one than described."""
+        stored = defined(storage, name, storage)
+        with explained("the definition of the study"):
+            stored = definition.modern(stored, notify=True)
+            if found := definition.differences(stored, described, says="given is"):
+                raise InputError(
+                    f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
+                    "problem, the simulator and the plan may differ. Correct the options, or give another "
+                    "name."
+                )
+            chosen = definition.restored(stored, problem.simulate, options.policy, options.model)
+            self._open(storage, stored, *chosen)
 
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
@@ -277,6 +303,11 @@ class Study:
         n = whole("n", n, at_least=1, at_most=10**7)
         only = None if context is None else self.problem.contexts.index(context)
         return self._journal.ask(n, worker=BY_HAND, only=only)
+
+    def ask_one(self, *, context: object = None) -> Trial:
+        """Return the next trial to simulate; `ask` of a single one, without a list around it."""
+        (trial,) = self.ask(1, context=context)
+        return trial
 
     def tell(
         self,
