@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from study.conftest import ALTERNATIVES, CONTEXTS, answer, problem, simulate, where
+from study.conftest import ALTERNATIVES, CONTEXTS, answer, problem, simulate, started, where
 
 import argbest
 from argbest import InputError, StorageError, Study
+from argbest.study import checking
 
 
 def test_ask_one_returns_the_trial_that_ask_puts_into_a_list() -> None:
@@ -78,3 +79,87 @@ def test_select_goes_on_with_a_study_that_exists(tmp_path: Path) -> None:
     argbest.select(simulate, ALTERNATIVES, CONTEXTS, budget=20, **options)
     study = argbest.select(simulate, ALTERNATIVES, CONTEXTS, budget=30, **options)
     assert study.n_observations == len(study.asked) == 30
+
+
+def test_a_pair_of_ones_own_choice_is_asked_for_before_the_design_and_the_policy() -> None:
+    study = Study(problem(), initial=1, seed=1)
+    study.enqueue("b", 2, n=2)
+    study.enqueue("a", 0)
+    assert study.enqueued == [("b", 2), ("b", 2), ("a", 0)]
+    trials = study.ask(4)
+    assert where(trials[:3]) == [(1, 2), (1, 2), (0, 0)]
+    assert [trial.replication for trial in trials[:2]] == [0, 1]
+    assert study.enqueued == []
+    assert study.n_queued == 11  # one pair of the initial design was asked for, none taken from it
+    answer(study, trials)
+    answer(study, study.ask(11))
+    study.enqueue("c", 3)
+    assert study.ask_one().pair == (2, 3)
+
+
+def test_an_enqueued_pair_waits_while_another_context_is_asked_for() -> None:
+    study = started()
+    study.enqueue("c", 3)
+    assert study.ask_one(context=0).context == 0
+    assert study.enqueued == [("c", 3)]
+    assert study.ask_one(context=3).pair == (2, 3)
+
+
+def test_enqueued_pairs_survive_the_end_of_the_process(tmp_path: Path) -> None:
+    study = Study(problem(), initial=1, storage=tmp_path / "study.db")
+    answer(study, study.ask(13))
+    study.enqueue("b", 1, n=2)
+    assert study.ask_one().pair == (1, 1)
+    again = Study.load(tmp_path / "study.db", simulate=simulate)
+    assert again.enqueued == [("b", 1)]
+    assert again.run(14).asked[-1].pair == (1, 1)
+    assert again.enqueued == []
+
+
+def test_enqueued_pairs_are_part_of_snapshots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "EVERY", 10)
+    study = Study(problem(), initial=1, storage=tmp_path / "study.db")
+    study.enqueue("b", 1, n=6)
+    study.enqueue("c", 2)
+    answer(study, study.ask(5))
+    found = checking.check(study._journal.storage, study.definition)
+    assert found.sound
+    assert found.snapshot >= 10
+    assert Study.load(tmp_path / "study.db").enqueued == study.enqueued == [("b", 1), ("c", 2)]
+    answer(study, study.ask(7))  # the next snapshot knows that nothing is left
+    assert Study.load(tmp_path / "study.db").enqueued == study.enqueued == []
+
+
+def test_a_run_simulates_enqueued_pairs_within_its_budget() -> None:
+    study = Study(problem(), initial=1)
+    study.enqueue("a", 0, n=5)
+    with pytest.raises(
+        InputError, match="below the 17 replications of the initial design and the 5 enqueued"
+    ):
+        study.run(16)
+    study.run(17)
+    assert where(study.asked[:5]) == [(0, 0)] * 5
+    assert study.tally.count.tolist()[0] == [6, 1, 1, 1]
+
+
+def test_an_enqueued_pair_that_was_set_aside_waits_until_it_is_readmitted() -> None:
+    study = started()
+    study.enqueue("a", 0, n=8)
+    for _ in range(6):
+        study.fail(study.ask_one(), "broken")
+    assert study.set_aside == [("a", 0)]
+    assert study.ask_one().pair != (0, 0)
+    with pytest.raises(InputError, match=r"'a' in context 0 failed repeatedly .* call `study.readmit\(\)`"):
+        study.enqueue("a", 0)
+    study.readmit()
+    assert study.ask_one().pair == (0, 0)
+
+
+def test_only_known_pairs_can_be_enqueued() -> None:
+    study = Study(problem())
+    with pytest.raises(InputError, match="unknown alternative 'x'"):
+        study.enqueue("x", 0)
+    with pytest.raises(InputError, match="unknown context 9"):
+        study.enqueue("a", 9)
+    with pytest.raises(InputError, match="n must be a whole number ≥ 1, got 0"):
+        study.enqueue("a", 0, n=0)

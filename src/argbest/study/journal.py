@@ -26,6 +26,7 @@ from argbest.storage.base import (
     Asked,
     Begun,
     Designed,
+    Enqueued,
     Event,
     Failed,
     Parted,
@@ -142,6 +143,10 @@ class Journal:
 
         self._write(decide)
 
+    def enqueue(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Keep pairs that the user wants to be asked for next."""
+        self._write(lambda: Change([Enqueued(tuple(pairs), time.time())]))
+
     def readmit(self) -> None:
         """Try the pairs set aside once more."""
         self._write(lambda: Change([Readmitted(time.time())]))
@@ -186,19 +191,23 @@ class Journal:
         room: Room | None,
         policy: Callable[[Ledger], Policy | None] | None,
     ) -> Change:
-        """Return what gives a worker its next trials: those given back, of the design, then the policy's."""
+        """Return what gives a worker its next trials.
+
+        Those given back come first, then pairs that the user enqueued, the initial design, the policy's.
+        """
         some = n if room is None else min(n, room(self))
         if some < 1:
             return Change([])
         again = asking.given_back(self.ledger, some, only)
-        designed = asking.of_design(self.ledger, some - len(again), only)
-        due = designed + [self.ledger.trials.pair(i) for i in again]
+        enqueued = asking.of_user(self.ledger, some - len(again), only)
+        designed = asking.of_design(self.ledger, some - len(again) - len(enqueued), only)
+        due = enqueued + designed + [self.ledger.trials.pair(i) for i in again]
         change, chosen = Change([]), list[tuple[int, int]]()
         if len(due) < some:
             change, chosen = self._decide(due, some - len(due), only, policy, patient=room is not None)
         parting = any(isinstance(event, Parted) for event in change.events)
         issued = asking.issued(
-            self.ledger, self.seeds, worker, again=again, designed=designed, chosen=chosen,
+            self.ledger, self.seeds, worker, again=again, enqueued=enqueued, designed=designed, chosen=chosen,
             parted=self.ledger.first_own_number() if parting else self.ledger.parted,
         )  # fmt: skip
         return change._replace(events=change.events + issued)
@@ -380,7 +389,8 @@ class Journal:
         if not is_shared(self.storage):
             return
         self.catch_up()
-        if n > len(self.ledger.given_back) + len(self.ledger.queue):
+        ledger = self.ledger
+        if n > len(ledger.given_back) + len(ledger.enqueued) + len(ledger.queue):
             with suppress(TooFewDataError):  # whoever decides will say so
                 self.learned()
 

@@ -10,7 +10,18 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import AnyArray, BoolArray
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
-from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Plain, Readmitted, Told
+from argbest.storage.base import (
+    Asked,
+    Designed,
+    Enqueued,
+    Event,
+    Failed,
+    Parted,
+    Passed,
+    Plain,
+    Readmitted,
+    Told,
+)
 from argbest.storage.pages import Past
 from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import Replications, Separations
@@ -52,6 +63,7 @@ class Ledger:
         self.numbers = numbers  # its replications, where these were made elsewhere
         self.first_free = 0 if numbers is None else 1 + max(numbers)  # later ones share nothing with those
         self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
+        self.enqueued: list[tuple[int, int]] = []  # the user's own choices that were not asked for yet
         self.trials = Trials(problem, study)
         self.held: dict[int, str] = {}  # trials under way, and who has them
         self.failed: dict[int, Failed] = {}
@@ -131,6 +143,8 @@ class Ledger:
             self.design, self.design_reason, self.queue = event.pairs, event.reason, list(event.pairs)
         elif isinstance(event, Parted):
             self.parted, self.n_shared = self.first_own_number(), len(self.trials)
+        elif isinstance(event, Enqueued):
+            self.enqueued += event.pairs
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped
@@ -145,6 +159,8 @@ class Ledger:
             )
         if event.designed:
             self.queue.remove(pair)
+        elif pair in self.enqueued:  # these come before all that a policy chooses, so it was not the policy
+            self.enqueued.remove(pair)
         self.trials.add(event)
         self.held[event.trial] = event.worker
         following = int(self.replications[pair])
@@ -211,7 +227,7 @@ class Ledger:
         """Return what the events add up to, as arrays and plain values."""
         arrays = {name: getattr(self, name) for name in _TABLES}
         arrays |= {name: getattr(self.tally, name) for name in _TALLY}
-        for name in _PAIRS:
+        for name in (*_PAIRS, *(["enqueued"] if self.enqueued else [])):  # older states know none
             arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
         ordered, words = self.in_order.state()
         own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared}
@@ -232,7 +248,7 @@ class Ledger:
         self.records.extend(past.told, past.values)
         for name in _TABLES:
             getattr(self, name)[...] = arrays[name]
-        for name in _PAIRS:
+        for name in (*_PAIRS, *(["enqueued"] if "enqueued" in arrays else [])):
             setattr(self, name, [(int(k), int(c)) for k, c in arrays[name].tolist()])
         self.held = {int(trial): str(worker) for trial, worker in words["held"]}
         self.given_back = [int(trial) for trial in words["waiting"]]

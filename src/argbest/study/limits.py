@@ -57,13 +57,13 @@ def afford(
     needed: int,
     *,
     named: str = "a budget of {} is",
+    due: str = "the initial design",
     smaller: str = "choose a smaller initial design",
 ) -> None:
     """Refuse a budget that the ``needed`` replications of the initial design alone exceed."""
     if budget is not None and budget < needed:
         raise InputError(
-            f"{named.format(budget)} below the {needed} replications of the initial design; raise it, or "
-            f"{smaller}."
+            f"{named.format(budget)} below the {needed} replications of {due}; raise it, or {smaller}."
         )
 
 

@@ -313,7 +313,9 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
     if due:
-        afford(limits.budget, study.n_observations + due)
+        n_own = len(ledger.enqueued)
+        what = f"the initial design and the {n_own} enqueued" if n_own else "the initial design"
+        afford(limits.budget, study.n_observations + due + n_own, due=what)
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)

@@ -143,8 +143,9 @@ class Study:
 
         ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
         runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
-        out incomplete rows, ``title`` is the name of the problem and ``name`` that of the study. The other options are those of `Problem` and
-        `Study`; random numbers count as common if ``replication`` is given.
+        out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
+        identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
+        numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
         """
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
@@ -279,6 +280,14 @@ class Study:
         ]
 
     @property
+    def enqueued(self) -> list[tuple[Item, Item]]:
+        """The pairs (alternative, context) of `enqueue` that were not asked for yet, in their order."""
+        problem = self.problem
+        return [
+            (problem.alternatives.item(k), problem.contexts.item(c)) for k, c in self._journal.ledger.enqueued
+        ]
+
+    @property
     def asked(self) -> Sequence[Trial]:
         """All trials asked for so far, by their ids; it grows with the study."""
         return self._journal.ledger.trials
@@ -298,7 +307,7 @@ class Study:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
 
         With ``context`` all of them are in that context. Trials under way are taken into account; those
-        given back come first.
+        given back come first, then pairs of your own choice (`enqueue`).
         """
         n = whole("n", n, at_least=1, at_most=10**7)
         only = None if context is None else self.problem.contexts.index(context)
@@ -308,6 +317,21 @@ class Study:
         """Return the next trial to simulate; `ask` of a single one, without a list around it."""
         (trial,) = self.ask(1, context=context)
         return trial
+
+    def enqueue(self, alternative: object, context: object, n: int = 1) -> None:
+        """Have a pair of your own choice asked for next, n times: before the initial design and the policy's.
+
+        Name the alternative and the context by their labels or their rows. `ask` and `run` take pairs in the
+        order in which they were enqueued; they count towards the budget. A stored study keeps them.
+        """
+        problem, times = self.problem, whole("n", n, at_least=1, at_most=10**7)
+        pair = problem.alternatives.index(alternative), problem.contexts.index(context)
+        if self._journal.ledger.set_aside[pair]:
+            raise InputError(
+                f"alternative {alternative!r} in context {context!r} failed repeatedly and was set aside. "
+                "Fix the simulator, call `study.readmit()`, and enqueue it again."
+            )
+        self._journal.enqueue([pair] * times)
 
     def tell(
         self,
