@@ -255,7 +255,11 @@ def _tally(view: "View", n: int, *, common: bool) -> Tally:
     values = replications(trials, told, problem.sign)
     if not common:
         return replace(tally, single=values)
-    shared = replications(trials, [event for event in told if event.trial < n_shared], problem.sign)
+    shared = replications(
+        trials,
+        [event for event in told if event.trial < n_shared and not trials.elsewhere(event.trial)],
+        problem.sign,
+    )
     return replace(tally, common=shared, single=values)
 
 

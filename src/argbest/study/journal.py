@@ -45,7 +45,7 @@ from argbest.study.checking import Snapshots
 from argbest.study.learning import Knowledge, Known, Learning, learned_costs, resolved
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
 from argbest.study.rewards import impossible, outside
-from argbest.study.trial import Trial
+from argbest.study.trial import ELSEWHERE, Trial
 from argbest.study.workers import Tries, at_once
 from argbest.texts import capped
 
@@ -128,6 +128,20 @@ class Journal:
         open_ = PENDING, GIVEN_BACK
         kept = self._write(lambda: Change([each for each in told if self.ledger.status(each.trial) in open_]))
         return [event.trial for event in kept if isinstance(event, Told)]
+
+    def tell_elsewhere(self, pairs: Sequence[tuple[int, int]], told: Sequence[Told]) -> None:
+        """Keep runs that nobody asked for: a trial each, asked and told at once, whatever its number says."""
+        self.begin()
+
+        def decide() -> Change:
+            first = len(self.ledger.trials)
+            asked = asking.issued(
+                self.ledger, self.seeds, ELSEWHERE, again=[], enqueued=[], designed=[], chosen=list(pairs),
+                parted=self.ledger.parted,
+            )  # fmt: skip
+            return Change([*asked, *(replace(each, trial=first + i) for i, each in enumerate(told))])
+
+        self._write(decide)
 
     def fail(self, trial: Trial, reason: str, *, again: bool, seconds: float | None) -> None:
         """Keep that a trial gave no value; ``again``: its pair goes back to the initial design."""

@@ -25,8 +25,8 @@ from argbest.storage.base import (
 from argbest.storage.pages import Past
 from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import Replications, Separations
+from argbest.study.trial import ELSEWHERE, OPEN, Records, Trials, numbered
 from argbest.study.trial import FAILED as FAILED_END
-from argbest.study.trial import OPEN, Records, Trials, numbered
 
 PENDING, GIVEN_BACK, TOLD, FAILED = "pending", "given back", "told", "failed"
 SET_ASIDE_AFTER = 6  # failures in a row; by chance 1 in 15,000 cases of a pair that fails once in five
@@ -159,7 +159,8 @@ class Ledger:
             )
         if event.designed:
             self.queue.remove(pair)
-        elif pair in self.enqueued:  # these come before all that a policy chooses, so it was not the policy
+        # These come before all that a policy chooses, so it was not the policy that chose one of them.
+        elif pair in self.enqueued and event.worker != ELSEWHERE:
             self.enqueued.remove(pair)
         self.trials.add(event)
         self.held[event.trial] = event.worker
@@ -177,6 +178,7 @@ class Ledger:
         self.rewards = self.rewards.joined_by(event)
         values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
         shares = self.parted is None or event.trial < self.n_shared
+        shares = shares and not self.trials.elsewhere(event.trial)
         if values is not None:
             signed = ((i, self.problem.sign * value) for i, value in numbered(number, values))
             self.live = tallies.with_replications(self.live, pair, signed, shared=shares)
@@ -260,8 +262,9 @@ class Ledger:
         n, mean, m2 = (self.records.columns.numbers(name) for name in ("n", "mean", "m2"))
         self.rewards = RewardsSoFar.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        every = np.ones(len(self.records), bool)
-        shares = every if self.parted is None else self.records.columns.numbers("trial") < self.n_shared
+        every, trial = np.ones(len(self.records), bool), self.records.columns.numbers("trial")
+        shares = every if self.parted is None else trial < self.n_shared
+        shares = shares & ~self.trials.all_elsewhere()[trial]
         common = None if self.live.common is None else self._replications(shares)
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
         self.live = tallies.Tally(count, mean, m2, common=common, single=self._replications(every))

@@ -22,7 +22,7 @@ from argbest.options import ALPHA, POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage.base import Plain, Storage, Worker, explained
+from argbest.storage.base import Plain, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
 from argbest.study import definition
 from argbest.study.journal import BY_HAND, Journal
@@ -362,6 +362,52 @@ class Study:
         self._journal.tell(told)
         if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, [told]):
             warnings.warn(remark, DataNotice, stacklevel=2)
+
+    def tell_frame(
+        self,
+        frame: "pd.DataFrame",
+        *,
+        trial: str | None = None,
+        alternative: str | Sequence[str] | None = None,
+        context: str | Sequence[str] | None = None,
+        value: str = "value",
+        dropna: bool = False,
+    ) -> None:
+        """Record the runs in a frame, a row each, all or none: of trials asked for, or made elsewhere.
+
+        With ``trial``, the column of ids, the rows are replications of trials that `ask` returned. Without it
+        they are runs made elsewhere of alternatives and contexts of this study: these are found in the
+        columns ``alternative`` and ``context``, or in those that the study has, as in `observations` or in
+        the frame that `from_observations` took. Such runs share random numbers with no others. Rows may be
+        summaries, with columns ``n`` and ``variance``; ``dropna`` leaves out incomplete ones.
+        """
+        if trial is None:
+            runs = observed.further(
+                frame, self.problem, alternative=alternative, context=context, value=value, dropna=dropna
+            )
+            given = runs.trials()
+        elif alternative is not None or context is not None:
+            raise InputError(
+                "`tell_frame` got trials and columns of pairs; trials are enough. Name one kind."
+            )
+        else:
+            given = observed.of_trials(
+                frame, self.problem, self._journal.open, trial=trial, value=value, dropna=dropna
+            )
+        told = [self._record(each, row) for each, row in given]
+        before = self._journal.ledger.rewards
+        if trial is None:
+            self._journal.tell_elsewhere([each.pair for each, _ in given], told)
+        else:
+            self._journal.tell_all(told)
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, told):
+            warnings.warn(remark, DataNotice, stacklevel=2)
+
+    def _record(self, trial: Trial, given: Mapping[str, Any]) -> Told:
+        """Return what is told of a trial by its values, or by mean, variance and n."""
+        if "value" in given:
+            return record(trial, given["value"])
+        return summary(trial, **given, rate=self.problem.rate)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked for again by itself."""
