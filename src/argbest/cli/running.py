@@ -95,7 +95,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study import assumptions
-    from argbest.study.limits import Guaranteed, afford
+    from argbest.study.limits import GuaranteedPCS, afford
     from argbest.study.study import Study
 
     described, where = _described(file, storage)
@@ -107,7 +107,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     _need_a_budget(options)
     budget = options.get("budget")
     afford(budget, described.checked.n_designed(budget), smaller="lower [study] initial")
-    if isinstance(rule := options.get("stop"), Guaranteed):
+    if isinstance(rule := options.get("stop"), GuaranteedPCS):
         assumptions.of_rewards(described.problem.reward_range, rule.assume)  # refused before a study is made
     again = resume_command(where, described.name)
     try:
@@ -195,7 +195,7 @@ def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
     from argbest.storage.opening import shown
-    from argbest.study.limits import Guaranteed
+    from argbest.study.limits import GuaranteedPCS
 
     problem, before = study.problem, study.n_observations
     echo(
@@ -213,7 +213,7 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
         show_troubles(study)
         raise SimulationError(f"{error} Once it is fixed, continue with: {again} --readmit") from error
     show_answer(study)
-    if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
+    if isinstance(rule := options.get("stop"), GuaranteedPCS) and study.n_observations:
         found = study.guarantee(rule.alpha, rule.delta, assume=rule.assume)
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)

@@ -20,7 +20,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
 
     Within ``delta`` of the best counts as right; ``remarks`` are passed on.
     """
-    certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
+    certificate, selection = study.certificate(delta), study.selection(equal_within=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     ahead = forecasting.foreseen(study.view(), LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)

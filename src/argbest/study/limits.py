@@ -16,7 +16,7 @@ import numpy as np
 
 from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, whole
 from argbest.core.arrays import Array, BoolArray
-from argbest.errors import InputError, OutageNotice
+from argbest.errors import InputError, OutageNotice, warn_of_old_name
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
 from argbest.study.journal import BY_HAND, Journal
@@ -187,7 +187,7 @@ class OpportunityCost:
 
 
 @dataclass(frozen=True)
-class Guaranteed:
+class GuaranteedPCS:
     """Stop when the data alone, without a model, certify every selected alternative (`Study.guarantee`).
 
     Each is within δ of the best of its context, or better than all others if δ is 0. With confidence
@@ -216,6 +216,13 @@ class Guaranteed:
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
         assumed = assumptions.of_rewards(study.reward_range, self.assume)
         return separations.missing(study.view(), share, self.delta, assumed)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Guaranteed":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_of_old_name("Guaranteed", "GuaranteedPCS")
+    return GuaranteedPCS
 
 
 @contextmanager

@@ -31,7 +31,16 @@ from argbest.storage.base import is_shared
 from argbest.study import assumptions, executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, afford, reporter, tracker
+from argbest.study.limits import (
+    GuaranteedPCS,
+    Limits,
+    OnResult,
+    Progress,
+    Resources,
+    afford,
+    reporter,
+    tracker,
+)
 from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, record
 from argbest.study.workers import Patience, Presence, Watch, keep
@@ -187,7 +196,7 @@ class _Run:
         n = study.n_observations
         due = (
             self.checked is None
-            or isinstance(limits.stop, Guaranteed)
+            or isinstance(limits.stop, GuaranteedPCS)
             or schedule.due(study.model, study.refit_every, n, self.checked)
         )
         if limits.stop is None or not due or study.n_queued or not n:
@@ -220,7 +229,7 @@ class _Run:
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
-        if isinstance(self.limits.stop, Guaranteed):
+        if isinstance(self.limits.stop, GuaranteedPCS):
             return registry.separation(self.limits.stop.missing(self.study))
         if not self.limits.confirm or self.limits.budget is None:
             return None
@@ -307,7 +316,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
-    if isinstance(limits.stop, Guaranteed):
+    if isinstance(limits.stop, GuaranteedPCS):
         assumptions.of_rewards(study.reward_range, limits.stop.assume)  # refused before anything is simulated
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
+from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, path_of, whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
-from argbest.errors import DataNotice, InputError, StorageError
+from argbest.errors import DataNotice, InputError, StorageError, warn_of_old_name
 from argbest.lazy import later
 from argbest.models.base import Model, params_type
 from argbest.options import ALPHA, POLICY, Given
@@ -257,7 +257,7 @@ class Study:
     @property
     def n_waiting(self) -> int:
         """Deprecated: the name of `n_queued` in version 0.1."""
-        warnings.warn("n_waiting is now called n_queued.", DeprecationWarning, stacklevel=2)
+        warn_of_old_name("n_waiting", "n_queued")
         return self.n_queued
 
     @property
@@ -478,17 +478,21 @@ class Study:
             warnings.warn(remark, DataNotice, stacklevel=2)
         return self
 
-    def selection(self, *, delta: float | None = None) -> "pd.DataFrame":
+    def selection(self, *, equal_within: float | None = None, delta: float | None = None) -> "pd.DataFrame":
         """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss, state.
 
         The state is "sure" where P(best) is at least 0.95, "equal" where that is not so but the selected one
-        is within ``delta`` of the best with that probability, and "open" otherwise. By default delta is what
-        `indifference` returns.
+        is within ``equal_within`` of the best with that probability, and "open" otherwise. By default that
+        difference is what `indifference` returns. ``p_best`` does not depend on it. (``delta`` is the old
+        name of ``equal_within``; everywhere else delta says what counts as right, and is 0 by default.)
         If alternatives have columns, these are columns here too: selected.servers, selected.beds. A pair
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        return frames.selection(self.view(), self.indifference(delta))
+        if delta is not None:
+            warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
+            equal_within = delta if equal_within is None else equal_within
+        return frames.selection(self.view(), self.indifference(equal_within))
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
@@ -529,14 +533,23 @@ class Study:
         return overview.history(self.view(), points=points)
 
     def forecast(
-        self, target: float = LEVEL, *, worst: bool = False, delta: float = 0.0
+        self,
+        target: float = LEVEL,
+        *,
+        contexts: str = "expected",
+        delta: float = 0.0,
+        worst: bool | None = None,
     ) -> "forecasting.Forecast":
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
-        The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
-        as right.
+        The figure is PCS_E, "expected" over ``contexts``, or PCS_M, that of the "worst" one; within ``delta``
+        of the best counts as right. (``worst=True`` is the old spelling of ``contexts="worst"``.)
         """
-        return forecasting.of_study(self.view(), target, worst=worst, delta=delta)
+        if worst is not None:
+            warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
+            contexts = "worst" if flag("worst", worst) else "expected"
+        one_of("contexts", contexts, ("expected", "worst"))
+        return forecasting.of_study(self.view(), target, worst=contexts == "worst", delta=delta)
 
     def model_check(self) -> "model_check.ModelCheck":
         """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
