@@ -161,7 +161,7 @@ def test_where_failures_depend_on_the_value_the_claim_is_about_the_others() -> N
     found = study.guarantee()
     claimed = (found.frame["selected"] == "a") & found.frame["certified"]  # "b" may be the better one
     assert claimed.mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
-    failed = 7500 - study.n_observations
+    failed = 7500 - study.n_replications
     assert found.notes[0] == (
         f"{failed} replications failed. If failures depend on the reward, the guarantee is about "
         "replications in which neither of two compared alternatives fails."
@@ -258,7 +258,7 @@ def test_a_stored_study_guarantees_the_same(tmp_path: Path) -> None:
 def test_a_run_ends_as_soon_as_every_context_is_certified(contexts: str) -> None:
     rule = GuaranteedPCS(alpha=0.1, delta=0.8, contexts=contexts)
     study = Study(problem(gaussian), seed=2, policy="ocba", **APART).run(2000, stop=rule)
-    assert study.n_observations < 1500
+    assert study.n_replications < 1500
     column = {"all": "certified_all", "each": "certified"}[contexts]
     assert study.guarantee(0.1, 0.8).frame[column].all()
     chosen = ["abc".index(label) for label in study.selection()["selected"]]
@@ -269,7 +269,7 @@ def test_every_context_by_itself_takes_fewer_replications_than_all_at_once() -> 
     spent = [
         Study(problem(gaussian), seed=2, policy="ocba", **APART)
         .run(2000, stop=GuaranteedPCS(contexts=each))
-        .n_observations
+        .n_replications
         for each in ("each", "all")
     ]
     assert spent[0] < spent[1]
@@ -346,7 +346,7 @@ def test_a_reward_out_of_its_range_is_refused(tmp_path: Path) -> None:
         study.tell(trial, [0.5, 1.5])
     with pytest.raises(InputError, match="-1 is outside the reward_range"):
         study.tell(trial, mean=-1.0, variance=1.0, n=3)
-    assert study.n_observations == 0
+    assert study.n_replications == 0
     study.tell(trial, 1.0)
     again = Study.load(tmp_path / "study.db", simulate=lambda k, c, s: 1.5)
     assert again.problem.reward_range == (0.0, 1.0)
@@ -409,7 +409,7 @@ def test_a_range_that_is_not_known_cannot_be_assumed() -> None:
     study = Study(problem(gaussian), **FLAT)
     with pytest.raises(InputError, match="Give Problem"):
         study.run(100, stop=GuaranteedPCS(assume="range"))
-    assert study.n_observations == 0
+    assert study.n_replications == 0
 
 
 def test_a_run_ends_with_what_the_user_states() -> None:
@@ -417,7 +417,7 @@ def test_a_run_ends_with_what_the_user_states() -> None:
     spent = [
         Study(problem(gaussian), initial=5, **shared)
         .run(150, stop=GuaranteedPCS(assume=assume))
-        .n_observations
+        .n_replications
         for assume in ("deterministic", None)
     ]
     assert spent[0] < 100

@@ -30,7 +30,7 @@ def test_select_names_the_problem_and_its_reward() -> None:
 
 def test_select_may_be_limited_by_seconds_alone(tmp_path: Path) -> None:
     study = argbest.select(simulate, ALTERNATIVES, CONTEXTS, seconds=1e-9)
-    assert 1 <= study.n_observations < 24  # the first values use up the time
+    assert 1 <= study.n_replications < 24  # the first values use up the time
     with pytest.raises(InputError, match="a run needs a budget: of replications, of seconds, or both"):
         argbest.select(simulate, ALTERNATIVES, CONTEXTS, storage=tmp_path / "study.db")
     assert not (tmp_path / "study.db").exists()
@@ -46,7 +46,7 @@ def test_select_simulates_with_the_executor_that_is_given() -> None:
 
     with Noted(1) as executor:
         study = argbest.select(simulate, ALTERNATIVES, CONTEXTS, budget=24, executor=executor)
-    assert study.n_observations == 24
+    assert study.n_replications == 24
     assert used
 
 
@@ -57,11 +57,11 @@ def test_a_study_that_exists_is_loaded_where_that_is_wished(tmp_path: Path) -> N
 
     first = opened().run(20)
     again = opened()
-    assert again.n_observations == 20
+    assert again.n_replications == 20
     assert again.definition["id"] == first.definition["id"]
     again.run(40)  # with the simulator that was given
     assert where(again.asked) == where(Study(problem(), seed=5, initial=1).run(40).asked)
-    assert opened(name="other").n_observations == 0
+    assert opened(name="other").n_replications == 0
     with pytest.raises(StorageError, match="there is a study 'study' in .* already"):
         Study(problem(), seed=5, storage=tmp_path / "study.db")
 
@@ -78,7 +78,7 @@ def test_select_goes_on_with_a_study_that_exists(tmp_path: Path) -> None:
     options: dict[str, Any] = {"storage": tmp_path / "study.db", "load_if_exists": True, "seed": 2}
     argbest.select(simulate, ALTERNATIVES, CONTEXTS, budget=20, **options)
     study = argbest.select(simulate, ALTERNATIVES, CONTEXTS, budget=30, **options)
-    assert study.n_observations == len(study.asked) == 30
+    assert study.n_replications == len(study.asked) == 30
 
 
 def test_a_pair_of_ones_own_choice_is_asked_for_before_the_design_and_the_policy() -> None:

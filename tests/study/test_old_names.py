@@ -2,21 +2,23 @@
 
 import pandas as pd
 import pytest
-from study.conftest import started
+from study.conftest import noise, started
 
 import argbest
-from argbest import InputError
+from argbest import InputError, Problem, Study
 from argbest.study import limits
 
 
 def test_delta_of_a_selection_is_called_equal_within() -> None:
-    study = started().run(60)
+    alike = Problem(["a", "b"], [0], lambda _alternative, _context, seed: noise(seed))
+    study = Study(alike, common_random_numbers=False).run(60)
     with pytest.warns(
         DeprecationWarning, match=r"selection\(delta=...\) is now called selection\(equal_within"
     ):
         old = study.selection(delta=50.0)
     pd.testing.assert_frame_equal(old, study.selection(equal_within=50.0))
-    assert old["state"].tolist() != study.selection(equal_within=0.0)["state"].tolist()
+    assert old["state"].tolist() == ["equal"]
+    assert study.selection(equal_within=0.0)["state"].tolist() == ["open"]
 
 
 def test_a_delta_of_nothing_is_the_same_wherever_it_is_called_so() -> None:
@@ -25,6 +27,13 @@ def test_a_delta_of_nothing_is_the_same_wherever_it_is_called_so() -> None:
     assert argbest.ExpectedPCS(0.9).delta == argbest.GuaranteedPCS().delta == 0.0
     assert study.selection()["p_best"].tolist() == study.certificate().pcs.tolist()
     assert study.selection(equal_within=3.0)["p_best"].tolist() == study.certificate().pcs.tolist()
+
+
+def test_replications_are_counted_under_one_name() -> None:
+    study = started()
+    assert study.n_replications == study.view().n_replications == 12
+    with pytest.warns(DeprecationWarning, match="n_observations is now called n_replications"):
+        assert study.n_observations == 12
 
 
 def test_the_worst_context_is_named_as_two_stage_policies_name_it() -> None:

@@ -72,7 +72,7 @@ def test_runs_made_elsewhere_join_a_study_that_simulates(given: dict[str, Any]) 
     study.tell_frame(
         pd.DataFrame({"alternative": ["a", "a"], "context": [2, 2], "value": [7.0, 8.0]}), **given
     )
-    assert study.n_observations == 14
+    assert study.n_replications == 14
     assert study.tally.count[0, 2] == 3
     study.run(20)
 
@@ -149,14 +149,14 @@ def test_a_bad_frame_is_refused_by_its_row(columns: Any, options: Any, match: st
     frame = pd.DataFrame({"alternative": ["a", "b"], "context": CONTEXTS[:2], "value": [1.0, 2.0]} | columns)
     with pytest.raises(InputError, match=match):
         study.tell_frame(frame, **options)
-    assert study.n_observations == 12
+    assert study.n_replications == 12
 
 
 def test_incomplete_rows_are_left_out_where_that_is_wished() -> None:
     study = started()
     frame = pd.DataFrame({"alternative": ["a", "b"], "context": [0, 1], "value": [1.0, np.nan]})
     study.tell_frame(frame, dropna=True)
-    assert study.n_observations == 13
+    assert study.n_replications == 13
 
 
 def test_a_frame_that_is_none_or_names_no_pairs_is_refused() -> None:

@@ -223,7 +223,7 @@ def test_a_python_function_is_found_beside_the_file(tmp_path: Path) -> None:
     assert file.run == {"budget": 12, "timeout": 3.0}
     assert run_options(file.plain()) == file.run
     study = Study(file.problem, policy="equal", model="independent").run(12)
-    assert study.n_observations == 12
+    assert study.n_replications == 12
     stored = plain(file.problem.simulate)
     assert stored is not None
     assert simulator_from(stored)("a", 1, 7) == 3

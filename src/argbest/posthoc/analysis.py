@@ -27,7 +27,7 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
     shown = {
         "problem": study.problem.name,
         "goal": study.problem.goal,
-        "replications": study.n_observations,
+        "replications": study.n_replications,
         "alternatives": study.problem.n_alternatives,
         "contexts": study.problem.n_contexts,
         "notes": remarks,

@@ -95,7 +95,7 @@ def check(storage: Storage, stored: Plain) -> Check:
                     stale = _difference(ledger, arrays, words)
     except StorageError as error:
         wrong = str(error)
-    return Check(len(events), ledger.n_observations, reached, wrong, stale, changed)
+    return Check(len(events), ledger.n_replications, reached, wrong, stale, changed)
 
 
 def forget(storage: Storage) -> None:

@@ -332,7 +332,7 @@ class Journal:
         ledger = self.ledger
         return Learning(
             self.model, self.open_setting(), self._knowledge, tally, ledger.trials, ledger.records,
-            n=ledger.n_observations, refit_every=self.refit_every, sign=self.problem.sign,
+            n=ledger.n_replications, refit_every=self.refit_every, sign=self.problem.sign,
         )  # fmt: skip
 
     @property

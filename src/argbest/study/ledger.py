@@ -70,7 +70,7 @@ class Ledger:
         self.given_back: list[int] = []  # trials to be asked for again
         self.records = Records()
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
-        self.n_observations = 0  # replications told so far
+        self.n_replications = 0  # replications told so far
         self.rewards = RewardsSoFar()  # what the values told so far are
         self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
@@ -174,7 +174,7 @@ class Ledger:
         if self._shown:
             self.live, self._shown = self.live.copy(), False
         tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
-        self.n_observations += event.n
+        self.n_replications += event.n
         self.rewards = self.rewards.joined_by(event)
         values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
         shares = self.parted is None or event.trial < self.n_shared
@@ -268,7 +268,7 @@ class Ledger:
         common = None if self.live.common is None else self._replications(shares)
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
         self.live = tallies.Tally(count, mean, m2, common=common, single=self._replications(every))
-        self.n_observations = int(count.sum())
+        self.n_replications = int(count.sum())
         self._check(past)
 
     def _replications(self, some: BoolArray) -> by_number.Replications:

@@ -87,19 +87,19 @@ class Limits:
 
     def done(self, ledger: Ledger) -> int:
         """Return how much of the limit is used: replications, or seconds where only these are limited."""
-        return ledger.n_observations if self.budget is not None else int(ledger.spent)
+        return ledger.n_replications if self.budget is not None else int(ledger.spent)
 
     def reached(self, now: "Ledger | View") -> bool:
         """Return whether the budget, or the simulation time, is spent."""
         spent = self.seconds is not None and now.spent >= self.seconds
-        return spent or (self.budget is not None and now.n_observations >= self.budget)
+        return spent or (self.budget is not None and now.n_replications >= self.budget)
 
     def room(self, journal: Journal) -> int:
         """Return how many more trials the limits allow, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
         held = [i for i, who in ledger.held.items() if who != BY_HAND]
         if self.budget is not None:
-            left = self.budget - ledger.n_observations - len(held)
+            left = self.budget - ledger.n_replications - len(held)
         if self.seconds is not None and ledger.spent + journal.expected_seconds(held) >= self.seconds:
             left = 0
         return int(min(left, 2**31))

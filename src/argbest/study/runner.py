@@ -193,7 +193,7 @@ class _Run:
         study, limits = self.study, self.limits
         if limits.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
             return True
-        n = study.n_observations
+        n = study.n_replications
         due = (
             self.checked is None
             or isinstance(limits.stop, GuaranteedPCS)
@@ -233,7 +233,7 @@ class _Run:
             return registry.separation(self.limits.stop.missing(self.study))
         if not self.limits.confirm or self.limits.budget is None:
             return None
-        asked = ledger.n_observations + len(ledger.held)
+        asked = ledger.n_replications + len(ledger.held)
         return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
 
     def _collect(self, *, ahead: bool = False) -> None:
@@ -251,7 +251,7 @@ class _Run:
     def _stock_up(self) -> None:
         """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
         study, known = self.study, self.study._journal.knowledge
-        n = study.n_observations + len(self.in_hand)
+        n = study.n_replications + len(self.in_hand)
         if known is None or not schedule.due(study.model, study.refit_every, n, known.n_fitted):
             return
         if self.jobs.wanted(learning=True) > self.jobs.wanted():
@@ -324,7 +324,7 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     if due:
         n_own = len(ledger.enqueued)
         what = f"the initial design and the {n_own} enqueued" if n_own else "the initial design"
-        afford(limits.budget, study.n_observations + due + n_own, due=what)
+        afford(limits.budget, study.n_replications + due + n_own, due=what)
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)

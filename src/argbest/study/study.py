@@ -210,7 +210,7 @@ class Study:
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
-        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} replications>"
+        return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def _repr_html_(self) -> str:
         from argbest.report.notebook import of_study
@@ -234,9 +234,15 @@ class Study:
         return stored
 
     @property
-    def n_observations(self) -> int:
+    def n_replications(self) -> int:
         """Replications told so far."""
-        return self._journal.ledger.n_observations
+        return self._journal.ledger.n_replications
+
+    @property
+    def n_observations(self) -> int:
+        """Deprecated: the name of `n_replications` in version 0.2."""
+        warn_of_old_name("n_observations", "n_replications")
+        return self.n_replications
 
     @property
     def rate(self) -> bool:
