@@ -607,9 +607,11 @@ class Study:
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
         return guarantee.of_study(self.view(), error, zone, assume)
 
-    def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
+    def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
 
+        The contexts are columns, as in `selection`; with ``indexed`` they are the index, as in
+        `predict_proba`.
         ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
         none of these has; an `ExtrapolationNotice` warns of such a category.
         """
@@ -621,16 +623,24 @@ class Study:
             return frame
 
         whole = predicting.predicted(self.view(), contexts, made, integrate=flag("integrate", integrate))
-        return whole.reset_index(drop=True)
+        whole = whole.reset_index(drop=True)
+        return frames.indexed_by_context(whole) if flag("indexed", indexed) else whole
 
-    def predict_proba(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
-        """Return P(each alternative is best), a row per context given and a column per alternative."""
-        return predicting.predicted(
+    def predict_proba(
+        self, contexts: object, *, integrate: bool = True, indexed: bool = True
+    ) -> "pd.DataFrame":
+        """Return P(each alternative is best), a row per context given and a column per alternative.
+
+        The contexts are the index, so that all columns are probabilities; with ``indexed=False`` they are
+        columns, as in `predict`.
+        """
+        whole = predicting.predicted(
             self.view(),
             contexts,
             lambda found: frames.of_probabilities(self.problem, found.rows, found.certificate),
             integrate=flag("integrate", integrate),
         )
+        return whole if flag("indexed", indexed) else whole.reset_index()
 
     @property
     def plot(self) -> "Plots":
