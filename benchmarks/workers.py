@@ -136,7 +136,7 @@ def dask(workers: int, seconds: float, policy: str) -> float:
         study.run(150, **means)
         begun = time.perf_counter()
         study.run(10**6, stop=lambda _: time.perf_counter() > begun + seconds, **means)
-        return (study.n_observations - 150) / (time.perf_counter() - begun)
+        return (study.n_replications - 150) / (time.perf_counter() - begun)
 
 
 def main(arguments: list[str] | None = None) -> None:

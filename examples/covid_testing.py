@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
         situation = f"{row['context.cases_1']:10} {row['context.cases_3']:11}"
         sure = f"{row['p_best']:8.2f} {row['mean']:11,.0f} {row['expected_loss']:10.1f}"
         print(f"{situation} {split:>17} {sure}")
-    print(f"\n{study.n_observations} simulations, {certificate}")
+    print(f"\n{study.n_replications} simulations, {certificate}")
     close = study.certificate(delta=CLOSE)
     print(
         f"within {CLOSE:g} infections of the best: {close.pcs_e:.0%} on average, {close.pcs_m:.0%} at worst"

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
         read_table(options.runs), alternative="rule", context="arrivals", value="waiting", goal="min"
     )
     print(study.selection()[["context.arrivals", "selected", "mean", "p_best"]].to_string(index=False))
-    print(f"\n{study.n_observations} replications, {study.certificate()}")
+    print(f"\n{study.n_replications} replications, {study.certificate()}")
 
     print("\nstill in the running:")
     for row in contention(study).to_dict("records"):

@@ -53,7 +53,7 @@ def trial(name: str, seed: int) -> dict[str, object] | None:
     asked = [0]
 
     def reached(study: Study) -> bool:
-        asked.append(study.n_observations - begun)
+        asked.append(study.n_replications - begun)
         return ExpectedPCS(TARGET)(study)
 
     study.run(begun + AHEAD, stop=reached)

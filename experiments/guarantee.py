@@ -12,7 +12,7 @@ The rule that judges it, written before the first run, at alpha = 0.05 with 500 
 - *Stopped*: runs under three policies end when the selected alternative, that of the largest mean, is
   certified to be within delta of the best. They are right if it loses less than delta, which but for random
   means only the best does. (At the first look a loss of exactly delta was right too, which at slippage made
-  every run right; the rule was sharpened.) Policies: what is missing for the guarantee (as `Guaranteed`
+  every run right; the rule was sharpened.) Policies: what is missing for the guarantee (as `GuaranteedPCS`
   does), all alternatives evenly, and one that starves the best, which it samples a fourth as often as the
   others. A run without a certificate after `LONGEST` of an alternative claims nothing, so it is not wrong.
 - Both shares must be 0.95 or more, two standard errors allowed.

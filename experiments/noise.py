@@ -111,7 +111,7 @@ def look(study: Study, name: str, model: str, seed: int, design: str) -> pd.Data
             "claim": found.pcs,
             "expected_loss": found.expected_loss / all_at_stake,
             "state": study.selection()["state"].to_numpy(),
-            "replications": study.n_observations,
+            "replications": study.n_replications,
             "equal_loss": np.nan,
             "equal_right": np.nan,
         }

@@ -41,7 +41,7 @@ def ended(name: str, number: int, most: int = MOST) -> dict[str, object]:
     return {
         "problem": name,
         "macroreplication": number,
-        "replications": study.n_observations,
+        "replications": study.n_replications,
         "ended": bool(found.pcs_e >= TARGET),
         "claimed": float(found.pcs_e),
         "right": float(problem.correct(found.selected) @ problem.weights),

@@ -107,7 +107,7 @@ def busy(
     monkeypatch.setattr(study._journal, "ask", slow_ask)
     clock = module.Clock(lambda: counted[0])
     found: float = module.share(study, clock, workers, seconds, first=32 + 2 * workers, then=20 * workers)
-    assert study.n_observations == 32 + 22 * workers
+    assert study.n_replications == 32 + 22 * workers
     return found
 
 

@@ -54,7 +54,7 @@ def test_a_starting_point_runs_as_it_is_to_a_certificate(
     assert result.exit_code == 0, result.output
     assert "failures" not in result.stdout
     study = Study.load("study.db", simulate=lambda *_: 0.0)
-    assert study.n_observations == BUDGET.get(kind, 60)
+    assert study.n_replications == BUDGET.get(kind, 60)
     assert study.selection()["selected"].iloc[-1] in BEST[kind]
 
 

@@ -93,7 +93,7 @@ def test_a_file_of_another_study_is_refused_by_name(
     assert said in result.stderr
     assert "other.toml does not describe the stored study." in result.stderr
     assert "Correct the file, or begin a new study: argbest run" in result.stderr
-    assert Study.load(place).n_observations == 16
+    assert Study.load(place).n_replications == 16
 
 
 def test_every_difference_is_named(place: Path) -> None:
@@ -111,7 +111,7 @@ def test_the_name_the_simulator_and_the_run_may_change(place: Path) -> None:
         n = 20 if command == "resume" else 22
         result = call(command, place, "--file", mended, "--budget", n, "--quiet")
         assert result.exit_code == 0, result.output
-        assert Study.load(place).n_observations == n
+        assert Study.load(place).n_replications == n
 
 
 def test_run_refuses_a_storage_that_holds_a_study(place: Path) -> None:

@@ -58,7 +58,7 @@ def test_run_keeps_the_study_and_prints_its_answer(file: Path) -> None:
     result = call("run", file, "--quiet")
     assert result.exit_code == 0, result.output
     study = Study.load(file.with_suffix(".db"))
-    assert study.n_observations == 8
+    assert study.n_replications == 8
     for row in study.observations().to_dict("records"):
         assert row["value"] == row["seed"] % 100 + 0.5
     lines = result.stdout.splitlines()
@@ -87,7 +87,7 @@ def test_run_does_not_begin_a_second_time_but_says_how_to_go_on(file: Path) -> N
     again = shlex.join(["argbest", "resume", str(file.with_suffix(".db"))])
     assert "already; load it, or give another name. To start again, remove it" in result.stderr
     assert result.stderr.rstrip().endswith(f"To continue it: {again}")
-    assert Study.load(file.with_suffix(".db")).n_observations == 8
+    assert Study.load(file.with_suffix(".db")).n_replications == 8
 
 
 def test_resume_goes_on_to_a_larger_budget_as_one_run_would(file: Path, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_options_of_the_command_are_stored_for_those_who_go_on(tmp_path: Path) -
     assert call("run", file, "--budget", 9, "--quiet").exit_code == 0
     assert Study.load(file.with_suffix(".db")).plan == {"budget": 9}
     assert call("resume", file.with_suffix(".db"), "--quiet").exit_code == 0
-    assert Study.load(file.with_suffix(".db")).n_observations == 9
+    assert Study.load(file.with_suffix(".db")).n_replications == 9
 
 
 def test_a_worker_finishes_the_study_and_says_so(place: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_study_of_another_name_is_found_by_it(tmp_path: Path) -> None:
     assert result.exit_code == 1
     command = result.stderr.partition("To continue it: argbest ")[2]
     assert call(*shlex.split(command), "--budget", "10", "--quiet").exit_code == 0
-    assert Study.load(tmp_path / "all.db", name="it's").n_observations == 10
+    assert Study.load(tmp_path / "all.db", name="it's").n_replications == 10
     for name in ("status", "resume", "worker", "ask", "tell", "export", "check"):
         missing = call(name, tmp_path / "all.db")
         assert missing.exit_code == 1
@@ -157,7 +157,7 @@ def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> No
     assert f"without a model: {said}" in " ".join(result.stdout.split())
     place = file.with_suffix(".db")
     study = Study.load(place)
-    assert study.n_observations < 200
+    assert study.n_replications < 200
     assert study.plan["stop"] == {"rule": "guaranteed", "alpha": 0.1, "delta": 0.5}
     [now] = rows(call("status", place, "--json"))
     assert now["guarantee"]["certified"]
@@ -166,9 +166,9 @@ def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> No
     assert (
         f"Without a model, from the data alone: {said}." in study.report(tmp_path / "page.html").read_text()
     )
-    before = study.n_observations
+    before = study.n_replications
     assert call("resume", place, "--guarantee", "0.01", "--quiet").exit_code == 0
-    assert Study.load(place).n_observations > before
+    assert Study.load(place).n_replications > before
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_study_whose_stop_rule_is_met_is_finished_before_its_budget(tmp_path: 
     file = study_file(tmp_path, python=source, budget=400, run=stop)
     assert call("run", file, "--quiet").exit_code == 0
     shown = call("status", file.with_suffix(".db")).stdout
-    assert Study.load(file.with_suffix(".db")).n_observations < 400
+    assert Study.load(file.with_suffix(".db")).n_replications < 400
     assert "contexts, finished\n" in shown
 
 
@@ -272,7 +272,7 @@ def stopped(tmp_path: Path) -> Path:
     stop = 'stop = { rule = "expected-pcs", target = 0.6 }'
     file = study_file(tmp_path, python=source, budget=400, run=stop)
     result = call("run", file, "--quiet")
-    n = Study.load(file.with_suffix(".db")).n_observations
+    n = Study.load(file.with_suffix(".db")).n_replications
     assert n < 100
     said = f"the stop rule expected-pcs:target=0.6 is met, with {n} of at most 400 replications."
     assert said in " ".join(result.stdout.split())
@@ -281,10 +281,10 @@ def stopped(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", ["resume", "worker"])
 def test_a_stop_rule_that_is_met_already_is_named_with_the_way_to_go_on(command: str, stopped: Path) -> None:
-    n = Study.load(stopped).n_observations
+    n = Study.load(stopped).n_replications
     result = call(command, stopped, "--budget", 300, "--quiet")
     assert result.exit_code == 0, result.output
-    assert Study.load(stopped).n_observations == n
+    assert Study.load(stopped).n_replications == n
     assert (
         "nothing was simulated: the stop rule expected-pcs:target=0.6 is met, with "
         f"{n} of at most 300 replications." in " ".join(result.stdout.split())
@@ -293,13 +293,13 @@ def test_a_stop_rule_that_is_met_already_is_named_with_the_way_to_go_on(command:
 
 
 def test_another_stop_rule_or_none_takes_the_place_of_the_stored_one(stopped: Path) -> None:
-    n = Study.load(stopped).n_observations
+    n = Study.load(stopped).n_replications
     stricter = call("resume", stopped, "--stop", "guaranteed:alpha=0.01", "--budget", n + 3, "--quiet")
     assert stricter.exit_code == 0, stricter.output
-    assert Study.load(stopped).n_observations == n + 3
+    assert Study.load(stopped).n_replications == n + 3
     none = call("resume", stopped, "--stop", "none", "--budget", n + 6, "--quiet")
     assert none.exit_code == 0, none.output
-    assert Study.load(stopped).n_observations == n + 6
+    assert Study.load(stopped).n_replications == n + 6
 
 
 def test_a_budget_that_is_spent_already_is_named_with_the_way_to_go_on(place: Path) -> None:
@@ -314,13 +314,13 @@ def test_where_the_simulation_time_is_spent_the_way_to_go_on_is_more_time(tmp_pa
     file = study_file(tmp_path, python=source, budget=None, run="seconds = 0.05")
     first = call("run", file, "--quiet")
     place = file.with_suffix(".db")
-    n = Study.load(place).n_observations
+    n = Study.load(place).n_replications
     assert f"argbest resume {place} --seconds 0." in first.stdout
     again = call("resume", place, "--quiet")
     assert "nothing was simulated: the simulation time is spent.\n" in again.stdout
     [line] = [line for line in again.stdout.splitlines() if line.startswith("to go on: argbest resume")]
     assert call(*line.removeprefix("to go on: argbest ").split(), "--quiet").exit_code == 0
-    assert Study.load(place).n_observations > n
+    assert Study.load(place).n_replications > n
 
 
 @pytest.mark.parametrize(
@@ -406,8 +406,8 @@ def test_status_watches_until_the_study_is_finished(place: Path) -> None:
         assert watcher.stdout is not None
         first = json.loads(watcher.stdout.readline())
         study = Study.load(place)
-        while study.n_observations < 8:
-            study.tell(study.ask()[0], float(study.n_observations))
+        while study.n_replications < 8:
+            study.tell(study.ask()[0], float(study.n_replications))
         seen = [first, *map(json.loads, watcher.stdout)]
     assert watcher.returncode == 0
     counts = [now["observations"] for now in seen]
@@ -467,7 +467,7 @@ def test_tell_takes_every_kind_of_line(place: Path) -> None:
     assert [row["status"] for row in rows(result)] == ["told", "told", "told", "failed", "given back"]
     study = Study.load(place)
     assert study.trials()["status"].tolist() == ["told", "told", "told", "failed", "given back", "pending"]
-    assert study.n_observations == 1 + 3 + 30
+    assert study.n_replications == 1 + 3 + 30
     assert study.trials()["reason"][3] == "out of\nmemory \u2028 \ufffd"
     assert study._journal.ledger.spent == 2.0
 
@@ -642,7 +642,7 @@ def test_an_interruption_names_the_command_that_goes_on_and_loses_nothing(tmp_pa
     study = Study.load(place)
     last = complained.splitlines()[-1]
     again = f"argbest resume {shlex.quote(str(place))}"
-    assert last == f"argbest: interrupted; {study.n_observations} replications are kept. To continue: {again}"
+    assert last == f"argbest: interrupted; {study.n_replications} replications are kept. To continue: {again}"
     assert set(study.trials()["status"]) <= {"told", "given back"}
     assert study.pending() == []
     assert call(*shlex.split(again)[1:], "--quiet").exit_code == 0
@@ -698,7 +698,7 @@ def test_a_mended_simulator_takes_the_place_of_the_stored_one(tmp_path: Path) ->
     study_file(tmp_path, command=SHELL, budget=8)
     result = call("resume", str(tmp_path / "study.db"), "--file", file, "--readmit", "--quiet")
     assert result.exit_code == 0, result.stderr
-    assert Study.load(tmp_path / "study.db").n_observations == 8
+    assert Study.load(tmp_path / "study.db").n_replications == 8
 
 
 def test_trials_are_exported_with_who_had_them_and_how_long(tmp_path: Path) -> None:
@@ -769,5 +769,5 @@ print(sorted({{"scipy", "numba", "pandas", "numpy.ma"}} & set(sys.modules)))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     study = Study.load(place)
-    assert study.n_observations == study._journal.learned().n_records
+    assert study.n_replications == study._journal.learned().n_records
     assert [trial.id for trial in study.pending()] == [second.id, second.id + 1]

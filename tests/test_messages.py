@@ -21,6 +21,7 @@ IN_PYTHON_ALONE = {
     *("ExtremeContexts(r)", "RandomContexts(m)", "SpaceFilling(n)", "argbest.Study(...)", "ray.init()"),
     *("argbest.Study.load(...)", "RayExecutor(ray)", "ray.init(address=...)", "exclusive()", "study.posthoc"),
     *("Study.from_observations", "ExpectedPCS(0.95)", "study.ask", "study.fail", "tell(trial, [a, b, c])"),
+    "study.readmit",
     "tell(trial, mean=a, variance=b, n=c)",
     "Problem(..., reward_range=(0, 1)",  # beside what to write in a study file
     "Problem(..., truth=[alternative][context], noise_sd=number or table)",

@@ -50,7 +50,7 @@ def test_a_stored_study_says_which_package_is_missing(
 
 def test_a_storage_of_another_package_is_known_by_its_scheme() -> None:
     study = Study(registry.problem("coin"), storage="tiny://anywhere")
-    assert study.run(8).n_observations == 8
+    assert study.run(8).n_replications == 8
 
 
 @pytest.mark.filterwarnings("ignore:'absent' of the package")

@@ -42,7 +42,7 @@ def test_the_policy_shown_in_contributing_can_be_used() -> None:
     names: dict[str, type] = {}
     exec("\n".join(blocks), names)  # noqa: S102 (our own page); the conformance suite runs here too
     study = Study(registry.problem("branin"), policy=names["MostUncertain"](), initial=1).run(130)
-    assert study.n_observations == 130
+    assert study.n_replications == 130
     assert len({trial.pair for trial in study.ask(5)}) == 5
 
 

@@ -90,7 +90,7 @@ def live_screens(browser: Any, storage: str) -> None:
         opened.goto(view.url)
 
     def look(*_: object) -> None:
-        n = study.n_observations
+        n = study.n_replications
         for end, opened in pages.items() if n % 20 == 0 else ():
             opened.locator("#answer", has_text=f"After {n} ").wait_for(state="attached")
             opened.evaluate("scrollTo(0, 0)")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
-    from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, WorstPCS
+    from argbest.study.limits import ExpectedPCS, GuaranteedPCS, OpportunityCost, WorstPCS
     from argbest.study.select import select
     from argbest.study.study import Study
     from argbest.study.trial import Trial
@@ -41,7 +41,7 @@ _get, __dir__ = lazy.attributes(
         "simulators.calling": "batched vectorised",
         "simulators.program": "Program",
         "study.select": "select",
-        "study.limits": "ExpectedPCS Guaranteed OpportunityCost WorstPCS",
+        "study.limits": "ExpectedPCS GuaranteedPCS OpportunityCost WorstPCS",
         "study.study": "Study",
         "study.trial": "Trial",
     },
@@ -49,7 +49,7 @@ _get, __dir__ = lazy.attributes(
 
 __all__ = [
     "GP", "TS", "AdditiveGP", "ArgbestError", "Certificate", "EveryPair", "ExpectedPCS", "ExtremeContexts",
-    "FitError", "Guarantee", "Guaranteed", "Independent", "InputError", "Linear", "OpportunityCost",
+    "FitError", "Guarantee", "GuaranteedPCS", "Independent", "InputError", "Linear", "OpportunityCost",
     "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError", "Study",
     "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment", "models",
     "policies", "problems", "registry", "report", "select", "testing", "theory", "vectorised",
@@ -61,6 +61,12 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("argbest")
+    if name == "Guaranteed":  # for a version
+        from argbest.errors import warn_of_old_name
+        from argbest.study.limits import GuaranteedPCS
+
+        warn_of_old_name("argbest.Guaranteed", "argbest.GuaranteedPCS")
+        return GuaranteedPCS
     if name not in __all__ and not name.startswith("_"):
         from argbest.models import retired
 

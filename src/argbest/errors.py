@@ -1,6 +1,7 @@
 """Every error argbest raises on purpose. Messages say what came, what was expected, what to do."""
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 
@@ -73,3 +74,8 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(str(name).lower().replace("_", "-"), names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return InputError(f"unknown {kind} {name!r}; known are {', '.join(names)}.{hint}")
+
+
+def warn_of_old_name(old: str, new: str, *, stacklevel: int = 3) -> None:
+    """Warn the caller's caller that a name still works, but only for one more version."""
+    warnings.warn(f"{old} is now called {new}.", DeprecationWarning, stacklevel=stacklevel)

@@ -216,6 +216,6 @@ def test_a_run_waits_with_its_stop_rule_and_says_why_once() -> None:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         study.run(160, stop=ExpectedPCS(0.95))
-    assert study.n_observations == 160
+    assert study.n_replications == 160
     waits = [str(each.message) for each in heard if "the run goes on" in str(each.message)]
     assert len(waits) == 1

@@ -48,7 +48,7 @@ def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
 def test_the_worst_context_takes_longer_and_an_indifference_zone_less() -> None:
     study = begun()
     usual = study.forecast(0.97).samples
-    assert study.forecast(0.97, worst=True).samples >= usual
+    assert study.forecast(0.97, contexts="worst").samples >= usual
     assert study.forecast(0.97, delta=0.5).samples < usual
 
 

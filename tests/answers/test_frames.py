@@ -85,7 +85,7 @@ def test_replications_are_rows_and_a_summary_is_one_row() -> None:
     assert frame["variance"][0] == pytest.approx(2.5, rel=1e-14)
     assert frame["variance"][1:].isna().all()
     assert frame["seed"].tolist() == [three.seed, one.seed, one.seed, two.seed]
-    assert frame["n"].sum() == study.n_observations == 7
+    assert frame["n"].sum() == study.n_replications == 7
 
 
 def test_a_summary_of_one_has_no_variance_to_show() -> None:

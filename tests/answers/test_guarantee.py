@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from study.conftest import SHAPE, TRUTH, answer, problem
 
-from argbest import Guaranteed, InputError, Problem, SimulationError, Study
+from argbest import GuaranteedPCS, InputError, Problem, SimulationError, Study
 from argbest.core.sequences import bounded_lower, normal_lower
 from argbest.errors import DataNotice
 
@@ -161,7 +161,7 @@ def test_where_failures_depend_on_the_value_the_claim_is_about_the_others() -> N
     found = study.guarantee()
     claimed = (found.frame["selected"] == "a") & found.frame["certified"]  # "b" may be the better one
     assert claimed.mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
-    failed = 7500 - study.n_observations
+    failed = 7500 - study.n_replications
     assert found.notes[0] == (
         f"{failed} replications failed. If failures depend on the reward, the guarantee is about "
         "replications in which neither of two compared alternatives fails."
@@ -256,9 +256,9 @@ def test_a_stored_study_guarantees_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("contexts", ["all", "each"])
 def test_a_run_ends_as_soon_as_every_context_is_certified(contexts: str) -> None:
-    rule = Guaranteed(alpha=0.1, delta=0.8, contexts=contexts)
+    rule = GuaranteedPCS(alpha=0.1, delta=0.8, contexts=contexts)
     study = Study(problem(gaussian), seed=2, policy="ocba", **APART).run(2000, stop=rule)
-    assert study.n_observations < 1500
+    assert study.n_replications < 1500
     column = {"all": "certified_all", "each": "certified"}[contexts]
     assert study.guarantee(0.1, 0.8).frame[column].all()
     chosen = ["abc".index(label) for label in study.selection()["selected"]]
@@ -268,8 +268,8 @@ def test_a_run_ends_as_soon_as_every_context_is_certified(contexts: str) -> None
 def test_every_context_by_itself_takes_fewer_replications_than_all_at_once() -> None:
     spent = [
         Study(problem(gaussian), seed=2, policy="ocba", **APART)
-        .run(2000, stop=Guaranteed(contexts=each))
-        .n_observations
+        .run(2000, stop=GuaranteedPCS(contexts=each))
+        .n_replications
         for each in ("each", "all")
     ]
     assert spent[0] < spent[1]
@@ -277,7 +277,7 @@ def test_every_context_by_itself_takes_fewer_replications_than_all_at_once() -> 
 
 def test_a_run_simulates_what_the_guarantee_lacks() -> None:
     """Every decision is one of the least simulated pairs that are still open, to the end."""
-    rule = Guaranteed(alpha=0.1, delta=0.5)
+    rule = GuaranteedPCS(alpha=0.1, delta=0.5)
     study = Study(problem(gaussian), seed=3, policy="ocba", initial=3, **APART)
     answer(study, study.ask(36))
     for budget in range(37, 250):
@@ -294,7 +294,7 @@ def test_a_run_simulates_what_the_guarantee_lacks() -> None:
 
 def test_batches_end_with_the_guarantee_too() -> None:
     study = Study(problem(gaussian), seed=2, policy="ocba", **APART).run(
-        2000, stop=Guaranteed(0.1, 0.8), batch=4
+        2000, stop=GuaranteedPCS(0.1, 0.8), batch=4
     )
     assert study.guarantee(0.1, 0.8).certified
 
@@ -321,7 +321,7 @@ def test_rewards_of_a_known_range_need_no_normal_law() -> None:
     rates = Problem(["a", "b", "c"], [0, 1], coin, reward_range=(0, 1))
     study = Study(rates, **FLAT)
     with pytest.warns(DataNotice, match="are 0 or 1, so they are treated as a rate"):
-        study.run(1000, stop=Guaranteed())
+        study.run(1000, stop=GuaranteedPCS())
     found = study.guarantee()
     assert found.certified
     assert found.assume == "range"
@@ -346,7 +346,7 @@ def test_a_reward_out_of_its_range_is_refused(tmp_path: Path) -> None:
         study.tell(trial, [0.5, 1.5])
     with pytest.raises(InputError, match="-1 is outside the reward_range"):
         study.tell(trial, mean=-1.0, variance=1.0, n=3)
-    assert study.n_observations == 0
+    assert study.n_replications == 0
     study.tell(trial, 1.0)
     again = Study.load(tmp_path / "study.db", simulate=lambda k, c, s: 1.5)
     assert again.problem.reward_range == (0.0, 1.0)
@@ -372,7 +372,7 @@ def test_a_range_is_two_numbers(given: Any) -> None:
 )
 def test_wishes_that_mean_nothing_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Guaranteed(**options)
+        GuaranteedPCS(**options)
     if "contexts" not in options:
         with pytest.raises(InputError, match=message):
             told(2).guarantee(**options)
@@ -408,14 +408,16 @@ def test_a_range_that_is_not_known_cannot_be_assumed() -> None:
         told(2).guarantee(assume="range")
     study = Study(problem(gaussian), **FLAT)
     with pytest.raises(InputError, match="Give Problem"):
-        study.run(100, stop=Guaranteed(assume="range"))
-    assert study.n_observations == 0
+        study.run(100, stop=GuaranteedPCS(assume="range"))
+    assert study.n_replications == 0
 
 
 def test_a_run_ends_with_what_the_user_states() -> None:
     shared = FLAT | {"common_random_numbers": True}
     spent = [
-        Study(problem(gaussian), initial=5, **shared).run(150, stop=Guaranteed(assume=assume)).n_observations
+        Study(problem(gaussian), initial=5, **shared)
+        .run(150, stop=GuaranteedPCS(assume=assume))
+        .n_replications
         for assume in ("deterministic", None)
     ]
     assert spent[0] < 100
@@ -441,7 +443,7 @@ def test_whatever_the_policy_claims_are_false_no_more_often_than_alpha(policy: s
             seed=seed,
             **APART,
         )
-        stop = Guaranteed(0.2, 0.2) if policy == "missing" else lambda s: s.guarantee(0.2, 0.2).certified
+        stop = GuaranteedPCS(0.2, 0.2) if policy == "missing" else lambda s: s.guarantee(0.2, 0.2).certified
         study.run(250, stop=stop)
         frame = study.guarantee(0.2, 0.2).frame
         loss = truth.max(axis=0) - truth[frame["selected"].to_numpy(int), [0, 1]]

@@ -253,3 +253,15 @@ def test_many_contexts_are_looked_at_some_at_a_time(study: Study, monkeypatch: p
     pd.testing.assert_frame_equal(study.predict(given), whole, rtol=1e-9)
     pd.testing.assert_frame_equal(study.predict_proba(given), chances, rtol=1e-9)
     assert seen == [3, 3, 1] * 2
+
+
+def test_predictions_and_probabilities_can_stand_side_by_side(study: Study) -> None:
+    for known, given in ((study, [0.5, 1.5]), (by_rows(), [{"rate": 0.75, "shift": "day"}])):
+        rows, chance = known.predict(given), known.predict_proba(given)
+        both = known.predict(given, indexed=True).join(chance)
+        assert both["p_best"].tolist() == rows["p_best"].tolist()
+        assert both.index.equals(chance.index)
+        plain = known.predict_proba(given, indexed=False)
+        names = [name for name in rows.columns if name in known.problem.contexts.frame().columns]
+        assert plain[names].to_numpy().tolist() == rows[names].to_numpy().tolist()
+        np.testing.assert_array_equal(plain.drop(columns=names), chance)

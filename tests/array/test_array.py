@@ -101,7 +101,7 @@ def test_an_array_begins_a_study_and_the_command_line_goes_on_with_it(tmp_path: 
         home = str(tmp_path / "study.db")
         result = call("resume", home, "--file", str(file), "--folder", str(tmp_path / "study.array"))
     assert result.exit_code == 0, result.output
-    assert Study.load(home).n_observations == 14
+    assert Study.load(home).n_replications == 14
     assert "14 replications so far" in call("submit", str(file), "--slurm", "--tasks", "5").stdout
     assert call("resume", home, "--budget", "16", "--quiet").exit_code == 0
 
@@ -164,8 +164,8 @@ def test_a_file_changed_by_somebody_else_is_left_alone_and_the_copy_rescued(tmp_
     Study.load(home).run(22).close()
     with pytest.raises(StorageError, match="was changed by another process.*study-rescued.db"):
         copy.publish()
-    assert Study.load(tmp_path / "study-rescued.db").n_observations == 21
-    assert Study.load(home).n_observations == 22
+    assert Study.load(tmp_path / "study-rescued.db").n_replications == 21
+    assert Study.load(home).n_replications == 22
 
 
 def test_what_stands_beside_the_file_of_a_killed_run_is_taken_along(tmp_path: Path) -> None:
@@ -176,8 +176,8 @@ def test_what_stands_beside_the_file_of_a_killed_run_is_taken_along(tmp_path: Pa
         (tmp_path / f"left.db{end}").write_bytes((tmp_path / f"study.db{end}").read_bytes())
     study.close()
     with taken(str(tmp_path / "left.db")) as copy:
-        assert Study.load(copy.path).n_observations == 12
-    assert Study.load(tmp_path / "left.db").n_observations == 12
+        assert Study.load(copy.path).n_replications == 12
+    assert Study.load(tmp_path / "left.db").n_replications == 12
 
 
 def test_a_file_in_use_or_absent_is_not_taken(tmp_path: Path) -> None:

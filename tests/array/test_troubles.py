@@ -69,7 +69,7 @@ def test_impossible_seconds_from_any_executor_never_reach_the_log(tmp_path: Path
     with pytest.raises(SimulationError, match="seconds must be a number from 0 up"):
         study.run(4, executor=Strange(Outcome(1.5, None, seconds)), workers=1)
     study.close()
-    assert Study.load(tmp_path / "study.db").n_observations == 0
+    assert Study.load(tmp_path / "study.db").n_replications == 0
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "1.5", [1.0, 2.0], 1e200])
@@ -78,7 +78,7 @@ def test_impossible_values_from_any_executor_are_failures(tmp_path: Path, value:
     with pytest.raises(SimulationError, match="which is not one finite number"):
         study.run(4, executor=Strange(Outcome(value, None, 0.5)), workers=1)
     study.close()
-    assert Study.load(tmp_path / "study.db").n_observations == 0
+    assert Study.load(tmp_path / "study.db").n_replications == 0
 
 
 @contextmanager
@@ -305,7 +305,7 @@ def test_the_coordinator_says_that_the_folder_is_gone_and_ends_with_all_that_was
         run()
     assert "' is gone; waiting for up to" in said[0]
     found = Study.load(home)
-    assert found.n_observations == 3
+    assert found.n_replications == 3
     assert not (found.trials()["status"] == "failed").any()
 
 
@@ -345,9 +345,9 @@ def test_a_study_that_cannot_be_put_back_is_kept_elsewhere(
     ):
         run_to_a_full_disk(home, 9, monkeypatch, "/study.db")
     assert "No space left on device; waiting" in said[0]
-    assert Study.load(home).n_observations == 4
+    assert Study.load(home).n_replications == 4
     subprocess.run(str(raised.value).rpartition("To put it back: ")[2], shell=True, check=True)  # noqa: S602
-    assert Study.load(home).n_observations == 9
+    assert Study.load(home).n_replications == 9
 
 
 @pytest.mark.usefixtures("short_pauses")
@@ -361,7 +361,7 @@ def test_a_copy_for_which_there_is_no_other_place_stays_where_it_is(
         run_to_a_full_disk(home, 9, monkeypatch, "study")
     with taken(str(home)):  # which removes the copies of killed processes, and not this
         [kept] = tmp_path.glob("argbest-rescued-*/study.db")
-    assert Study.load(kept).n_observations == 9
+    assert Study.load(kept).n_replications == 9
 
 
 KILLED = """
@@ -419,5 +419,5 @@ def test_truth_values_survive_the_way_through_a_real_array(tmp_path: Path) -> No
         study.close()
     found = Study.load(home)
     assert found.rate
-    assert found.n_observations == 12
+    assert found.n_replications == 12
     assert not (folder / "unreadable").exists()

@@ -130,7 +130,7 @@ def test_rows_with_n_above_one_are_summaries_of_their_own() -> None:
         }
     )
     study = Study.from_observations(frame)
-    assert study.n_observations == 17
+    assert study.n_replications == 17
     np.testing.assert_allclose(study.tally.mean[:, 0], [(2 + 30 + 4) / 12, 9 / 5])
     shown = study.observations()
     assert shown["n"].tolist() == [1, 1, 10, 4, 1]
@@ -170,7 +170,7 @@ def test_shares_of_a_rate_need_no_variance() -> None:
 
 def test_a_column_n_that_tells_the_alternative_is_no_count() -> None:
     frame = pd.DataFrame({"n": [3, 4] * 4, "context": [1, 1, 2, 2] * 2, "value": range(8)})
-    assert Study.from_observations(frame, alternative="n").n_observations == 8
+    assert Study.from_observations(frame, alternative="n").n_replications == 8
     frame = pd.DataFrame({"alternative": [3, 4] * 4, "context": [1, 1, 2, 2] * 2, "n": range(8)})
     assert Study.from_observations(frame, value="n").tally.mean.tolist() == [[2.0, 4.0], [3.0, 5.0]]
 
@@ -178,7 +178,7 @@ def test_a_column_n_that_tells_the_alternative_is_no_count() -> None:
 def test_a_column_variance_may_be_the_reward() -> None:
     frame = runs().rename(columns={"cost": "variance"})
     study = Study.from_observations(frame, **(NAMES | {"value": "variance"}))
-    assert study.n_observations == 36
+    assert study.n_replications == 36
     frame.loc[2, "variance"] = np.nan
     with pytest.raises(InputError, match="data row 3 has no variance"):
         Study.from_observations(frame, **(NAMES | {"value": "variance"}))
@@ -286,7 +286,7 @@ def test_a_simulator_lets_the_study_run_on() -> None:
         return float(seed % 5)
 
     study = Study.from_observations(runs(), **NAMES, simulate=simulate, title="plans")
-    assert study.run(40).n_observations == 40
+    assert study.run(40).n_replications == 40
     assert study.problem.name == "plans"
 
 

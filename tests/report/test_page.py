@@ -114,7 +114,7 @@ def test_the_numbers_of_the_payload_are_those_of_the_study() -> None:
         assert data["certainty"][name] == getattr(certificate, name)
     np.testing.assert_array_equal(data["allocation"]["count"], study.tally.count)
     np.testing.assert_array_equal(data["allocation"]["mean"], study.tally.mean)
-    assert data["allocation"]["total"] == study.n_observations == 162
+    assert data["allocation"]["total"] == study.n_replications == 162
     assert data["goal"] == "min"
 
 

@@ -240,6 +240,6 @@ def test_what_it_would_take_is_said_where_something_is_open() -> None:
     study = plain_study([[0.0, 0.5], [0.4, 0.0]], [1.0, 2.0], spread=2.0)
     assert (study.selection()["state"] == "open").any()
     (extra,) = set(payload(study, ahead=True)["answer"]) - set(payload(study)["answer"])
-    found = study.forecast(0.95, worst=True, delta=study.indifference())
+    found = study.forecast(0.95, contexts="worst", delta=study.indifference())
     n = f"more than {found.horizon:,}" if np.isinf(found.samples) else f"{float(f'{found.samples:.2g}'):,.0f}"
     assert f"{n} more replications" in extra

@@ -33,7 +33,7 @@ def assert_nothing_lost(study: Study, log: Path, budget: int) -> None:
     """Check the observations of a study against the log that its simulator wrote by itself."""
     logged = dict(line.split() for line in log.read_text().splitlines())
     observations = study.observations()
-    assert len(observations) == study.n_observations == budget
+    assert len(observations) == study.n_replications == budget
     assert observations["trial"].is_unique
     told: dict[str, str] = {}
     for row in observations.to_dict("records"):

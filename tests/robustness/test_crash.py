@@ -61,7 +61,7 @@ def test_a_write_torn_at_any_byte_leaves_whole_transactions(tmp_path: Path) -> N
     assert len({len(each) for each in kept}) > 10
     for each in kept:
         assert timeless(each) == timeless(events[: len(each)])
-    assert study.n_observations == sum(isinstance(event, Told) for event in events)
+    assert study.n_replications == sum(isinstance(event, Told) for event in events)
 
 
 def timeless(events: list[Event]) -> list[Event]:

@@ -63,7 +63,7 @@ def test_policies_that_need_the_whole_initial_design_wait_for_the_last_of_it(pol
 
     with ThreadPoolExecutor(5) as executor:
         study = Study(problem(uneven), policy=policy).run(50, executor=executor)
-    assert study.n_observations == 50
+    assert study.n_replications == 50
     assert set(study.trials()["status"]) == {"told"}
 
 
@@ -111,7 +111,7 @@ def test_three_commands_work_at_one_study(tmp_path: Path) -> None:
         assert worker.returncode == 0, complained
         assert "finished: 90 replications" in said
     study.refresh()
-    assert study.n_observations == 90
+    assert study.n_replications == 90
     assert study.trials()["status"].tolist() == ["told"] * 90
     assert not study.trials().duplicated(["alternative", "context", "seed"]).any()
     assert [worker["alive"] for worker in overview(study)["workers"]] == [False] * 3

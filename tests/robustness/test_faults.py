@@ -64,7 +64,7 @@ def test_functions_that_fail_in_every_way_cost_no_good_value(tmp_path: Path) -> 
     problem = Problem(ALTERNATIVES, CONTEXTS, shaky)
     study = Study(problem, policy="c-ocba", refit_every=1, storage=tmp_path / "s.db", **APART)
     study.run(100, workers=4, timeout=LIMIT, on_failure="record")
-    assert study.n_observations == 100
+    assert study.n_replications == 100
     assert_failures_are_listed(study, MANNERS)
     assert_only_good_values_count(study)
     assert_only_good_values_count(Study.load(tmp_path / "s.db"))
@@ -106,7 +106,7 @@ def test_programs_that_fail_in_every_way_cost_no_good_value(tmp_path: Path) -> N
         **APART,
     )
     study.run(100, workers=4, on_failure="record")
-    assert study.n_observations == 100
+    assert study.n_replications == 100
     assert_failures_are_listed(study, MANNERS_OF_PROGRAMS)
     assert_only_good_values_count(study)
     for row in study.trials().query("status == 'failed'").to_dict("records"):
@@ -118,7 +118,7 @@ def test_programs_that_fail_in_every_way_cost_no_good_value(tmp_path: Path) -> N
 def test_a_pair_that_never_works_is_reported_and_set_aside(workers: int | None, tmp_path: Path) -> None:
     problem = Problem(ALTERNATIVES, CONTEXTS, hole)
     study = Study(problem, storage=tmp_path / "s.db").run(60, workers=workers, on_failure="record")
-    assert study.n_observations == 60
+    assert study.n_replications == 60
     assert study.set_aside == [("yy", 2)]
     failed = study.trials().query("status == 'failed'")
     assert set(failed["reason"]) == {"ArithmeticError: singular"}

@@ -83,7 +83,7 @@ def once_it_is_waited_for(action: Callable[[], object], caught: pytest.WarningsR
 
 def assert_whole(study: Study, seeds: list[int], storage: str | Path) -> None:
     """Check that all that was simulated was told, once, and that what is stored says the same."""
-    assert study.n_observations == BUDGET
+    assert study.n_replications == BUDGET
     assert study.observations()["seed"].tolist() == seeds
     assert len(set(seeds)) == BUDGET
     assert set(study.trials()["status"]) == {"told"}

@@ -124,7 +124,7 @@ def test_a_name_of_a_study_is_text_as_well(tmp_path: Path) -> None:
         study = Study(Problem(["a", "b"], [0, 1]), storage=tmp_path / "s.db", name=name)
         study.tell(study.ask()[0], 1.0)
     for name in ("'; DELETE FROM argbest_studies; --", '"', "%", "a\nb"):
-        assert Study.load(tmp_path / "s.db", name=name).n_observations == 1
+        assert Study.load(tmp_path / "s.db", name=name).n_replications == 1
 
 
 ROOMS = ("storage", "study", "studyfile", "simulators", "cli")

@@ -25,7 +25,7 @@ def test_what_would_change_the_study_is_refused(study: Study, file: Path) -> Non
     loaded = Study.load(storage)
     with pytest.raises(StorageError, match="is opened read-only here"):
         loaded.ask()
-    assert loaded.n_observations == 30
+    assert loaded.n_replications == 30
     assert rows(file) == before
 
 
@@ -42,7 +42,7 @@ def test_a_server_refuses_statements_that_write(postgres: Server) -> None:
     owner, storage = SQLStorage(url), Reading(url)
     Study(Problem(NAMES, [1, 2]), storage=owner)
     owner.close()
-    assert Study.load(storage).n_observations == 0
+    assert Study.load(storage).n_replications == 0
     with storage._way.connection() as connection, pytest.raises(DBAPIError, match="read-only transaction"):
         connection.exec_driver_sql("DELETE FROM argbest_studies")
     storage.close()
@@ -56,7 +56,7 @@ def test_the_revision_counts_the_events_read(study: Study, file: Path) -> None:
     study.tell(study.ask()[0], 1.0)
     loaded.refresh()
     assert storage.revision == before + 2
-    assert loaded.n_observations == 31
+    assert loaded.n_replications == 31
 
 
 def test_tables_of_another_version_are_left_as_they_are(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def test_hostile_names_are_escaped(file: Path) -> None:
         page = get(view, "/").body.decode()
         assert name not in page
         assert html.escape(name) in page
-        assert known(view, study.n_observations)["alternatives"]["labels"] == list(HOSTILE)
+        assert known(view, study.n_replications)["alternatives"]["labels"] == list(HOSTILE)
         assert get(view, "/picture").headers["content-type"] == "application/json"
 
 

@@ -38,7 +38,7 @@ def test_a_study_is_finished_when_its_budget_is_reached(study: Study) -> None:
 
 
 def test_what_remains_of_the_budget_is_to_come(study: Study) -> None:
-    left = 40 - study.n_observations
+    left = 40 - study.n_replications
     assert left > 3
     assert standing(study)["to_come"] == left
     study._journal.ask(3, worker="here")
@@ -58,7 +58,7 @@ def test_rate_and_time_left_are_those_of_late_while_somebody_simulates(study: St
     study._journal.ask(1, worker="here")
     found = standing(study)
     assert found["per_second"] > 0
-    assert found["seconds_left"] == pytest.approx((40 - study.n_observations) / found["per_second"])
+    assert found["seconds_left"] == pytest.approx((40 - study.n_replications) / found["per_second"])
 
 
 def test_a_pace_forgets_a_pause_and_slows_down_when_nothing_comes() -> None:

@@ -52,7 +52,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, wait: threading.Event | None = None
     calls: list[int] = []
 
     def count(study: Study, *, anywhere: bool) -> dict[str, Any]:
-        calls.append(study.n_observations)
+        calls.append(study.n_replications)
         if wait is not None:
             assert wait.wait(PATIENCE)
         return payload(study, anywhere=anywhere)

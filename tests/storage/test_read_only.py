@@ -65,7 +65,7 @@ def test_a_finished_study_on_a_read_only_mount_is_read(
     before = sorted(os.listdir(path.parent))
     kept = Study.load(path)
     assert kept.selection().equals(study.selection())
-    assert kept.refresh().n_observations == 20
+    assert kept.refresh().n_replications == 20
     kept.close()
     for words in (
         ["status"],
@@ -96,7 +96,7 @@ def test_reading_leaves_no_copy_behind(
     with_log(tmp_path / "made.db", tmp_path / "archive" / "study.db", ends=("-wal",))
     path = mounted(tmp_path / "archive") / "study.db"
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    assert Study.load(path).n_observations == 20
+    assert Study.load(path).n_replications == 20
     assert os.listdir(tmp_path / "tmp") == []
 
 
@@ -105,8 +105,8 @@ def test_what_is_added_on_the_other_side_of_the_mount_is_seen(tmp_path: Path, mo
     study = finished(tmp_path / "shared" / "study.db")
     study.close()
     kept = Study.load(mounted(tmp_path / "shared") / "study.db")
-    assert kept.n_observations == 20
+    assert kept.n_replications == 20
     study.run(24)
-    assert kept.refresh().n_observations == 24
+    assert kept.refresh().n_replications == 24
     study.close()
-    assert kept.refresh().n_observations == 24
+    assert kept.refresh().n_replications == 24

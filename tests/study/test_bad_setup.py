@@ -70,7 +70,7 @@ def test_a_run_needs_some_budget() -> None:
 
 
 def test_a_numpy_integer_is_a_budget() -> None:
-    assert started().run(np.int64(15)).n_observations == 15  # type: ignore[arg-type]
+    assert started().run(np.int64(15)).n_replications == 15  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

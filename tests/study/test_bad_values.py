@@ -179,7 +179,7 @@ def test_whatever_is_told_is_recorded_whole_or_not_at_all(value: Any) -> None:
     else:
         assert study.trials()["status"].tolist() == ["pending", "told"]
         assert np.isfinite(study.observations()["value"]).all()
-        assert study.observations()["n"].sum() == study.n_observations == study.allocation()["n"].sum()
+        assert study.observations()["n"].sum() == study.n_replications == study.allocation()["n"].sum()
         assert np.isfinite(study.tally.mean).all()
         assert np.isfinite(study.tally.m2).all()
 

@@ -77,7 +77,7 @@ def test_twenty_trials_are_asked_without_being_told(policy: str) -> None:
     assert all(0 <= k < SHAPE[0] and 0 <= c < SHAPE[1] for k, c in where(trials))
     assert [trial.id for trial in trials] == list(range(12, 32))
     assert len({(trial.pair, trial.seed) for trial in trials}) == 20
-    assert study.n_observations == 12
+    assert study.n_replications == 12
 
 
 def test_equal_allocation_counts_trials_under_way() -> None:
@@ -123,9 +123,9 @@ def test_a_late_value_is_taken_after_other_batches_and_refits() -> None:
     for _ in range(15):
         answer(study, study.ask(2))
     assert study.allocation()["pending"].sum() == 1
-    before = study.n_observations
+    before = study.n_replications
     answer(study, [late])
-    assert study.n_observations == before + 1
+    assert study.n_replications == before + 1
     assert study.allocation()["pending"].sum() == 0
     assert study.observations()["trial"].tolist()[-1] == late.id
 
@@ -138,7 +138,7 @@ def test_workers_that_finish_at_different_times_keep_the_books_straight() -> Non
         done = waiting.pop(int(generator.integers(len(waiting))))
         answer(study, [done])
         waiting += study.ask()
-    assert study.n_observations == 80
+    assert study.n_replications == 80
     assert len(waiting) == 4
     frame = study.observations()
     expected = [
@@ -155,10 +155,10 @@ def test_a_run_leaves_trials_under_way_alone() -> None:
     study = Study(problem(), initial=1)
     mine = study.ask(3)
     study.run(40)
-    assert study.n_observations == 40
+    assert study.n_replications == 40
     assert study.trials()["status"].value_counts().to_dict() == {"told": 40, "pending": 3}
     answer(study, mine)
-    assert study.n_observations == 43
+    assert study.n_replications == 43
 
 
 def test_a_batch_in_one_context_is_spread_over_its_alternatives() -> None:
@@ -183,7 +183,7 @@ def test_a_trial_that_travelled_to_another_process_is_still_ours() -> None:
     study = started()
     trial = pickle.loads(pickle.dumps(study.ask()[0]))  # noqa: S301
     study.tell(trial, 1.0)
-    assert study.n_observations == 13
+    assert study.n_replications == 13
 
 
 def test_the_values_of_a_batch_are_kept_in_one_transaction() -> None:

@@ -58,7 +58,7 @@ def test_a_study_runs_on_a_cluster(cluster: str, request: pytest.FixtureRequest,
     executor = request.getfixturevalue(cluster)
     study = Study(problem(uneven()), storage=tmp_path / "s.db", common_random_numbers=False)  # many seeds
     study.run(60, executor=executor, workers=4, on_failure="record")
-    assert study.n_observations == 60
+    assert study.n_replications == 60
     for row in study.observations().to_dict("records"):
         assert row["value"] == row["context"] * "abc".index(row["alternative"]) + row["seed"] % 1000 / 1000
     trials = study.trials()

@@ -85,7 +85,7 @@ def test_one_observation_per_alternative_is_enough_to_go_on(policy: str) -> None
     assert_sound(study)
     answer(study, study.ask(5))
     assert_sound(study)
-    assert study.run(60).n_observations == 60
+    assert study.run(60).n_replications == 60
 
 
 def test_a_single_observation_gives_an_answer() -> None:
@@ -214,7 +214,7 @@ def test_many_replications_at_once_settle_a_context() -> None:
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "ikg", "levi", "dvr", "dvr-m", "top-two"])
 def test_policies_run_on_a_belief_with_correlated_alternatives(policy: str) -> None:
     study = Study(problem(), policy=policy, model="additive-gp", initial=1, seed=4).run(30)
-    assert study.n_observations == 30
+    assert study.n_replications == 30
     assert study.selection()["p_best"].between(0, 1).all()
     np.testing.assert_allclose(study.predict_proba([0, 1.5]).sum(axis=1), 1.0, atol=1e-9)
     assert len({trial.pair for trial in study.ask(6)}) > 1

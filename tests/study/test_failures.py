@@ -45,7 +45,7 @@ def test_an_exception_is_chained_and_what_was_observed_is_kept(call: int) -> Non
         study.run(40)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert isinstance(caught.value, ArgbestError)
-    assert study.n_observations == len(study.observations()) == call - 1
+    assert study.n_replications == len(study.observations()) == call - 1
     assert study.trials()["status"].tolist() == ["told"] * (call - 1) + ["given back"]
     assert study.allocation()["pending"].sum() == 0
 
@@ -61,8 +61,8 @@ def test_a_result_that_is_no_reward_is_a_failure_of_the_simulator(result: Any) -
     with pytest.raises(SimulationError, match=f"the simulator failed on trial 14.*{message}") as caught:
         study.run(40)
     assert isinstance(caught.value.__cause__, SimulationError)
-    assert study.n_observations == 14
-    assert study.run(40).n_observations == 40
+    assert study.n_replications == 14
+    assert study.run(40).n_replications == 40
 
 
 @pytest.mark.parametrize("wrong", [{1}, {5}, {3, 4, 5}, {12}, {13}, {14, 30}])
@@ -75,7 +75,7 @@ def test_a_mended_run_completes_the_design_and_reaches_its_budget(wrong: set[int
         with pytest.raises(SimulationError, match="call `run` again"):
             study.run(40)
     study.run(40)
-    assert study.n_observations == 40
+    assert study.n_replications == 40
     told = study.observations().iloc[: len(planned)]
     pair = zip(told["alternative"], told["context"], strict=True)
     assert Counter(("abc".index(k), int(c)) for k, c in pair) == Counter(planned)
@@ -88,7 +88,7 @@ def test_a_budget_below_the_rest_of_the_design_is_refused_after_a_failure_too() 
         study.run(12)
     with pytest.raises(InputError, match="a budget of 11 is below the 12 replications of the initial design"):
         study.run(11)
-    assert study.run(12).n_observations == 12
+    assert study.run(12).n_replications == 12
     assert (study.allocation()["n"] == 1).all()
 
 
@@ -97,7 +97,7 @@ def test_an_interrupt_is_passed_on_and_leaves_the_observations_intact(call: int)
     study = Study(problem(Fragile({call}, interrupt)), initial=1)
     with pytest.raises(KeyboardInterrupt, match="stop now"):
         study.run(40)
-    assert study.n_observations == len(study.observations()) == call - 1
+    assert study.n_replications == len(study.observations()) == call - 1
     assert study.allocation()["pending"].sum() == 0
     study.run(40)
     assert study.observations().equals(Study(problem(), initial=1).run(40).observations())
@@ -110,7 +110,7 @@ def test_a_request_to_exit_is_passed_on() -> None:
     study = Study(problem(Fragile({3}, leave)), initial=1)
     with pytest.raises(SystemExit, match="bye"):
         study.run(40)
-    assert study.n_observations == 2
+    assert study.n_replications == 2
 
 
 def test_a_failure_that_comes_again_and_again_spends_nothing() -> None:
@@ -118,7 +118,7 @@ def test_a_failure_that_comes_again_and_again_spends_nothing() -> None:
     for _ in range(3):
         with pytest.raises(SimulationError, match="trial 0 "):
             study.run(40)
-        assert study.n_observations == 0
+        assert study.n_replications == 0
         assert study.trials()["status"].tolist() == ["given back"]
 
 
@@ -132,7 +132,7 @@ def test_the_failed_trial_is_asked_again_and_can_be_skipped(call: int) -> None:
     [again] = study.ask()
     assert f"failed on {again} with seed {again.seed}:" in str(caught.value)
     study.fail(again, "no servers")
-    assert study.run(40).n_observations == 40
+    assert study.run(40).n_replications == 40
     assert study.trials()["status"].value_counts().to_dict() == {"told": 40, "failed": 1}
 
 
@@ -142,9 +142,9 @@ def test_a_failed_trial_told_by_hand_is_not_asked_again() -> None:
     study.fail(lost, "gone")
     for trial in others:
         study.tell(trial, 1.0 + noise(trial.seed))
-    assert study.n_observations == 11
+    assert study.n_replications == 11
     assert np.isfinite(study.selection()["mean"]).all()
-    assert study.run(30).n_observations == 30
+    assert study.run(30).n_replications == 30
 
 
 def test_a_progress_function_that_raises_leaves_a_study_that_can_go_on() -> None:
@@ -155,14 +155,14 @@ def test_a_progress_function_that_raises_leaves_a_study_that_can_go_on() -> None
     study = Study(problem(), initial=1)
     with pytest.raises(RuntimeError, match="display lost"):
         study.run(40, progress=report)
-    assert study.n_observations == 15
+    assert study.n_replications == 15
     assert study.allocation()["pending"].sum() == 0
     assert study.run(40).trials().equals(Study(problem(), initial=1).run(40).trials())
 
 
 def test_a_stop_rule_that_raises_leaves_a_study_that_can_go_on() -> None:
     def rule(study: Study) -> bool:
-        raise LookupError(f"no target at {study.n_observations}")
+        raise LookupError(f"no target at {study.n_replications}")
 
     study = Study(problem(), initial=1)
     with pytest.raises(LookupError, match="no target at 12"):
@@ -175,7 +175,7 @@ def test_the_simulator_may_look_at_the_study() -> None:
 
     def curious(alternative: str, context: int, seed: int) -> float:
         seen.append(int(study.allocation()["pending"].sum()))
-        if study.n_observations in (1, 6, 12, 13, 17):
+        if study.n_replications in (1, 6, 12, 13, 17):
             study.selection()
         return simulate(alternative, context, seed)
 

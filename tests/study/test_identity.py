@@ -70,7 +70,7 @@ def test_a_live_worker_of_a_machine_with_the_same_name_and_numbers_is_left_alone
     began = time.monotonic()
     here.run(12)  # finishes what it can, and waits for the silence of the other
     assert time.monotonic() - began >= 3.0
-    assert here.n_observations == 12
+    assert here.n_replications == 12
     assert trial.id in here.observations()["trial"].tolist()
 
 

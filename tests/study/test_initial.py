@@ -87,7 +87,7 @@ def test_without_an_initial_design_the_policy_starts_from_the_prior(initial: Any
     trials = study.ask(3)
     assert set(where(trials)) <= set(ALL)
     answer(study, trials)
-    assert study.run(40).n_observations == 40
+    assert study.run(40).n_replications == 40
     assert np.isfinite(study.selection()["mean"]).all()
 
 
@@ -234,7 +234,7 @@ def test_a_stored_study_remembers_its_design_and_why(tmp_path: Path) -> None:
     assert again.initial_design == first.initial_design
     assert again.n_queued == first.n_queued == 0
     Study.load(tmp_path / "study.db", simulate=GRID.simulate).run(100)
-    assert again.refresh().n_observations == whole.n_observations
+    assert again.refresh().n_replications == whole.n_replications
 
 
 def test_two_processes_that_begin_at_once_agree_on_one_design(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_refits_come_at_every_tenth_observation_after_initialisation(policy: str
 def test_the_schedule_does_not_move_when_somebody_looks() -> None:
     spy = Spy()
     study = Study(problem(), model=spy, initial=1)
-    while study.n_observations < 50:
+    while study.n_replications < 50:
         answer(study, study.ask())
         study.selection()
     warm = [fit for fit in spy.fits if fit.stale is not None]
@@ -161,7 +161,7 @@ def test_summaries_enter_the_belief_exactly_too() -> None:
         study.tell(study.ask()[0], **given)
         last = spy.fits[-1]
         assert_same_belief(study._belief(), spy.inner.posterior(study.tally, last.setting, last.params), 1e-8)
-    assert study.n_observations == 12 + 3 + 200 + 3
+    assert study.n_replications == 12 + 3 + 200 + 3
 
 
 def test_refits_replace_the_parameters() -> None:

@@ -48,7 +48,7 @@ def look(study: Study) -> None:
 @POLICY
 def test_asking_and_telling_by_hand_equals_run(policy: str) -> None:
     by_hand = Study(problem(), policy=policy, seed=5)
-    while by_hand.n_observations < 60:
+    while by_hand.n_replications < 60:
         trial = by_hand.ask()[0]
         by_hand.tell(trial, simulate(str(trial.alternative), int(str(trial.context)), trial.seed))
     run = Study(problem(), policy=policy, seed=5).run(60)
@@ -59,7 +59,7 @@ def test_asking_and_telling_by_hand_equals_run(policy: str) -> None:
 @pytest.mark.parametrize("budget", [24, 25, 47])
 def test_run_stops_at_exactly_its_budget(budget: int) -> None:
     study = Study(problem()).run(budget)
-    assert study.n_observations == budget
+    assert study.n_replications == budget
     assert len(study.observations()) == budget
     assert study.allocation()["n"].sum() == budget
     assert not study.allocation()["pending"].any()
@@ -68,7 +68,7 @@ def test_run_stops_at_exactly_its_budget(budget: int) -> None:
 def test_run_counts_observations_told_by_hand() -> None:
     study = Study(problem(), initial=0)
     study.tell(study.ask()[0], [1.0, 2.0, 3.0, 4.0])
-    assert study.run(30).n_observations == 30
+    assert study.run(30).n_replications == 30
     assert len(study.trials()) == 27
 
 
@@ -81,7 +81,7 @@ def test_a_run_goes_on_where_the_last_one_ended(policy: str) -> None:
 @pytest.mark.parametrize("budget", [40, 30])
 def test_a_budget_already_spent_simulates_nothing(budget: int) -> None:
     study = Study(problem()).run(40)
-    assert study.run(budget).n_observations == 40
+    assert study.run(budget).n_replications == 40
     assert len(study.trials()) == 40
 
 
@@ -170,7 +170,7 @@ def take(study: Study, steps: list[Any], *, looking: bool) -> list[Trial]:
     waiting: list[Trial] = []
     for step in steps:
         if step == "look":
-            if looking and study.n_observations:
+            if looking and study.n_replications:
                 look(study)
         elif isinstance(step, int):
             waiting += study.ask(step)
@@ -195,7 +195,7 @@ def test_any_sequence_of_calls_is_reproducible_and_blind_to_looking(
     assert where(copy.deepcopy(watched).ask(4)) == where(copy.deepcopy(plain).ask(4))
     allocation, trials = watched.allocation(), watched.trials()
     assert allocation["pending"].sum() == len(waiting) == (trials["status"] == "pending").sum()
-    assert allocation["n"].sum() == (trials["status"] == "told").sum() == watched.n_observations
+    assert allocation["n"].sum() == (trials["status"] == "told").sum() == watched.n_replications
 
 
 def test_progress_is_reported_after_every_observation() -> None:
@@ -260,4 +260,4 @@ def test_a_tally_that_was_handed_out_stays_as_it_was() -> None:
     for trial in trials[1:]:
         study.tell(trial, 2.0)
     assert held.count.sum() == 1
-    assert study.tally.count.sum() == study.n_observations == 4
+    assert study.tally.count.sum() == study.n_replications == 4

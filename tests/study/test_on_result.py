@@ -47,7 +47,7 @@ def test_an_exception_is_said_once_and_the_run_goes_on() -> None:
     with pytest.warns(OutageNotice, match=words) as said:
         study = a_study().run(20, on_failure="record", on_result=on_result)
     assert len(said) == 1
-    assert study.n_observations == 20
+    assert study.n_replications == 20
 
 
 def test_select_tells_of_results_too_and_refuses_what_is_no_function() -> None:

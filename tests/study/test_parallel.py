@@ -41,7 +41,7 @@ def test_a_run_on_many_workers_reaches_exactly_its_budget(workers: int, policy: 
     study = Study(problem(uneven), policy=policy, common_random_numbers=False)
     with threads(workers) as executor:
         study.run(70, executor=executor)
-    assert study.n_observations == 70
+    assert study.n_replications == 70
     assert study.trials()["status"].tolist() == ["told"] * 70
     assert study.allocation()["pending"].sum() == 0
     assert study.trials()["seed"].is_unique
@@ -117,7 +117,7 @@ def test_failures_are_recorded_and_the_budget_is_reached_all_the_same(workers: i
     with threads(workers) as executor:
         study.run(80, executor=executor, on_failure="record")
     trials = study.trials()
-    assert study.n_observations == 80
+    assert study.n_replications == 80
     assert (study.allocation()["n"] >= 2).all()  # failures of the initial design were made up for
     failed = trials[trials["status"] == "failed"]
     assert set(failed["reason"]) == {"ValueError: boom", "it returned nan, which is not one finite number"}
@@ -131,7 +131,7 @@ def test_a_pair_that_always_fails_is_set_aside() -> None:
         return simulate(alternative, context, seed)
 
     study = Study(problem(hole)).run(80, on_failure="record")
-    assert study.n_observations == 80
+    assert study.n_replications == 80
     assert study.set_aside == [("b", 2)]
     trials = study.trials()
     assert (trials["status"] == "failed").sum() == 6
@@ -162,7 +162,7 @@ def test_when_every_pair_is_set_aside_the_run_says_so() -> None:
     study = Study(problem(once), initial=1)
     with pytest.raises(SimulationError, match="every pair failed repeatedly and was set aside"):
         study.run(80, on_failure="record")
-    assert study.n_observations == 1
+    assert study.n_replications == 1
 
 
 def test_a_failure_ends_a_parallel_run_and_keeps_every_trial() -> None:
@@ -196,8 +196,8 @@ def test_what_was_asked_for_ahead_is_given_back_once_the_stop_rule_is_met(
     monkeypatch.setattr(executors.Jobs, "_ahead", lambda *_: 16)
     study = Study(problem(short), initial=2, policy="equal", model="independent", refit_every=1)
     with threads(4) as executor:
-        study.run(500, executor=executor, stop=lambda study: study.n_observations >= 40)
-        assert 40 <= study.n_observations < 60
+        study.run(500, executor=executor, stop=lambda study: study.n_replications >= 40)
+        assert 40 <= study.n_replications < 60
         assert study.pending() == []
         assert "given back" in set(study.trials()["status"])
         stopped.set()
@@ -226,7 +226,7 @@ def test_an_executor_that_breaks_loses_nothing() -> None:
     broken = Broken(20, lambda future: future.set_exception(BrokenExecutor("gone")))
     with pytest.raises(SimulationError, match="the executor broke: gone. The trials are kept"):
         study.run(60, executor=broken, workers=1)
-    assert study.n_observations == 20
+    assert study.n_replications == 20
     assert study.pending() == []
     assert_same_frames(study.run(60), Study(problem(), initial=1).run(60))
 
@@ -236,7 +236,7 @@ def test_an_executor_that_never_answers_is_left_after_the_time_limit() -> None:
     silent = Broken(12, lambda _: None)
     with pytest.raises(SimulationError, match="no value after 0.3 s"):
         study.run(60, executor=silent, workers=1, timeout=0.3)
-    assert study.n_observations == 12
+    assert study.n_replications == 12
 
 
 def test_an_executor_must_say_how_many_it_runs_at_once() -> None:
@@ -289,13 +289,13 @@ def test_simulators_that_are_cheaper_in_batches_get_batches(simulator: Any, batc
     study = Study(problem(simulator)).run(60, batch=batch)
     plain = Study(problem()).run(60, batch=batch)
     assert_same_frames(study, plain)
-    assert study.n_observations == 60
+    assert study.n_replications == 60
 
 
 def test_a_stop_rule_ends_a_parallel_run_and_takes_in_what_is_under_way() -> None:
     with threads(4) as executor:
         study = Study(problem()).run(5000, executor=executor, stop=ExpectedPCS(0.9))
-    assert 24 <= study.n_observations < 5000
+    assert 24 <= study.n_replications < 5000
     assert set(study.trials()["status"]) == {"told"}
 
 
@@ -307,10 +307,10 @@ def test_a_budget_in_seconds_is_simulation_time() -> None:
     study = Study(problem(slow), initial=1).run(seconds=0.25)
     spent, last = overview(study)["seconds_spent"], study.trials(details=True)["seconds"].iloc[-1]
     assert spent - last < 0.25 <= spent
-    assert study.n_observations <= 50
+    assert study.n_replications <= 50
     with threads(4) as executor:
         both = Study(problem(slow), initial=1).run(20, seconds=60, executor=executor)
-    assert both.n_observations == 20
+    assert both.n_replications == 20
 
 
 def test_measured_costs_send_samples_where_they_are_cheap() -> None:
@@ -321,7 +321,7 @@ def test_measured_costs_send_samples_where_they_are_cheap() -> None:
         study = Study(
             Problem(["a", "b", "c"], [0, 1, 2, 3], dear), policy="dvr", cost=cost, common_random_numbers=False
         )
-        while study.n_observations < 200:
+        while study.n_replications < 200:
             [trial] = study.ask()
             took = 30.0 if trial.context in (0, 1) else 1.0
             study.tell(trial, dear(str(trial.alternative), int(str(trial.context)), trial.seed), seconds=took)

@@ -188,7 +188,7 @@ def test_what_could_not_be_delivered_is_delivered_later_by_one_command(
     with ThreadPoolExecutor(slots) as threads, pytest.raises(StorageError, match="could not be") as caught:
         doom.study.run(40, executor=threads)
     command = left_behind(tmp_path, str(caught.value))
-    left = len(doom.made) - doom.study.n_observations
+    left = len(doom.made) - doom.study.n_replications
     assert left >= 1
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 0, told.output
@@ -201,7 +201,7 @@ def test_what_could_not_be_delivered_is_delivered_later_by_one_command(
     assert [json.loads(line)["status"] for line in again.stdout.splitlines()] == [
         "told already, skipped"
     ] * left
-    assert kept.refresh().n_observations == len(doom.made)
+    assert kept.refresh().n_replications == len(doom.made)
     kept.run(40)
     assert set(kept.trials()["status"]) == {"told"}
     if slots == 1:
@@ -221,7 +221,7 @@ def test_ctrl_c_ends_the_waiting_at_once_and_loses_nothing(
         doom.study.run(40)
     left = left_behind(tmp_path, str(caught[-1].message))
     assert CliRunner().invoke(main, left).exit_code == 0
-    assert Study.load(tmp_path / "study.db").n_observations == 6
+    assert Study.load(tmp_path / "study.db").n_replications == 6
 
 
 @pytest.mark.filterwarnings("always::argbest.errors.OutageNotice")

@@ -47,7 +47,7 @@ def test_a_declared_rate_takes_zeros_ones_and_truth_values() -> None:
     study = study_of(0, 1.0, True, np.False_, [0, 1, 1], np.array([True, False]), rate=True)
     assert study.rate
     assert study.reward_range == study.problem.reward_range == (0.0, 1.0)
-    assert study.n_observations == 9
+    assert study.n_replications == 9
     assert study.observations()["value"].tolist() == [0, 1, 1, 0, 0, 1, 1, 1, 0]
 
 
@@ -56,7 +56,7 @@ def test_other_values_of_a_declared_rate_are_refused(value: Any) -> None:
     study = Study(two(rate=True), **QUICK)
     with pytest.raises(InputError, match="neither 0 nor 1, but rate=True. Correct .*mean=k/n, n=n"):
         study.tell(study.ask()[0], value)
-    assert study.n_observations == 0
+    assert study.n_replications == 0
 
 
 def test_another_value_is_a_failure_of_its_trial_in_a_run() -> None:
@@ -122,7 +122,7 @@ def test_k_of_n_is_what_n_single_values_are() -> None:
 def test_summaries_of_a_rate_that_agree_are_taken(summary: dict[str, Any]) -> None:
     study = Study(two(rate=True), **QUICK)
     study.tell(study.ask()[0], **summary)
-    assert study.n_observations == summary["n"]
+    assert study.n_replications == summary["n"]
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_it_does_not_matter_when_the_study_is_closed_and_opened(
     Study(problem(), initial=1, storage=tmp_path / "s.db")
     for n in range(every, 60 + every, every):
         study = load(tmp_path / "s.db")
-        while study.n_observations < min(n, 60):
+        while study.n_replications < min(n, 60):
             answer(study, study.ask())
     assert_same_frames(load(tmp_path / "s.db"), whole)
 
@@ -95,7 +95,7 @@ def test_a_study_in_memory_can_be_opened_twice() -> None:
     kept = MemoryStorage()
     first = Study(problem(), initial=1, storage=kept).run(30)
     second = Study.load(kept, simulate=simulate).run(50)
-    assert first.n_observations == 30
+    assert first.n_replications == 30
     assert_same_frames(first.refresh(), second)
     assert_same_frames(second, Study(problem(), initial=1).run(50))
 
@@ -149,9 +149,9 @@ def test_a_place_that_is_taken_is_not_overwritten(tmp_path: Path) -> None:
     study = Study(problem(), initial=1, storage=tmp_path / "s.db").run(12)
     with pytest.raises(StorageError, match="there is a study 'study' in .*s.db' already"):
         Study(problem(), storage=tmp_path / "s.db")
-    assert load(tmp_path / "s.db").n_observations == study.n_observations == 12
+    assert load(tmp_path / "s.db").n_replications == study.n_replications == 12
     other = Study(problem(), storage=tmp_path / "s.db", name="other")
-    assert other.n_observations == 0
+    assert other.n_replications == 0
 
 
 def test_a_place_without_a_study_says_so(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_trial_told_elsewhere_is_not_told_twice(tmp_path: Path) -> None:
     two.refresh().tell(trial.id, 1.0)
     with pytest.raises(TrialError, match="is told already"):
         one.tell(trial, 2.0)
-    assert one.n_observations == 1
+    assert one.n_replications == 1
     assert one.observations()["value"].tolist() == [1.0]
 
 

@@ -31,7 +31,7 @@ def test_a_pair_that_never_works_stops_no_policy(policy: str, tmp_path: Path) ->
         return simulate(alternative, context, seed)
 
     study = Study(problem(hole), policy=policy, storage=tmp_path / "s.db").run(60, on_failure="record")
-    assert study.n_observations == 60
+    assert study.n_replications == 60
     assert study.set_aside == [("c", 0)]
     assert np.isfinite(study.selection()["mean"]).all()
     resumed = Study.load(tmp_path / "s.db", simulate=simulate)
@@ -56,7 +56,7 @@ def test_an_error_while_restoring_what_others_learned_leaves_no_half_of_it(
     monkeypatch.setattr(GP, "posterior", broken)
     with pytest.raises(StorageError, match=r"an event holds data that argbest never wrote \(LinAlgError"):
         two.refresh().ask()
-    assert (two.refresh().n_observations, two.pending()) == (40, [])
+    assert (two.refresh().n_replications, two.pending()) == (40, [])
     assert_same_frames(two.run(50), Study(problem(), policy="gp-c-ocba", initial=1).run(50))
     assert_same_frames(Study.load(tmp_path / "s.db", simulate=simulate), two)
 
@@ -95,7 +95,7 @@ def test_every_trial_of_a_batch_has_the_whole_time_limit() -> None:
 
     with ThreadPoolExecutor(1) as executor:
         study = Study(problem(slow), initial=1).run(12, executor=executor, batch=8, timeout=2.0)
-    assert study.n_observations == 12
+    assert study.n_replications == 12
 
 
 def test_costs_may_come_as_an_array() -> None:

@@ -70,7 +70,7 @@ def test_a_huge_origin_with_unit_noise_is_resolved(goal: str) -> None:
 def test_stopping_by_probability_does_not_depend_on_the_scale(scale: float) -> None:
     unit = of_unit_scale(300, stop=ExpectedPCS(0.97, delta=0.1))
     other = Study(scaled(scale), seed=3).run(300, stop=ExpectedPCS(0.97, delta=0.1 * scale))
-    assert unit.n_observations == other.n_observations < 300
+    assert unit.n_replications == other.n_replications < 300
 
 
 @pytest.mark.parametrize("width", [1e-9, 1e9])

@@ -16,7 +16,7 @@ def chosen(**options: Any) -> Study:
 def test_select_is_a_study_that_has_run() -> None:
     study = chosen(budget=60, seed=3)
     assert isinstance(study, Study)
-    assert study.n_observations == 60
+    assert study.n_replications == 60
     assert_same_frames(study, Study(problem(), seed=3).run(60))
     assert study.selection()["selected"].tolist() == ["c", "c", "a", "a"]
 
@@ -42,7 +42,7 @@ def test_select_hands_all_options_on() -> None:
 
 
 def test_select_stops_early() -> None:
-    assert chosen(budget=500, stop=ExpectedPCS(0.9)).n_observations < 500
+    assert chosen(budget=500, stop=ExpectedPCS(0.9)).n_replications < 500
 
 
 def test_select_reports_progress() -> None:
@@ -59,9 +59,9 @@ def test_select_shows_nothing_unless_asked(capfd: pytest.CaptureFixture[str]) ->
 def test_select_needs_a_budget_of_at_least_the_initial_design() -> None:
     with pytest.raises(InputError, match="a budget of 10 is below the 24 replications of the initial design"):
         chosen(budget=10, initial=2)
-    with pytest.raises(TypeError, match="budget"):
+    with pytest.raises(InputError, match="a run needs a budget: of replications, of seconds, or both"):
         chosen()
-    assert chosen(budget=10).n_observations == 10  # some pairs are enough to begin with
+    assert chosen(budget=10).n_replications == 10  # some pairs are enough to begin with
 
 
 def test_select_needs_a_simulator() -> None:

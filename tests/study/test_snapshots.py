@@ -176,7 +176,7 @@ def test_a_tally_holds_the_single_values_told_before_and_after_it_was_stored(
     study.tell(study.ask()[0], mean=1.5, variance=0.5, n=4)
     study.run(70)
     expected = observed(study)
-    assert len(expected) == study.n_observations - 4
+    assert len(expected) == study.n_replications - 4
     values = study.observations()["value"].tolist()
     values.remove(1.5)  # the summary
     assert sorted(values) == sorted(study.problem.sign * y for *_, y in expected)

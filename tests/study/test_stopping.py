@@ -41,39 +41,39 @@ def reached(rule: Any, study: Study) -> bool:
 )
 def test_a_run_ends_when_the_rule_is_met(rule: Any) -> None:
     study = apart(problem(), initial=2, seed=6).run(BUDGET, stop=rule)
-    assert 24 < study.n_observations < BUDGET
+    assert 24 < study.n_replications < BUDGET
     assert reached(rule, study)
-    earlier = apart(problem(), initial=2, seed=6).run(study.n_observations - 10)
+    earlier = apart(problem(), initial=2, seed=6).run(study.n_replications - 10)
     assert not reached(rule, earlier)
 
 
 def test_a_run_with_a_rule_takes_the_decisions_of_one_without() -> None:
     stopped = apart(problem(), seed=6).run(BUDGET, stop=WorstPCS(0.9))
-    free = apart(problem(), seed=6).run(stopped.n_observations)
+    free = apart(problem(), seed=6).run(stopped.n_replications)
     assert free.trials().equals(stopped.trials())
     never = apart(problem(), seed=6).run(80, stop=OpportunityCost(1e-12))
-    assert never.n_observations == 80
+    assert never.n_replications == 80
     assert never.trials().equals(apart(problem(), seed=6).run(80).trials())
 
 
 def test_sharper_targets_take_longer() -> None:
     spent = [
-        apart(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_observations for p in (0.9, 0.99, 0.999)
+        apart(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_replications for p in (0.9, 0.99, 0.999)
     ]
     assert spent[0] < spent[1] < spent[2]
 
 
 def test_the_worst_context_takes_longer_than_the_average() -> None:
     average, worst = (apart(problem(), seed=6).run(900, stop=rule(0.97)) for rule in (ExpectedPCS, WorstPCS))
-    assert average.n_observations < worst.n_observations
+    assert average.n_replications < worst.n_replications
 
 
 @pytest.mark.parametrize("rule", [ExpectedPCS, WorstPCS])
 def test_an_indifference_zone_makes_tied_problems_stop(rule: Any) -> None:
     without = apart(problem(tied), seed=1).run(BUDGET, stop=rule(0.99))
     within = apart(problem(tied), seed=1).run(BUDGET, stop=rule(0.99, delta=0.6))
-    assert without.n_observations == BUDGET
-    assert within.n_observations < BUDGET
+    assert without.n_replications == BUDGET
+    assert within.n_replications < BUDGET
     assert float(within.certificate(0.6).pcs_e) >= 0.99
     assert float(within.certificate().pcs_e) < 0.99
 
@@ -84,7 +84,7 @@ def test_expected_pcs_follows_the_weights_of_the_contexts() -> None:
 
     easy = apart(problem(hard, weights=[0, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
     all_of_it = apart(problem(hard, weights=[1, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
-    assert easy.n_observations < all_of_it.n_observations == BUDGET
+    assert easy.n_replications < all_of_it.n_replications == BUDGET
 
 
 @pytest.mark.parametrize("delta", [Fraction(1, 3), np.longdouble(1) / 3, np.float64(1e300), 10**200])
@@ -99,12 +99,12 @@ def test_a_function_of_the_study_is_a_rule() -> None:
     seen: list[int] = []
 
     def enough(study: Study) -> bool:
-        seen.append(study.n_observations)
-        return study.n_observations >= 50
+        seen.append(study.n_replications)
+        return study.n_replications >= 50
 
     study = apart(problem())
     study.run(BUDGET, stop=enough)
-    assert study.n_observations == 54
+    assert study.n_replications == 54
     assert seen == [24, 34, 44, 54]
 
 
@@ -113,7 +113,7 @@ def test_the_rule_is_asked_at_the_pace_of_the_refits() -> None:
     study = apart(problem(), initial=1, refit_every=4)
 
     def count(study: Study) -> bool:
-        seen.append(study.n_observations)
+        seen.append(study.n_replications)
         return False
 
     study.run(30, stop=count)
@@ -122,14 +122,14 @@ def test_the_rule_is_asked_at_the_pace_of_the_refits() -> None:
 
 def test_a_rule_met_already_simulates_nothing() -> None:
     study = apart(problem(), seed=6).run(BUDGET, stop=ExpectedPCS(0.9))
-    spent = study.n_observations
-    assert study.run(BUDGET, stop=ExpectedPCS(0.9)).n_observations == spent
-    assert study.run(BUDGET, stop=ExpectedPCS(0.99)).n_observations > spent
+    spent = study.n_replications
+    assert study.run(BUDGET, stop=ExpectedPCS(0.9)).n_replications == spent
+    assert study.run(BUDGET, stop=ExpectedPCS(0.99)).n_replications > spent
 
 
 def test_the_initial_design_is_completed_whatever_the_rule() -> None:
     study = apart(problem()).run(BUDGET, stop=lambda _: True)
-    assert study.n_observations == 24
+    assert study.n_replications == 24
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Certain:
 
 def test_an_object_that_can_be_called_is_a_rule() -> None:
     study = apart(problem(), policy="equal", model="gp").run(BUDGET, stop=Certain(0.35))
-    assert 24 < study.n_observations < BUDGET
+    assert 24 < study.n_replications < BUDGET
     assert float(np.sqrt(study._belief().var).max()) <= 0.35
 
 
@@ -152,7 +152,7 @@ def test_an_object_that_can_be_called_is_a_rule() -> None:
 @pytest.mark.parametrize("rule", [ExpectedPCS(0.9), WorstPCS(0.9), OpportunityCost(0.05)], ids=str)
 def test_a_rule_can_be_used_without_an_initial_design(rule: Any) -> None:
     study = apart(problem(), initial=0, seed=2).run(BUDGET, stop=rule)
-    assert 0 < study.n_observations < BUDGET
+    assert 0 < study.n_replications < BUDGET
 
 
 @pytest.mark.parametrize("target", [0, 1, -0.1, 1.5, 95, float("nan"), float("inf"), True, "0.9", None])
@@ -182,7 +182,7 @@ def test_what_is_no_stop_rule_is_refused_before_anything_is_spent(stop: Any) -> 
     study = apart(problem())
     with pytest.raises(InputError, match="stop"):
         study.run(BUDGET, stop=stop)
-    assert study.n_observations == 0
+    assert study.n_replications == 0
 
 
 @pytest.mark.parametrize("delta", [-1.0, float("nan"), float("inf"), "1", None])
@@ -205,5 +205,5 @@ def test_a_rule_is_met_in_the_units_of_the_rewards() -> None:
     small = apart(problem(), seed=3).run(BUDGET, stop=OpportunityCost(0.02))
     big = apart(problem(large), seed=3)
     big.run(BUDGET, stop=OpportunityCost(0.02 * 1024))
-    assert big.n_observations == small.n_observations < BUDGET
+    assert big.n_replications == small.n_replications < BUDGET
     assert pairs(big) == pairs(small)

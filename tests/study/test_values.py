@@ -188,7 +188,7 @@ def test_the_goal_decides_which_alternative_is_selected(goal: str) -> None:
 def test_stop_rules_do_not_depend_on_the_sign(rule: Any) -> None:
     most = Study(problem(), seed=2).run(300, stop=rule)
     least = Study(problem(negated, goal="min"), seed=2).run(300, stop=rule)
-    assert most.n_observations == least.n_observations < 300
+    assert most.n_replications == least.n_replications < 300
 
 
 def test_values_in_frames_are_those_that_were_told() -> None:

@@ -40,7 +40,7 @@ def test_a_model_that_is_gone_has_a_successor_that_learns_from_all_observations(
 ) -> None:
     study = opened(database, name)
     assert isinstance(study.model, AdditiveGP)
-    assert (study.n_observations, study.refit_every) == (21, 10)
+    assert (study.n_replications, study.refit_every) == (21, 10)
     belief = study._belief()
     fit = study.model.fit(study._tally, study.problem.setting)
     expected = study.model.posterior(study._tally, study.problem.setting, fit)

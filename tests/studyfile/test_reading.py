@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from argbest import ExpectedPCS, Guaranteed, OpportunityCost, RandomContexts, Study, WorstPCS, registry
+from argbest import ExpectedPCS, GuaranteedPCS, OpportunityCost, RandomContexts, Study, WorstPCS, registry
 from argbest.errors import InputError
 from argbest.problems.design import ExtremeContexts
 from argbest.simulators import plain, simulator_from
@@ -223,7 +223,7 @@ def test_a_python_function_is_found_beside_the_file(tmp_path: Path) -> None:
     assert file.run == {"budget": 12, "timeout": 3.0}
     assert run_options(file.plain()) == file.run
     study = Study(file.problem, policy="equal", model="independent").run(12)
-    assert study.n_observations == 12
+    assert study.n_replications == 12
     stored = plain(file.problem.simulate)
     assert stored is not None
     assert simulator_from(stored)("a", 1, 7) == 3
@@ -274,9 +274,9 @@ def test_initial_designs(given: str, expected: object, tmp_path: Path) -> None:
         ('{ rule = "expected-pcs", target = 0.9 }', ExpectedPCS(0.9)),
         ('{ rule = "worst-pcs", target = 0.8, delta = 1 }', WorstPCS(0.8, 1)),
         ('{ rule = "opportunity-cost", target = 0.05 }', OpportunityCost(0.05)),
-        ('{ rule = "guaranteed" }', Guaranteed()),
-        ('{ rule = "guaranteed", alpha = 0.1, delta = 2, contexts = "each" }', Guaranteed(0.1, 2, "each")),
-        ('{ rule = "guaranteed", assume = "deterministic" }', Guaranteed(assume="deterministic")),
+        ('{ rule = "guaranteed" }', GuaranteedPCS()),
+        ('{ rule = "guaranteed", alpha = 0.1, delta = 2, contexts = "each" }', GuaranteedPCS(0.1, 2, "each")),
+        ('{ rule = "guaranteed", assume = "deterministic" }', GuaranteedPCS(assume="deterministic")),
     ],
 )
 def test_stop_rules(given: str, expected: object, tmp_path: Path) -> None:

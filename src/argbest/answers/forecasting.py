@@ -103,7 +103,7 @@ def of_study(
     flag("worst", worst)
     certificate = view.certificate(indifference_zone(delta))
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
-    horizon = max(_LEAST_HORIZON, _HORIZON_FACTOR * view.n_observations)
+    horizon = max(_LEAST_HORIZON, _HORIZON_FACTOR * view.n_replications)
     if now >= target:
         curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
@@ -201,7 +201,7 @@ def _paths(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
             "run, and look at the certificate again.".format(*view.problem.shape)
         )
-    setting, out, begun = view.setting, view.ruled_out, view.n_observations
+    setting, out, begun = view.setting, view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
     truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]

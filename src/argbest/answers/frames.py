@@ -165,11 +165,20 @@ def _with_doubts(frame: pd.DataFrame, view: "View", delta: float) -> pd.DataFram
 
 def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate) -> pd.DataFrame:
     """Return one row per context and one column per alternative: the probability of being best."""
-    frame = contexts.frame()
-    names = list(frame.columns)
-    index = frame.set_index(names[0] if len(names) == 1 else names).index
+    index = _indexed(contexts.frame(), len(contexts.frame().columns)).index
     probability = _rows(certificate.best_probability)
     return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
+
+
+def indexed_by_context(selection: pd.DataFrame) -> pd.DataFrame:
+    """Return selections with the columns of their contexts, which come first, as the index."""
+    return _indexed(selection, list(selection.columns).index("selected"))
+
+
+def _indexed(frame: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return a frame with its first n columns as the index."""
+    names = list(frame.columns[:n])
+    return frame.set_index(names[0] if n == 1 else names)
 
 
 def _rows(table: AnyArray) -> AnyArray:

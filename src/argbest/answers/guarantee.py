@@ -119,7 +119,7 @@ def _labels(view: "View", positions: IntArray, known: BoolArray) -> "pd.Series[A
 
 def _notes(view: "View", counted: Replications) -> list[str]:
     """Return sentences on what was not counted, and on what should be known."""
-    notes, told = [], view.n_observations
+    notes, told = [], view.n_replications
     if counted.summarised:
         notes.append(
             f"{counted.summarised} replications told as summaries have no order and are not counted."

@@ -61,9 +61,9 @@ def overview(study: "Study") -> dict[str, Any]:
         "n_contexts": view.problem.n_contexts,
         "initial_design": view.initial_design,
         **progress(study),
-        "certainty": _certainty(view) if view.n_observations else None,
-        "guarantee": _guarantee(view) if view.n_observations else None,
-        "model": model_summary.of_study(view).plain() if view.n_observations else None,
+        "certainty": _certainty(view) if view.n_replications else None,
+        "guarantee": _guarantee(view) if view.n_replications else None,
+        "model": model_summary.of_study(view).plain() if view.n_replications else None,
         **failures(view),
         "set_aside": [list(pair) for pair in study.set_aside],
     }
@@ -80,27 +80,27 @@ def progress(study: "Study") -> dict[str, Any]:
     budget, seconds = view.plan.get("budget"), view.plan.get("seconds")
     workers = _workers(study.workers(), list(view.held.values()), now)
     busy = bool(view.held) or any(worker["alive"] for worker in workers)
-    done = _reached(view.n_observations, budget) or _reached(view.spent, seconds)
+    done = _reached(view.n_replications, budget) or _reached(view.spent, seconds)
     n, told, took = (view.records.columns.numbers(name) for name in ("n", "time", "seconds"))
     paces = pace(told, n, now), pace(told, np.nan_to_num(took), now)
     per_second, spent_per_second = paces if busy and not done else (0.0, 0.0)
     waits = [
         (limit - amount) / speed
         for amount, limit, speed in (
-            (view.n_observations, budget, per_second),
+            (view.n_replications, budget, per_second),
             (view.spent, seconds, spent_per_second),
         )
         if limit is not None and speed > 0
     ]
     queued = view.n_queued + len(view.given_back)
     return {
-        "observations": view.n_observations,
+        "observations": view.n_replications,
         "budget": budget,
         "seconds_spent": view.spent,
         "seconds_budget": seconds,
         "finished": done,
         "queued": view.n_queued,
-        "to_come": queued if budget is None else max(budget - view.n_observations - len(view.held), 0),
+        "to_come": queued if budget is None else max(budget - view.n_replications - len(view.held), 0),
         "per_second": per_second or None,
         "seconds_left": min(waits, default=None),
         "trials": view.counts,
@@ -261,7 +261,11 @@ def _tally(view: "View", n: int, *, common: bool) -> Tally:
     values = replications(trials, told, problem.sign)
     if not common:
         return replace(tally, single=values)
-    shared = replications(trials, [event for event in told if event.trial < n_shared], problem.sign)
+    shared = replications(
+        trials,
+        [event for event in told if event.trial < n_shared and not trials.elsewhere(event.trial)],
+        problem.sign,
+    )
     return replace(tally, common=shared, single=values)
 
 

@@ -44,7 +44,7 @@ def status(storage: str, name: str, watch: bool, every: float, forecast: bool, a
         now = overview(study.refresh())
         if not watch:  # it takes a second or two, or is left out
             ahead = (
-                study.forecast(LEVEL) if forecast and study.n_observations else foreseen(study.view(), LEVEL)
+                study.forecast(LEVEL) if forecast and study.n_replications else foreseen(study.view(), LEVEL)
             )
             now["forecast"] = None if ahead is None else ahead.plain()
         if watch and not as_json:

@@ -95,7 +95,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study import assumptions
-    from argbest.study.limits import Guaranteed, afford
+    from argbest.study.limits import GuaranteedPCS, afford
     from argbest.study.study import Study
 
     described, where = _described(file, storage)
@@ -107,7 +107,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     _need_a_budget(options)
     budget = options.get("budget")
     afford(budget, described.checked.n_designed(budget), smaller="lower [study] initial")
-    if isinstance(rule := options.get("stop"), Guaranteed):
+    if isinstance(rule := options.get("stop"), GuaranteedPCS):
         assumptions.of_rewards(described.problem.reward_range, rule.assume)  # refused before a study is made
     again = resume_command(where, described.name)
     try:
@@ -173,10 +173,10 @@ def worker(storage: str, name: str, python: str | None, file: Path | None, quiet
     """Simulate trials of the study in STORAGE until it is finished, together with any other workers."""
     study = load(storage, name, python, file)
     _need_a_simulator(study.problem)
-    before = study.n_observations
+    before = study.n_replications
     options = _planned(study, given)
     _go(study, options, quiet=quiet)
-    n = study.n_observations
+    n = study.n_replications
     say(f"finished: {n} replications, {n - before} of them since this worker began")
     if n:
         onward = _onward(study, options, resume_command(storage, name, python))
@@ -195,9 +195,9 @@ def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
     from argbest.storage.opening import shown
-    from argbest.study.limits import Guaranteed
+    from argbest.study.limits import GuaranteedPCS
 
-    problem, before = study.problem, study.n_observations
+    problem, before = study.problem, study.n_replications
     echo(
         f"{problem.name}: {problem.n_alternatives} alternatives x {problem.n_contexts} contexts, "
         f"kept in {shown(where)}"
@@ -207,25 +207,25 @@ def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet
     except KeyboardInterrupt as error:
         with suppress(StorageError):  # out of reach: then what was last known is said
             study.refresh()
-        kept = study.n_observations
+        kept = study.n_replications
         raise KeyboardInterrupt(f"interrupted; {kept} replications are kept. To continue: {again}") from error
     except SimulationError as error:
         show_troubles(study)
         raise SimulationError(f"{error} Once it is fixed, continue with: {again} --readmit") from error
     show_answer(study)
-    if isinstance(rule := options.get("stop"), Guaranteed) and study.n_observations:
+    if isinstance(rule := options.get("stop"), GuaranteedPCS) and study.n_replications:
         found = study.guarantee(rule.alpha, rule.delta, assume=rule.assume)
         say(f"without a model: {found}", *found.notes)
     show_troubles(study)
-    if study.n_observations:
+    if study.n_replications:
         onward = _onward(study, options, again)
-        told = _say_why_it_ended(study, options, onward, study.n_observations - before)
+        told = _say_why_it_ended(study, options, onward, study.n_replications - before)
         _say_what_next(study, again, "" if told else onward)
 
 
 def _onward(study: "Study", options: Options, again: str) -> str:
     """Return the command that goes on: with twice of what is spent, or without the stop rule that is met."""
-    used, spent = study.n_observations, study.view().spent
+    used, spent = study.n_replications, study.view().spent
     budget, seconds = options.get("budget"), options.get("seconds")
     more = []
     if seconds is not None and spent >= seconds:
@@ -242,7 +242,7 @@ def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: 
     from argbest.study.limits import Limits
     from argbest.studyfile.options import rule_in_words
 
-    rule, limit, used = options.get("stop"), options.get("budget"), study.n_observations
+    rule, limit, used = options.get("stop"), options.get("budget"), study.n_replications
     why = ""
     if Limits(limit, options.get("seconds")).reached(study.view()):
         spent = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
@@ -381,7 +381,7 @@ def submit(file: Path, system: str, tasks: int, storage: str | None, shared: boo
         study.close()
     script = Script(system, tasks, file, where, described.name, shared)
     script.write()
-    say(f"{study.problem.name}: {study.n_observations} replications so far, kept in {where}")
+    say(f"{study.problem.name}: {study.n_replications} replications so far, kept in {where}")
     echo(f"written: {script.path}")
     echo(f"next: {script.start}")
 

@@ -63,17 +63,17 @@ def _compared(study: "Study") -> str:
 
     n_pairs, n = study.tally.count.size, study.problem.n_contexts
     right = int(study.problem.good(study.certificate().selected).sum())
-    said = f"right in {right} of {n} with {study.n_observations} simulations"
+    said = f"right in {right} of {n} with {study.n_replications} simulations"
     reached = _equal(study) >= right  # [run, replications of every pair]
     needed = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.inf)
     half = float(np.sort(needed)[(_RUNS - 1) // 2])
     basis = f"median of {_RUNS} runs with averages instead of a model, the first on the same seeds"
     if np.isinf(half):
-        times = f"more than {_LONGEST * n_pairs / study.n_observations:.0f}"
-    elif half * n_pairs < study.n_observations:
+        times = f"more than {_LONGEST * n_pairs / study.n_replications:.0f}"
+    elif half * n_pairs < study.n_replications:
         return f"{said}; equal allocation needs only {half * n_pairs:,.0f} for this ({basis})"
     else:
-        times = f"{half * n_pairs / study.n_observations:.1f}"
+        times = f"{half * n_pairs / study.n_replications:.1f}"
     return f"{said}; equal allocation needs {times} times the simulations for this ({basis})"
 
 

@@ -89,7 +89,7 @@ def show_answer(study: "Study") -> None:
     from argbest.report import curves
 
     problem = study.problem
-    if not study.n_observations:
+    if not study.n_replications:
         say("nothing is known yet: no trial has a value.")
         return
     contexts, short = curves.side(problem.contexts), short_labels(problem)

@@ -20,14 +20,14 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
 
     Within ``delta`` of the best counts as right; ``remarks`` are passed on.
     """
-    certificate, selection = study.certificate(delta), study.selection(delta=delta or None)
+    certificate, selection = study.certificate(delta), study.selection(equal_within=delta or None)
     measures = ("pcs_e", "pcs_m", "p_all", "p_all_se", "eoc")
     ahead = forecasting.foreseen(study.view(), LEVEL, delta=delta)
     guaranteed = study.guarantee(delta=delta)
     shown = {
         "problem": study.problem.name,
         "goal": study.problem.goal,
-        "replications": study.n_observations,
+        "replications": study.n_replications,
         "alternatives": study.problem.n_alternatives,
         "contexts": study.problem.n_contexts,
         "notes": remarks,

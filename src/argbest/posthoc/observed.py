@@ -1,8 +1,8 @@
 """Runs made elsewhere, a row each, as observations of a problem."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,11 @@ from argbest.core.tally import LARGEST
 from argbest.errors import InputError
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Bins, Located, Names
+from argbest.problems.axis import Axis
 from argbest.problems.base import Problem, Simulate
 from argbest.study.rewards import impossible
 from argbest.study.study import Study
-from argbest.study.trial import MOST
+from argbest.study.trial import MOST, Trial
 
 _OFFER = 8  # bins
 _FEW = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
@@ -56,25 +57,33 @@ class Observed:
             study.tell(trial, **given)
         return study
 
+    def trials(self) -> list[tuple[Trial, dict[str, Any]]]:
+        """Return trials to be told at once, one for all replications of a pair, and what is told of each."""
+        alternatives, contexts = self.problem.alternatives, self.problem.contexts
+        return [
+            (Trial(i, alternatives.item(k), contexts.item(c), 0, 0, (k, c), study=""), given)
+            for i, ((k, c), given) in enumerate(self._told())
+        ]
+
     def _numbered(self, number: IntArray) -> tuple[list[_Given], tuple[tuple[int], ...]]:
         """Return pairs and what is told about each row, and the numbers; summaries share theirs with none."""
         said = number.copy()
         several = np.flatnonzero(self.n > 1)
         said[several] = number.max() + 1 + np.arange(len(several))
-        order, rows = np.argsort(said, kind="stable").tolist(), list(self._rows())
+        order, rows = np.argsort(said, kind="stable").tolist(), list(self.rows())
         return [rows[row] for row in order], tuple((int(said[row]),) for row in order)
 
     def _told(self) -> list[_Given]:
         """Return pairs and what is told about them, in the order of their first rows."""
         told: dict[object, _Given] = {}
-        for row, (pair, given) in enumerate(self._rows()):
+        for row, (pair, given) in enumerate(self.rows()):
             if "value" in given:
                 told.setdefault(pair, (pair, {"value": []}))[1]["value"].append(given["value"])
             else:
                 told[row] = pair, given
         return list(told.values())
 
-    def _rows(self) -> Iterator[_Given]:
+    def rows(self) -> Iterator[_Given]:
         """Yield the pair of every row, and what it tells."""
         columns = self.alternative, self.context, self.value, self.n, self.variance
         for k, c, value, n, variance in zip(*(each.tolist() for each in columns), strict=True):
@@ -130,11 +139,7 @@ def observe(
     ``reward_range`` and ``rate`` are those of `Problem`; values may be True and False. Rows with something
     missing are refused, or left out with ``dropna``.
     """
-    if not isinstance(frame, pd.DataFrame) or frame.empty:
-        if isinstance(frame, pd.DataFrame):
-            raise InputError("got a table without rows; expected a row for every run.")
-        raise InputError(f"got {type(frame).__name__}; expected a pandas DataFrame with a row for every run.")
-    flag("dropna", dropna)
+    _need_rows(frame)
     names = (
         columns.named("alternative", frame, alternative, categorical),
         columns.named("context", frame, context, categorical),
@@ -143,13 +148,10 @@ def observe(
     if replication is not None:
         columns.check_name("replication column", frame, replication)
     taken = (value, *names[0].used, *names[1].used)
-    extra = [column for column in ("n", "variance") if column in frame.columns and column not in taken]
+    extra = _extra(frame, taken)
     used = _used(frame, names, value, weights, [*extra, *([] if replication is None else [replication])])
-    optional = "variance" if "variance" in extra else None  # only summaries have one
-    kept, rows = _complete(frame, [name for name in used if name != optional], dropna)
-    truths = all(truth(each) is not None for each in kept[value].tolist())
-    numbers = kept[value].to_numpy(float) if truths else columns.numbers(kept, value, rows)
-    n, variance = _summaries(kept, extra, rows, numbers, rate=flag("rate", rate))
+    kept, rows, told = _told(frame, used, value, extra, dropna=dropna, rate=flag("rate", rate))
+    numbers, n, variance, truths = told
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
     _refuse_unrepeated(names, where, n)
     problem = Problem(
@@ -157,19 +159,161 @@ def observe(
         bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, reward_range=reward_range,
         rate=rate, name=name,
     )  # fmt: skip
-    if problem.reward_range is not None:
-        for row, each in zip(rows[n == 1], numbers[n == 1].tolist(), strict=True):
-            if wrong := impossible(problem, each):
-                raise InputError(
-                    f"data row {row + 1} has an impossible {value}: {wrong}. Correct the row, or what was "
-                    "said of the rewards (rate, reward_range)."
-                )
+    _refuse_impossible(problem, value, rows, numbers, n)
     dropped = len(frame) - len(kept)
     said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
     notes = *([said] if dropped else []), *where[0].notes, *where[1].notes
     place = where[0].position, where[1].position
     number = None if replication is None else _numbers(kept[replication], place, rows)
     return Observed(problem, *place, numbers, n, variance, number, notes, truths)
+
+
+def further(
+    frame: pd.DataFrame,
+    problem: Problem,
+    *,
+    alternative: str | Sequence[str] | None = None,
+    context: str | Sequence[str] | None = None,
+    value: str = "value",
+    dropna: bool = False,
+) -> Observed:
+    """Return more runs of a problem, a row each; see `Study.tell_frame`."""
+    _need_rows(frame)
+    columns.check_name("value column", frame, value)
+    sides = (problem.alternatives, alternative), (problem.contexts, context)
+    found = [_columns_of(axis, frame, given) for axis, given in sides]
+    pairs = [name for names, _ in found for name in names]
+    extra = _extra(frame, (value, *pairs))
+    kept, rows, told = _told(frame, [*pairs, value, *extra], value, extra, dropna=dropna, rate=problem.rate)
+    _refuse_impossible(problem, value, rows, told.numbers, told.n)
+    k, c = (
+        _positions(axis, kept, names, rows, labels=labels)
+        for (axis, _), (names, labels) in zip(sides, found, strict=True)
+    )
+    return Observed(problem, k, c, told.numbers, told.n, told.variance, None, (), told.truths)
+
+
+def of_trials(
+    frame: pd.DataFrame,
+    problem: Problem,
+    opened: Callable[[int], Trial],
+    *,
+    trial: str = "trial",
+    value: str = "value",
+    dropna: bool = False,
+) -> list[tuple[Trial, dict[str, Any]]]:
+    """Return what a frame tells of trials that were asked for, which ``opened`` returns by their ids."""
+    _need_rows(frame)
+    for what, name in (("trial", trial), ("value", value)):
+        columns.check_name(f"{what} column", frame, name)
+    extra = _extra(frame, (trial, value))
+    kept, rows, told = _told(frame, [trial, value, *extra], value, extra, dropna=dropna, rate=problem.rate)
+    _refuse_impossible(problem, value, rows, told.numbers, told.n)
+    ids = columns.numbers(kept, trial, rows)
+    whole = [int(each) if each == np.rint(each) else each for each in ids.tolist()]
+    trials = {each: opened(each) for each in dict.fromkeys(whole)}
+    k, c = np.array([trials[each].pair for each in whole], np.int64).T
+    runs = Observed(problem, k, c, told.numbers, told.n, told.variance, None, (), told.truths)
+    given: dict[int, dict[str, Any]] = {}
+    for number, (_, row) in zip(whole, runs.rows(), strict=True):
+        before = given.setdefault(number, {"value": []} if "value" in row else row)
+        if before is row:
+            continue
+        if "value" not in before or "value" not in row:
+            raise InputError(
+                f"{trials[number]} has a summary and other rows. A trial has one summary, or single values."
+            )
+        before["value"].append(row["value"])
+    return [(trials[number], row) for number, row in given.items()]
+
+
+def _columns_of(axis: Axis, frame: pd.DataFrame, given: str | Sequence[str] | None) -> tuple[list[str], bool]:
+    """Return the columns of a frame that tell an entry of an axis, and whether they are its labels."""
+    kind, own = axis.kind, list(axis.columns)
+    if given is None:
+        if kind in frame.columns:
+            return [kind], True
+        for asked in ([f"{kind}.{name}" for name in own], own):
+            if asked and set(asked) <= set(frame.columns):
+                return asked, False
+        raise InputError(
+            f"got a frame with the columns {list(frame.columns)}; none identifies the {kind}. Expected "
+            f"{own or kind!r}; or name the column: {kind}='...'."
+        )
+    asked = [given] if isinstance(given, str) else list(given)
+    for name in asked:
+        columns.check_name(f"{kind} column", frame, name)
+    short = {name.removeprefix(f"{kind}."): name for name in asked}
+    if set(short) == set(own):
+        return [short[name] for name in own], False
+    if len(asked) == 1:
+        return asked, True
+    raise InputError(f"the {kind}s of this study have the columns {own}, and {asked} were named. Name those.")
+
+
+def _positions(
+    axis: Axis, frame: pd.DataFrame, names: list[str], rows: IntArray, *, labels: bool
+) -> IntArray:
+    """Return the place of every row's entry on an axis."""
+    found, known = np.empty(len(frame), np.int64), dict[object, int]()
+    for row, entry in enumerate(zip(*(frame[name].tolist() for name in names), strict=True)):
+        if entry not in known:
+            item = entry[0] if labels else dict(zip(axis.columns, entry, strict=True))
+            try:
+                known[entry] = axis.index(item)
+            except InputError as error:
+                raise InputError(
+                    f"data row {rows[row] + 1}: {error} A study keeps the {axis.kind}s that it was made with."
+                ) from None
+        found[row] = known[entry]
+    return found
+
+
+class _Told(NamedTuple):
+    """What the rows of a frame tell."""
+
+    numbers: Array  # replications, or means of several
+    n: IntArray
+    variance: Array
+    truths: bool
+
+
+def _told(
+    frame: pd.DataFrame, used: list[str], value: str, extra: list[str], *, dropna: bool, rate: bool
+) -> tuple[pd.DataFrame, IntArray, _Told]:
+    """Return the complete rows, where they stood, and what they tell."""
+    optional = "variance" if "variance" in extra else None  # only summaries have one
+    needed = [name for name in used if name != optional]
+    kept, rows = _complete(frame, needed, flag("dropna", dropna))
+    truths = all(truth(each) is not None for each in kept[value].tolist())
+    numbers = kept[value].to_numpy(float) if truths else columns.numbers(kept, value, rows)
+    n, variance = _summaries(kept, extra, rows, numbers, rate=rate)
+    return kept, rows, _Told(numbers, n, variance, truths)
+
+
+def _need_rows(frame: object) -> None:
+    """Refuse what is no frame, or an empty one."""
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"got {type(frame).__name__}; expected a pandas DataFrame with a row for every run.")
+    if frame.empty:
+        raise InputError("got a table without rows; expected a row for every run.")
+
+
+def _extra(frame: pd.DataFrame, taken: Sequence[str]) -> list[str]:
+    """Return the columns of summaries, as far as they are there and mean nothing else."""
+    return [column for column in ("n", "variance") if column in frame.columns and column not in taken]
+
+
+def _refuse_impossible(problem: Problem, value: str, rows: IntArray, numbers: Array, n: IntArray) -> None:
+    """Refuse single values that contradict what is known of the rewards."""
+    if problem.reward_range is None:
+        return
+    for row, each in zip(rows[n == 1], numbers[n == 1].tolist(), strict=True):
+        if wrong := impossible(problem, each):
+            raise InputError(
+                f"data row {row + 1} has an impossible {value}: {wrong}. Correct the row, or what was "
+                "said of the rewards (rate, reward_range)."
+            )
 
 
 def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: IntArray) -> IntArray:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def of_study(study: Study) -> str:
     """Return the answer as HTML: a small map, what to choose where, and how sure that is."""
     title = f"<p><strong>{as_html(study.problem.name)}</strong></p>"
-    if not study.n_observations:
+    if not study.n_replications:
         return f"{title}<p>{as_html(repr(study))}. Nothing is known yet: tell values, or run it.</p>"
     lines = "".join(
         f"<li>{as_html(where)}{': ' if where else ''}<b>{as_html(what)}</b>{as_html(how)}</li>"

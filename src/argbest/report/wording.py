@@ -203,7 +203,7 @@ def _standing(study: Study, selection: pd.DataFrame) -> str:
     """Return a sentence on how many contexts are sure, equal and open."""
     number = {name: int((selection["state"] == name).sum()) for name in (SURE, EQUAL, OPEN)}
     n, zone = sum(number.values()), f"{study.indifference():.2g}"
-    after = f"After {count(study.n_observations, 'replication')}"
+    after = f"After {count(study.n_replications, 'replication')}"
     if len(selection) == 1:
         state = next((name for name, some in number.items() if some), "without an answer")
         meaning = {SURE: "", EQUAL: f": within {zone} of the best", OPEN: f": below {_LEVEL} sure"}

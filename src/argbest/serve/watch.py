@@ -188,7 +188,7 @@ class _Painter:
         There is none, or one; after the first a second one follows, with the past.
         """
         study = self._study.refresh()
-        if self._storage.revision == self._drawn or not study.n_observations:
+        if self._storage.revision == self._drawn or not study.n_replications:
             return
         begun, first = time.monotonic(), not self._course
         data = payload(study, anywhere=False)
@@ -197,14 +197,14 @@ class _Painter:
         designed = not study.n_queued  # before that, certainty has no course yet: pairs were never simulated
         if designed:
             sure = data["certainty"]
-            point = study.n_observations, *(sure[name] for name in MEASURES)
+            point = study.n_replications, *(sure[name] for name in MEASURES)
             self._course = extended(self._course, point)
         yield self._finished(data)
         self._drawn = self._storage.revision
         points = min(_POINTS, int(_PATIENCE / (time.monotonic() - begun)), self._refits())
         if designed and first and points > 0:
             with suppress(TooFewDataError):
-                earlier = [each for each in past(study, points) if each[0] < study.n_observations]
+                earlier = [each for each in past(study, points) if each[0] < study.n_replications]
                 self._course = [*earlier, *self._course]
                 yield self._finished(data)
 
@@ -212,7 +212,7 @@ class _Painter:
         """Return how often the model was learned anew since the initial design; in between little changes."""
         study = self._study
         begun = len(study.view().design or ())
-        return schedule.fits(study.model, study.refit_every, begun, study.n_observations)
+        return schedule.fits(study.model, study.refit_every, begun, study.n_replications)
 
     def _finished(self, data: Plain) -> tuple[int, bytes, Plain]:
         self._number += 1

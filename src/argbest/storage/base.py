@@ -105,7 +105,15 @@ class Parted:
     time: float
 
 
-Event: TypeAlias = Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted
+@dataclass(frozen=True)
+class Enqueued:
+    """The user chose pairs that are to be asked for next, before the initial design and the policy's."""
+
+    pairs: tuple[tuple[int, int], ...]  # positions, in the order of simulation
+    time: float
+
+
+Event: TypeAlias = Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted | Enqueued
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from argbest.storage.base import (
     Asked,
     Begun,
     Designed,
+    Enqueued,
     Event,
     Failed,
     Parted,
@@ -50,6 +51,11 @@ MIGRATIONS: list[tuple[str, ...]] = [
         "CREATE TABLE IF NOT EXISTS argbest_pages (study INTEGER NOT NULL REFERENCES argbest_studies (id), "
         "last BIGINT NOT NULL, first BIGINT NOT NULL, fingerprint TEXT NOT NULL, content BYTEA NOT NULL, "
         "state BYTEA, PRIMARY KEY (study, last))",
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS argbest_enqueued (study INTEGER NOT NULL "
+        "REFERENCES argbest_studies (id), revision BIGINT NOT NULL, pairs TEXT NOT NULL, "
+        "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
     ),
 ]
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -236,9 +242,14 @@ TABLES: Mapping[type[Event], sa.Table] = MappingProxyType(
         Readmitted: _events("argbest_readmissions", Readmitted),
         Designed: _events("argbest_designs", Designed),
         Parted: _events("argbest_partings", Parted),
+        Enqueued: _events("argbest_enqueued", Enqueued),
     }
 )
-_SINCE: Mapping[type[Event], int] = {Designed: 2, Parted: 3}  # tables that later versions brought
+_SINCE: Mapping[type[Event], int] = {
+    Designed: 2,
+    Parted: 3,
+    Enqueued: 5,
+}  # tables that later versions brought
 
 
 def kinds(found: int) -> list[type[Event]]:

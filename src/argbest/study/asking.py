@@ -1,4 +1,4 @@
-"""Which trials come next: those given back, then the rest of the initial design, then the policy's choice."""
+"""Which trials come next: given back, enqueued by the user, of the initial design, chosen by the policy."""
 
 import time
 from collections.abc import Iterable
@@ -35,6 +35,14 @@ class Seeds:
 def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
     """Return up to n trials that wait to be asked again, those of one context if told."""
     return list(islice((i for i in ledger.given_back if only in (None, ledger.trials.pair(i)[1])), n))
+
+
+def of_user(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
+    """Return up to n pairs that the user enqueued, those of one context if told; none that was set aside."""
+    if not ledger.enqueued:  # by far the most common
+        return []
+    aside = ledger.set_aside
+    return list(islice((p for p in ledger.enqueued if only in (None, p[1]) and not aside[p]), n))
 
 
 def of_design(ledger: Ledger, n: int, only: int | None) -> list[tuple[int, int]]:
@@ -81,6 +89,7 @@ def issued(
     worker: str,
     *,
     again: Iterable[int],
+    enqueued: list[tuple[int, int]],
     designed: list[tuple[int, int]],
     chosen: list[tuple[int, int]],
     parted: int | None,
@@ -90,11 +99,13 @@ def issued(
     events: list[Event] = [Passed(trial, worker, now) for trial in again]
     more: dict[tuple[int, int], int] = {}
     begun = sum(ledger.trials.columns["designed"]) if ledger.numbers is not None else 0
-    for i, (k, c) in enumerate(designed + chosen):
+    for i, (k, c) in enumerate(enqueued + designed + chosen):
         number = max(int(ledger.replications[k, c]), ledger.first_free) + more.get((k, c), 0)
-        if ledger.numbers is not None and i < len(designed):
-            number = ledger.numbers[begun + i]
+        place = i - len(enqueued)  # in the initial design
+        by_design = 0 <= place < len(designed)
+        if ledger.numbers is not None and by_design:
+            number = ledger.numbers[begun + place]
         more[k, c] = more.get((k, c), 0) + 1
         seed = seeds.of(ledger.problem.shape, k, c, number, parted)
-        events.append(Asked(len(ledger.trials) + i, k, c, number, seed, i < len(designed), worker, now))
+        events.append(Asked(len(ledger.trials) + i, k, c, number, seed, by_design, worker, now))
     return events

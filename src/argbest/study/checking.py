@@ -26,6 +26,7 @@ from argbest.storage.base import (
     Asked,
     Begun,
     Designed,
+    Enqueued,
     Event,
     Failed,
     Passed,
@@ -94,7 +95,7 @@ def check(storage: Storage, stored: Plain) -> Check:
                     stale = _difference(ledger, arrays, words)
     except StorageError as error:
         wrong = str(error)
-    return Check(len(events), ledger.n_observations, reached, wrong, stale, changed)
+    return Check(len(events), ledger.n_replications, reached, wrong, stale, changed)
 
 
 def forget(storage: Storage) -> None:
@@ -177,6 +178,8 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return False
     if isinstance(event, Designed):
         return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
+    if isinstance(event, Enqueued):
+        return all(_inside(pair, ledger) for pair in event.pairs)
     if isinstance(event, Asked):
         inside = ledger.design is not None and _inside((event.alternative, event.context), ledger)
         largest = len(ledger.trials) + ledger.first_free  # number that the next replication may have

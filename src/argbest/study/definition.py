@@ -5,7 +5,7 @@ import uuid
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -240,39 +240,46 @@ _OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "
 _LONGEST = 200  # characters of a value
 
 
-def differences(stored: Plain, described: Plain) -> list[str]:
-    """Return how a described study differs from the stored one; names, simulators and plans may differ."""
+_Difference: TypeAlias = tuple[str, object, object]  # what differs, as it is stored, as it is described
+
+
+def differences(stored: Plain, described: Plain, *, says: str = "the file says") -> list[str]:
+    """Return how a described study differs from the stored one; names, simulators and plans may differ.
+
+    ``says`` stands before what is described.
+    """
     there, here = (json.loads(json.dumps(each)) for each in (stored, described))
-    return [
+    found = [
         *_differing(there["problem"], here["problem"], _OF_PROBLEM),
         *_of_axes(there["problem"], here["problem"]),
         *_differing(there, here, _OPTIONS),
         *_of_designs(there["initial"], here["initial"]),
     ]
+    return [f"{what}: stored is {old}, {says} {new}" for what, old, new in found]
 
 
-def _differing(there: Plain, here: Plain, names: tuple[str, ...]) -> Iterator[str]:
+def _differing(there: Plain, here: Plain, names: tuple[str, ...]) -> Iterator[_Difference]:
     for name in names:
         if there.get(name) != here.get(name):
-            yield _said(name, _value(there.get(name)), _value(here.get(name)))
+            yield name, _value(there.get(name)), _value(here.get(name))
 
 
-def _of_axes(there: Plain, here: Plain) -> Iterator[str]:
+def _of_axes(there: Plain, here: Plain) -> Iterator[_Difference]:
     """Yield how alternatives and contexts differ: in their number, their columns, or at the first place."""
     for name in ("alternatives", "contexts"):
         one, other = there[name], here[name]
         rows, others = _rows(one), _rows(other)
         if len(rows) != len(others):
-            yield _said(f"the number of {name}", len(rows), len(others))
+            yield f"the number of {name}", len(rows), len(others)
         elif list(one["columns"]) != list(other["columns"]):
-            columns = [", ".join(each["columns"]) or "none" for each in (one, other)]
-            yield _said(f"columns of {name}", *columns)
+            was, now = (", ".join(each["columns"]) or "none" for each in (one, other))
+            yield f"columns of {name}", was, now
         elif one.get("categorical", []) != other.get("categorical", []):
-            declared = [", ".join(each.get("categorical", [])) or "none" for each in (one, other)]
-            yield _said(f"categorical columns of {name}", *declared)
+            was, now = (", ".join(each.get("categorical", [])) or "none" for each in (one, other))
+            yield f"categorical columns of {name}", was, now
         elif rows != others:
             at = next(i for i, row in enumerate(rows) if row != others[i])
-            yield _said(f"number {at + 1} of the {name}", _value(rows[at]), _value(others[at]))
+            yield f"number {at + 1} of the {name}", _value(rows[at]), _value(others[at])
 
 
 def _rows(axis: Plain) -> list[Any]:
@@ -286,19 +293,17 @@ def _rows(axis: Plain) -> list[Any]:
     return [{"label": label, **row} for label, row in zip(axis["labels"], rows, strict=True)]
 
 
-def _of_designs(there: list[Any] | str, here: list[Any] | str) -> Iterator[str]:
+def _of_designs(there: list[Any] | str, here: list[Any] | str) -> Iterator[_Difference]:
     if isinstance(there, str) or isinstance(here, str):
         if there != here:
-            texts = (each if isinstance(each, str) else f"{len(each)} replications" for each in (there, here))
-            yield _said("the initial design", *texts)
+            was, now = (
+                each if isinstance(each, str) else f"{len(each)} replications" for each in (there, here)
+            )
+            yield "the initial design", was, now
     elif len(there) != len(here):
-        yield _said("the initial design", f"{len(there)} replications", f"{len(here)}")
+        yield "the initial design", f"{len(there)} replications", f"{len(here)}"
     elif there != here:
-        yield _said("the initial design", "other pairs", "these")
-
-
-def _said(what: str, there: object, here: object) -> str:
-    return f"{what}: stored is {there}, the file says {here}"
+        yield "the initial design", "other pairs", "these"
 
 
 def _value(given: Any) -> str:

@@ -26,6 +26,7 @@ from argbest.storage.base import (
     Asked,
     Begun,
     Designed,
+    Enqueued,
     Event,
     Failed,
     Parted,
@@ -44,7 +45,7 @@ from argbest.study.checking import Snapshots
 from argbest.study.learning import Knowledge, Known, Learning, learned_costs, resolved
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
 from argbest.study.rewards import impossible, outside
-from argbest.study.trial import Trial
+from argbest.study.trial import ELSEWHERE, Trial
 from argbest.study.workers import Tries, at_once
 from argbest.texts import capped
 
@@ -128,6 +129,20 @@ class Journal:
         kept = self._write(lambda: Change([each for each in told if self.ledger.status(each.trial) in open_]))
         return [event.trial for event in kept if isinstance(event, Told)]
 
+    def tell_elsewhere(self, pairs: Sequence[tuple[int, int]], told: Sequence[Told]) -> None:
+        """Keep runs that nobody asked for: a trial each, asked and told at once, whatever its number says."""
+        self.begin()
+
+        def decide() -> Change:
+            first = len(self.ledger.trials)
+            asked = asking.issued(
+                self.ledger, self.seeds, ELSEWHERE, again=[], enqueued=[], designed=[], chosen=list(pairs),
+                parted=self.ledger.parted,
+            )  # fmt: skip
+            return Change([*asked, *(replace(each, trial=first + i) for i, each in enumerate(told))])
+
+        self._write(decide)
+
     def fail(self, trial: Trial, reason: str, *, again: bool, seconds: float | None) -> None:
         """Keep that a trial gave no value; ``again``: its pair goes back to the initial design."""
         failed = Failed(trial.id, capped(reason), again, seconds, time.time())
@@ -141,6 +156,10 @@ class Journal:
             return Change([Passed(i, "", now) for i in trials if i in held and (of is None or held[i] in of)])
 
         self._write(decide)
+
+    def enqueue(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Keep pairs that the user wants to be asked for next."""
+        self._write(lambda: Change([Enqueued(tuple(pairs), time.time())]))
 
     def readmit(self) -> None:
         """Try the pairs set aside once more."""
@@ -186,19 +205,23 @@ class Journal:
         room: Room | None,
         policy: Callable[[Ledger], Policy | None] | None,
     ) -> Change:
-        """Return what gives a worker its next trials: those given back, of the design, then the policy's."""
+        """Return what gives a worker its next trials.
+
+        Those given back come first, then pairs that the user enqueued, the initial design, the policy's.
+        """
         some = n if room is None else min(n, room(self))
         if some < 1:
             return Change([])
         again = asking.given_back(self.ledger, some, only)
-        designed = asking.of_design(self.ledger, some - len(again), only)
-        due = designed + [self.ledger.trials.pair(i) for i in again]
+        enqueued = asking.of_user(self.ledger, some - len(again), only)
+        designed = asking.of_design(self.ledger, some - len(again) - len(enqueued), only)
+        due = enqueued + designed + [self.ledger.trials.pair(i) for i in again]
         change, chosen = Change([]), list[tuple[int, int]]()
         if len(due) < some:
             change, chosen = self._decide(due, some - len(due), only, policy, patient=room is not None)
         parting = any(isinstance(event, Parted) for event in change.events)
         issued = asking.issued(
-            self.ledger, self.seeds, worker, again=again, designed=designed, chosen=chosen,
+            self.ledger, self.seeds, worker, again=again, enqueued=enqueued, designed=designed, chosen=chosen,
             parted=self.ledger.first_own_number() if parting else self.ledger.parted,
         )  # fmt: skip
         return change._replace(events=change.events + issued)
@@ -309,7 +332,7 @@ class Journal:
         ledger = self.ledger
         return Learning(
             self.model, self.open_setting(), self._knowledge, tally, ledger.trials, ledger.records,
-            n=ledger.n_observations, refit_every=self.refit_every, sign=self.problem.sign,
+            n=ledger.n_replications, refit_every=self.refit_every, sign=self.problem.sign,
         )  # fmt: skip
 
     @property
@@ -380,7 +403,8 @@ class Journal:
         if not is_shared(self.storage):
             return
         self.catch_up()
-        if n > len(self.ledger.given_back) + len(self.ledger.queue):
+        ledger = self.ledger
+        if n > len(ledger.given_back) + len(ledger.enqueued) + len(ledger.queue):
             with suppress(TooFewDataError):  # whoever decides will say so
                 self.learned()
 

@@ -10,12 +10,23 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import AnyArray, BoolArray
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
-from argbest.storage.base import Asked, Designed, Event, Failed, Parted, Passed, Plain, Readmitted, Told
+from argbest.storage.base import (
+    Asked,
+    Designed,
+    Enqueued,
+    Event,
+    Failed,
+    Parted,
+    Passed,
+    Plain,
+    Readmitted,
+    Told,
+)
 from argbest.storage.pages import Past
 from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import Replications, Separations
+from argbest.study.trial import ELSEWHERE, OPEN, Records, Trials, numbered
 from argbest.study.trial import FAILED as FAILED_END
-from argbest.study.trial import OPEN, Records, Trials, numbered
 
 PENDING, GIVEN_BACK, TOLD, FAILED = "pending", "given back", "told", "failed"
 SET_ASIDE_AFTER = 6  # failures in a row; by chance 1 in 15,000 cases of a pair that fails once in five
@@ -52,13 +63,14 @@ class Ledger:
         self.numbers = numbers  # its replications, where these were made elsewhere
         self.first_free = 0 if numbers is None else 1 + max(numbers)  # later ones share nothing with those
         self._dropped: list[tuple[int, int]] = []  # of the queue, when a pair was set aside
+        self.enqueued: list[tuple[int, int]] = []  # the user's own choices that were not asked for yet
         self.trials = Trials(problem, study)
         self.held: dict[int, str] = {}  # trials under way, and who has them
         self.failed: dict[int, Failed] = {}
         self.given_back: list[int] = []  # trials to be asked for again
         self.records = Records()
         self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
-        self.n_observations = 0  # replications told so far
+        self.n_replications = 0  # replications told so far
         self.rewards = RewardsSoFar()  # what the values told so far are
         self._shown = False  # whether somebody may hold its tables
         self.in_order = Replications(problem.shape)
@@ -131,6 +143,8 @@ class Ledger:
             self.design, self.design_reason, self.queue = event.pairs, event.reason, list(event.pairs)
         elif isinstance(event, Parted):
             self.parted, self.n_shared = self.first_own_number(), len(self.trials)
+        elif isinstance(event, Enqueued):
+            self.enqueued += event.pairs
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped
@@ -145,6 +159,9 @@ class Ledger:
             )
         if event.designed:
             self.queue.remove(pair)
+        # These come before all that a policy chooses, so it was not the policy that chose one of them.
+        elif pair in self.enqueued and event.worker != ELSEWHERE:
+            self.enqueued.remove(pair)
         self.trials.add(event)
         self.held[event.trial] = event.worker
         following = int(self.replications[pair])
@@ -157,10 +174,11 @@ class Ledger:
         if self._shown:
             self.live, self._shown = self.live.copy(), False
         tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
-        self.n_observations += event.n
+        self.n_replications += event.n
         self.rewards = self.rewards.joined_by(event)
         values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
         shares = self.parted is None or event.trial < self.n_shared
+        shares = shares and not self.trials.elsewhere(event.trial)
         if values is not None:
             signed = ((i, self.problem.sign * value) for i, value in numbered(number, values))
             self.live = tallies.with_replications(self.live, pair, signed, shared=shares)
@@ -211,7 +229,7 @@ class Ledger:
         """Return what the events add up to, as arrays and plain values."""
         arrays = {name: getattr(self, name) for name in _TABLES}
         arrays |= {name: getattr(self.tally, name) for name in _TALLY}
-        for name in _PAIRS:
+        for name in (*_PAIRS, *(["enqueued"] if self.enqueued else [])):  # older states know none
             arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
         ordered, words = self.in_order.state()
         own = {"spent": self.spent, "parted": self.parted, "n_shared": self.n_shared}
@@ -232,7 +250,7 @@ class Ledger:
         self.records.extend(past.told, past.values)
         for name in _TABLES:
             getattr(self, name)[...] = arrays[name]
-        for name in _PAIRS:
+        for name in (*_PAIRS, *(["enqueued"] if "enqueued" in arrays else [])):
             setattr(self, name, [(int(k), int(c)) for k, c in arrays[name].tolist()])
         self.held = {int(trial): str(worker) for trial, worker in words["held"]}
         self.given_back = [int(trial) for trial in words["waiting"]]
@@ -244,12 +262,13 @@ class Ledger:
         n, mean, m2 = (self.records.columns.numbers(name) for name in ("n", "mean", "m2"))
         self.rewards = RewardsSoFar.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        every = np.ones(len(self.records), bool)
-        shares = every if self.parted is None else self.records.columns.numbers("trial") < self.n_shared
+        every, trial = np.ones(len(self.records), bool), self.records.columns.numbers("trial")
+        shares = every if self.parted is None else trial < self.n_shared
+        shares = shares & ~self.trials.all_elsewhere()[trial]
         common = None if self.live.common is None else self._replications(shares)
         count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
         self.live = tallies.Tally(count, mean, m2, common=common, single=self._replications(every))
-        self.n_observations = int(count.sum())
+        self.n_replications = int(count.sum())
         self._check(past)
 
     def _replications(self, some: BoolArray) -> by_number.Replications:

@@ -16,7 +16,7 @@ import numpy as np
 
 from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, whole
 from argbest.core.arrays import Array, BoolArray
-from argbest.errors import InputError, OutageNotice
+from argbest.errors import InputError, OutageNotice, warn_of_old_name
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
 from argbest.study.journal import BY_HAND, Journal
@@ -57,13 +57,13 @@ def afford(
     needed: int,
     *,
     named: str = "a budget of {} is",
+    due: str = "the initial design",
     smaller: str = "choose a smaller initial design",
 ) -> None:
     """Refuse a budget that the ``needed`` replications of the initial design alone exceed."""
     if budget is not None and budget < needed:
         raise InputError(
-            f"{named.format(budget)} below the {needed} replications of the initial design; raise it, or "
-            f"{smaller}."
+            f"{named.format(budget)} below the {needed} replications of {due}; raise it, or {smaller}."
         )
 
 
@@ -87,19 +87,19 @@ class Limits:
 
     def done(self, ledger: Ledger) -> int:
         """Return how much of the limit is used: replications, or seconds where only these are limited."""
-        return ledger.n_observations if self.budget is not None else int(ledger.spent)
+        return ledger.n_replications if self.budget is not None else int(ledger.spent)
 
     def reached(self, now: "Ledger | View") -> bool:
         """Return whether the budget, or the simulation time, is spent."""
         spent = self.seconds is not None and now.spent >= self.seconds
-        return spent or (self.budget is not None and now.n_observations >= self.budget)
+        return spent or (self.budget is not None and now.n_replications >= self.budget)
 
     def room(self, journal: Journal) -> int:
         """Return how many more trials the limits allow, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
         held = [i for i, who in ledger.held.items() if who != BY_HAND]
         if self.budget is not None:
-            left = self.budget - ledger.n_observations - len(held)
+            left = self.budget - ledger.n_replications - len(held)
         if self.seconds is not None and ledger.spent + journal.expected_seconds(held) >= self.seconds:
             left = 0
         return int(min(left, 2**31))
@@ -187,7 +187,7 @@ class OpportunityCost:
 
 
 @dataclass(frozen=True)
-class Guaranteed:
+class GuaranteedPCS:
     """Stop when the data alone, without a model, certify every selected alternative (`Study.guarantee`).
 
     Each is within δ of the best of its context, or better than all others if δ is 0. With confidence
@@ -216,6 +216,13 @@ class Guaranteed:
         share = self.alpha / (study.problem.n_contexts if self.contexts == "all" else 1)
         assumed = assumptions.of_rewards(study.reward_range, self.assume)
         return separations.missing(study.view(), share, self.delta, assumed)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Guaranteed":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_of_old_name("Guaranteed", "GuaranteedPCS")
+    return GuaranteedPCS
 
 
 @contextmanager

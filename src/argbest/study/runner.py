@@ -31,7 +31,16 @@ from argbest.storage.base import is_shared
 from argbest.study import assumptions, executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import Guaranteed, Limits, OnResult, Progress, Resources, afford, reporter, tracker
+from argbest.study.limits import (
+    GuaranteedPCS,
+    Limits,
+    OnResult,
+    Progress,
+    Resources,
+    afford,
+    reporter,
+    tracker,
+)
 from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, record
 from argbest.study.workers import Patience, Presence, Watch, keep
@@ -184,10 +193,10 @@ class _Run:
         study, limits = self.study, self.limits
         if limits.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
             return True
-        n = study.n_observations
+        n = study.n_replications
         due = (
             self.checked is None
-            or isinstance(limits.stop, Guaranteed)
+            or isinstance(limits.stop, GuaranteedPCS)
             or schedule.due(study.model, study.refit_every, n, self.checked)
         )
         if limits.stop is None or not due or study.n_queued or not n:
@@ -220,11 +229,11 @@ class _Run:
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
-        if isinstance(self.limits.stop, Guaranteed):
+        if isinstance(self.limits.stop, GuaranteedPCS):
             return registry.separation(self.limits.stop.missing(self.study))
         if not self.limits.confirm or self.limits.budget is None:
             return None
-        asked = ledger.n_observations + len(ledger.held)
+        asked = ledger.n_replications + len(ledger.held)
         return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
 
     def _collect(self, *, ahead: bool = False) -> None:
@@ -242,7 +251,7 @@ class _Run:
     def _stock_up(self) -> None:
         """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
         study, known = self.study, self.study._journal.knowledge
-        n = study.n_observations + len(self.in_hand)
+        n = study.n_replications + len(self.in_hand)
         if known is None or not schedule.due(study.model, study.refit_every, n, known.n_fitted):
             return
         if self.jobs.wanted(learning=True) > self.jobs.wanted():
@@ -307,13 +316,15 @@ def _ready(study: "Study", limits: Limits) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
-    if isinstance(limits.stop, Guaranteed):
+    if isinstance(limits.stop, GuaranteedPCS):
         assumptions.of_rewards(study.reward_range, limits.stop.assume)  # refused before anything is simulated
     study._journal.begin(limits.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
     if due:
-        afford(limits.budget, study.n_observations + due)
+        n_own = len(ledger.enqueued)
+        what = f"the initial design and the {n_own} enqueued" if n_own else "the initial design"
+        afford(limits.budget, study.n_replications + due + n_own, due=what)
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)

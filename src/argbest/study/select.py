@@ -1,6 +1,7 @@
 """One call from a simulator to an answer."""
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
 
@@ -9,7 +10,7 @@ from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage.base import Storage
-from argbest.study.limits import OnResult, Progress, Stop
+from argbest.study.limits import Limits, OnResult, Progress, Stop
 from argbest.study.study import Study
 
 
@@ -18,8 +19,11 @@ def select(
     alternatives: object,
     contexts: object,
     *,
-    budget: int,
+    budget: int | None = None,
+    seconds: float | None = None,
     goal: str = "max",
+    reward: str = "reward",
+    title: str | None = None,
     weights: object = None,
     bounds: object = None,
     categorical: object = (),
@@ -35,9 +39,12 @@ def select(
     cost: object = None,
     storage: str | PathLike[str] | Storage | None = None,
     name: str = "study",
+    load_if_exists: bool = False,
     workers: int | None = None,
+    executor: Executor | None = None,
     batch: int = 1,
     timeout: float | None = None,
+    confirm: float = 0.0,
     on_failure: str = "raise",
     progress: bool | Progress = False,
     on_result: OnResult | None = None,
@@ -45,18 +52,22 @@ def select(
 ) -> Study:
     """Return a finished study of ``budget`` replications: ask it for its selection() and certificate().
 
-    The first options describe the `Problem`, those from ``policy`` to ``name`` the `Study`, and the rest are
-    those of `Study.run`.
+    ``budget`` and ``seconds`` of simulation time limit it; give one of them or both. The options from
+    ``goal`` to ``rate`` describe the `Problem`, those from ``policy`` to ``load_if_exists`` the `Study`, and
+    the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is simulated,
+    for reports and pictures; ``name`` identifies the study in its ``storage``.
     """
+    Limits(budget, seconds, confirm, stop)  # refused before anything is stored
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
-        reward_range=reward_range, noise_sd=noise_sd, rate=rate,
+        reward_range=reward_range, noise_sd=noise_sd, rate=rate, reward=reward, name=title,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
         common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
+        load_if_exists=load_if_exists,
     )  # fmt: skip
     return study.run(
-        budget, workers=workers, batch=batch, timeout=timeout, on_failure=on_failure, progress=progress,
-        on_result=on_result, stop=stop,
+        budget, seconds=seconds, workers=workers, executor=executor, batch=batch, timeout=timeout,
+        confirm=confirm, on_failure=on_failure, progress=progress, on_result=on_result, stop=stop,
     )  # fmt: skip

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from argbest.checks import finite, flag, indifference_zone, not_negative, path_of, whole
+from argbest.checks import finite, flag, indifference_zone, not_negative, one_of, path_of, whole
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, BoolArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate
 from argbest.core.states import LEVEL
-from argbest.errors import DataNotice, InputError
+from argbest.errors import DataNotice, InputError, StorageError, warn_of_old_name
 from argbest.lazy import later
 from argbest.models.base import Model, params_type
 from argbest.options import ALPHA, POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem, Simulate
-from argbest.storage.base import Plain, Storage, Worker, explained
+from argbest.storage.base import Plain, Storage, Told, Worker, explained
 from argbest.storage.opening import concealed, defined, opened
 from argbest.study import definition
 from argbest.study.journal import BY_HAND, Journal
@@ -69,8 +69,10 @@ class Study:
     alternative in a context has the same seed: noise that alternatives share then cancels. ``cost`` is what a
     replication of each pair costs, a table [alternative, context], or "measured": learned from run times;
     policies then weigh value per cost. ``storage`` keeps the study: None in memory, a file (SQLite), or the
-    URL of a database, where ``name`` identifies it; `Study.load` continues it. ``plan`` holds the
-    options of `run` that other workers of the stored study should use, as `argbest worker` does.
+    URL of a database, where ``name`` identifies it; `Study.load` continues it. With
+    ``load_if_exists`` a study of that name is continued where there is one; it must be the same study.
+    ``plan`` holds the options of `run` that other workers of the stored study should use, as `argbest worker`
+    does.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Study:
         cost: object = None,
         storage: str | PathLike[str] | Storage | None = None,
         name: str = "study",
+        load_if_exists: bool = False,
         plan: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(problem, Problem):
@@ -97,9 +100,16 @@ class Study:
         stored = options.plain(plan)
         if storage is not None:
             params_type(options.model)
+        existing = flag("load_if_exists", load_if_exists)
         with opened(storage, name=name) as kept:
-            kept.create(stored)
-            self._open(kept, stored, problem, options.policy, options.model)
+            try:
+                kept.create(stored)
+            except StorageError:
+                if not existing or kept.definition() is None:
+                    raise
+                self._open_the_same(kept, stored, problem, options, name)
+            else:
+                self._open(kept, stored, problem, options.policy, options.model)
 
     @classmethod
     def from_observations(
@@ -133,8 +143,9 @@ class Study:
 
         ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
         runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
-        out incomplete rows, ``title`` names the problem. The other options are those of `Problem` and
-        `Study`; random numbers count as common if ``replication`` is given.
+        out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
+        identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
+        numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
         """
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
@@ -169,6 +180,22 @@ class Study:
                 study._open(kept, stored, problem, chosen_policy, chosen_model)
         return study
 
+    def _open_the_same(
+        self, storage: Storage, described: Plain, problem: Problem, options: definition.Options, name: str
+    ) -> None:
+        """Open the study that is there already, unless it is another one than described."""
+        stored = defined(storage, name, storage)
+        with explained("the definition of the study"):
+            stored = definition.modern(stored, notify=True)
+            if found := definition.differences(stored, described, says="given is"):
+                raise InputError(
+                    f"the stored study {name!r} is another one: {'; '.join(found)}. Only the name of the "
+                    "problem, the simulator and the plan may differ. Correct the options, or give another "
+                    "name."
+                )
+            chosen = definition.restored(stored, problem.simulate, options.policy, options.model)
+            self._open(storage, stored, *chosen)
+
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
@@ -183,7 +210,7 @@ class Study:
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.problem.shape)
-        return f"<Study of {self.problem.name!r}: {size}, {self.n_observations} replications>"
+        return f"<Study of {self.problem.name!r}: {size}, {self.n_replications} replications>"
 
     def _repr_html_(self) -> str:
         from argbest.report.notebook import of_study
@@ -207,9 +234,15 @@ class Study:
         return stored
 
     @property
-    def n_observations(self) -> int:
+    def n_replications(self) -> int:
         """Replications told so far."""
-        return self._journal.ledger.n_observations
+        return self._journal.ledger.n_replications
+
+    @property
+    def n_observations(self) -> int:
+        """Deprecated: the name of `n_replications` in version 0.2."""
+        warn_of_old_name("n_observations", "n_replications")
+        return self.n_replications
 
     @property
     def rate(self) -> bool:
@@ -230,7 +263,7 @@ class Study:
     @property
     def n_waiting(self) -> int:
         """Deprecated: the name of `n_queued` in version 0.1."""
-        warnings.warn("n_waiting is now called n_queued.", DeprecationWarning, stacklevel=2)
+        warn_of_old_name("n_waiting", "n_queued")
         return self.n_queued
 
     @property
@@ -253,6 +286,14 @@ class Study:
         ]
 
     @property
+    def enqueued(self) -> list[tuple[Item, Item]]:
+        """The pairs (alternative, context) of `enqueue` that were not asked for yet, in their order."""
+        problem = self.problem
+        return [
+            (problem.alternatives.item(k), problem.contexts.item(c)) for k, c in self._journal.ledger.enqueued
+        ]
+
+    @property
     def asked(self) -> Sequence[Trial]:
         """All trials asked for so far, by their ids; it grows with the study."""
         return self._journal.ledger.trials
@@ -272,11 +313,31 @@ class Study:
         """Return n trials to simulate: what is left of the initial design, then the policy's choice.
 
         With ``context`` all of them are in that context. Trials under way are taken into account; those
-        given back come first.
+        given back come first, then pairs of your own choice (`enqueue`).
         """
         n = whole("n", n, at_least=1, at_most=10**7)
         only = None if context is None else self.problem.contexts.index(context)
         return self._journal.ask(n, worker=BY_HAND, only=only)
+
+    def ask_one(self, *, context: object = None) -> Trial:
+        """Return the next trial to simulate; `ask` of a single one, without a list around it."""
+        (trial,) = self.ask(1, context=context)
+        return trial
+
+    def enqueue(self, alternative: object, context: object, n: int = 1) -> None:
+        """Have a pair of your own choice asked for next, n times: before the initial design and the policy's.
+
+        Name the alternative and the context by their labels or their rows. `ask` and `run` take pairs in the
+        order in which they were enqueued; they count towards the budget. A stored study keeps them.
+        """
+        problem, times = self.problem, whole("n", n, at_least=1, at_most=10**7)
+        pair = problem.alternatives.index(alternative), problem.contexts.index(context)
+        if self._journal.ledger.set_aside[pair]:
+            raise InputError(
+                f"alternative {alternative!r} in context {context!r} failed repeatedly and was set aside. "
+                "Fix the simulator, call `study.readmit()`, and enqueue it again."
+            )
+        self._journal.enqueue([pair] * times)
 
     def tell(
         self,
@@ -307,6 +368,52 @@ class Study:
         self._journal.tell(told)
         if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, [told]):
             warnings.warn(remark, DataNotice, stacklevel=2)
+
+    def tell_frame(
+        self,
+        frame: "pd.DataFrame",
+        *,
+        trial: str | None = None,
+        alternative: str | Sequence[str] | None = None,
+        context: str | Sequence[str] | None = None,
+        value: str = "value",
+        dropna: bool = False,
+    ) -> None:
+        """Record the runs in a frame, a row each, all or none: of trials asked for, or made elsewhere.
+
+        With ``trial``, the column of ids, the rows are replications of trials that `ask` returned. Without it
+        they are runs made elsewhere of alternatives and contexts of this study: these are found in the
+        columns ``alternative`` and ``context``, or in those that the study has, as in `observations` or in
+        the frame that `from_observations` took. Such runs share random numbers with no others. Rows may be
+        summaries, with columns ``n`` and ``variance``; ``dropna`` leaves out incomplete ones.
+        """
+        if trial is None:
+            runs = observed.further(
+                frame, self.problem, alternative=alternative, context=context, value=value, dropna=dropna
+            )
+            given = runs.trials()
+        elif alternative is not None or context is not None:
+            raise InputError(
+                "`tell_frame` got trials and columns of pairs; trials are enough. Name one kind."
+            )
+        else:
+            given = observed.of_trials(
+                frame, self.problem, self._journal.open, trial=trial, value=value, dropna=dropna
+            )
+        told = [self._record(each, row) for each, row in given]
+        before = self._journal.ledger.rewards
+        if trial is None:
+            self._journal.tell_elsewhere([each.pair for each, _ in given], told)
+        else:
+            self._journal.tell_all(told)
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, told):
+            warnings.warn(remark, DataNotice, stacklevel=2)
+
+    def _record(self, trial: Trial, given: Mapping[str, Any]) -> Told:
+        """Return what is told of a trial by its values, or by mean, variance and n."""
+        if "value" in given:
+            return record(trial, given["value"])
+        return summary(trial, **given, rate=self.problem.rate)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked for again by itself."""
@@ -377,17 +484,21 @@ class Study:
             warnings.warn(remark, DataNotice, stacklevel=2)
         return self
 
-    def selection(self, *, delta: float | None = None) -> "pd.DataFrame":
+    def selection(self, *, equal_within: float | None = None, delta: float | None = None) -> "pd.DataFrame":
         """Return one row per context: selected, runner_up, mean, gap, gap_sd, p_best, expected_loss, state.
 
         The state is "sure" where P(best) is at least 0.95, "equal" where that is not so but the selected one
-        is within ``delta`` of the best with that probability, and "open" otherwise. By default delta is what
-        `indifference` returns.
+        is within ``equal_within`` of the best with that probability, and "open" otherwise. By default that
+        difference is what `indifference` returns. ``p_best`` does not depend on it. (``delta`` is the old
+        name of ``equal_within``; everywhere else delta says what counts as right, and is 0 by default.)
         If alternatives have columns, these are columns here too: selected.servers, selected.beds. A pair
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
         """
-        return frames.selection(self.view(), self.indifference(delta))
+        if delta is not None:
+            warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
+            equal_within = delta if equal_within is None else equal_within
+        return frames.selection(self.view(), self.indifference(equal_within))
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
@@ -428,14 +539,23 @@ class Study:
         return overview.history(self.view(), points=points)
 
     def forecast(
-        self, target: float = LEVEL, *, worst: bool = False, delta: float = 0.0
+        self,
+        target: float = LEVEL,
+        *,
+        contexts: str = "expected",
+        delta: float = 0.0,
+        worst: bool | None = None,
     ) -> "forecasting.Forecast":
         """Return how many more replications it takes until the certificate reaches ``target``, with a range.
 
-        The figure is PCS_E, or with ``worst`` that of the worst context; within ``delta`` of the best counts
-        as right.
+        The figure is PCS_E, "expected" over ``contexts``, or PCS_M, that of the "worst" one; within ``delta``
+        of the best counts as right. (``worst=True`` is the old spelling of ``contexts="worst"``.)
         """
-        return forecasting.of_study(self.view(), target, worst=worst, delta=delta)
+        if worst is not None:
+            warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
+            contexts = "worst" if flag("worst", worst) else "expected"
+        one_of("contexts", contexts, ("expected", "worst"))
+        return forecasting.of_study(self.view(), target, worst=contexts == "worst", delta=delta)
 
     def model_check(self) -> "model_check.ModelCheck":
         """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
@@ -487,9 +607,11 @@ class Study:
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
         return guarantee.of_study(self.view(), error, zone, assume)
 
-    def predict(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
+    def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
         """Return the rows of `selection` for any contexts, simulated or not; ``integrate`` as `certificate`.
 
+        The contexts are columns, as in `selection`; with ``indexed`` they are the index, as in
+        `predict_proba`.
         ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
         none of these has; an `ExtrapolationNotice` warns of such a category.
         """
@@ -501,16 +623,24 @@ class Study:
             return frame
 
         whole = predicting.predicted(self.view(), contexts, made, integrate=flag("integrate", integrate))
-        return whole.reset_index(drop=True)
+        whole = whole.reset_index(drop=True)
+        return frames.indexed_by_context(whole) if flag("indexed", indexed) else whole
 
-    def predict_proba(self, contexts: object, *, integrate: bool = True) -> "pd.DataFrame":
-        """Return P(each alternative is best), a row per context given and a column per alternative."""
-        return predicting.predicted(
+    def predict_proba(
+        self, contexts: object, *, integrate: bool = True, indexed: bool = True
+    ) -> "pd.DataFrame":
+        """Return P(each alternative is best), a row per context given and a column per alternative.
+
+        The contexts are the index, so that all columns are probabilities; with ``indexed=False`` they are
+        columns, as in `predict`.
+        """
+        whole = predicting.predicted(
             self.view(),
             contexts,
             lambda found: frames.of_probabilities(self.problem, found.rows, found.certificate),
             integrate=flag("integrate", integrate),
         )
+        return whole if flag("indexed", indexed) else whole.reset_index()
 
     @property
     def plot(self) -> "Plots":

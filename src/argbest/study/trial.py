@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 import numpy as np
 
 from argbest.checks import real, reals, shown, truths
-from argbest.core.arrays import AnyArray, Array
+from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.core.replications import PLACE, Replications
 from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
@@ -27,6 +27,7 @@ MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer
 _FAIL = "Fix the simulator, or say that the trial failed."
 
 T = TypeVar("T")
+ELSEWHERE = "elsewhere"  # the worker of runs that nobody asked for: their random numbers are not ours
 OPEN, FAILED = -1, -2  # in the place of the record that a trial ended with
 Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]  # True and False are numbers to Python
 
@@ -258,6 +259,15 @@ class Trials(_Made[Trial]):
     def designed(self, trial: int) -> bool:
         """Return whether it was taken from the initial design."""
         return bool(self.columns["designed"][trial])
+
+    def elsewhere(self, trial: int) -> bool:
+        """Return whether it was run elsewhere, so that it has its random numbers in common with no other."""
+        who: int = self.columns["worker"][trial]
+        return who == self._names.get(ELSEWHERE)
+
+    def all_elsewhere(self) -> BoolArray:
+        """Return [trial] whether each was run elsewhere."""
+        return np.asarray(self.columns.numbers("worker") == self._names.get(ELSEWHERE, -1))
 
     def workers(self) -> list[str]:
         """Return who asked for each."""

@@ -145,7 +145,7 @@ class View:
     n_trials: int
     n_records: int  # trials whose value was told
     n_failed: int  # trials that gave none
-    n_observations: int  # replications told
+    n_replications: int  # replications told
     spent: float  # seconds of simulation time, those of failures included
     design: tuple[tuple[int, int], ...] | None  # the initial design; None until it is fixed
     design_reason: str  # why this one, where argbest chose it
@@ -185,7 +185,7 @@ class View:
             n_trials=len(ledger.trials),
             n_records=len(ledger.records),
             n_failed=len(ledger.failed),
-            n_observations=ledger.n_observations,
+            n_replications=ledger.n_replications,
             spent=ledger.spent,
             design=None if ledger.design is None else tuple(ledger.design),
             design_reason=ledger.design_reason,

@@ -13,7 +13,7 @@ from argbest.problems.axis import Axis
 from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, is_auto
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.limits import ExpectedPCS, Guaranteed, OpportunityCost, Stop, WorstPCS, checked
+from argbest.study.limits import ExpectedPCS, GuaranteedPCS, OpportunityCost, Stop, WorstPCS, checked
 
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
@@ -33,11 +33,11 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 Plain: TypeAlias = dict[str, Any]
 _OF_PROGRAMS = ("field", "retries", "backoff", "environment")
-_STOPS: dict[str, type[ExpectedPCS | WorstPCS | OpportunityCost | Guaranteed]] = {
+_STOPS: dict[str, type[ExpectedPCS | WorstPCS | OpportunityCost | GuaranteedPCS]] = {
     "expected-pcs": ExpectedPCS,
     "worst-pcs": WorstPCS,
     "opportunity-cost": OpportunityCost,
-    "guaranteed": Guaranteed,
+    "guaranteed": GuaranteedPCS,
 }
 _TAKEN = {rule: tuple(field.name for field in fields(kind)) for rule, kind in _STOPS.items()}
 

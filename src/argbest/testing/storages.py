@@ -13,6 +13,7 @@ from argbest.storage.base import (
     Asked,
     Begun,
     Designed,
+    Enqueued,
     Event,
     Failed,
     Parted,
@@ -66,6 +67,7 @@ def example_events(n: int = 3) -> list[Event]:
             Told(3 * i + 2, 2**53, -number, 0.0, None, None, 1.7e9 + 0.5),
             Readmitted(1.7e9 + number % 1),
             Parted(1.7e9 + number % 1),
+            Enqueued(((i, 2 * i), (0, 1), (i, 2 * i)), 1.7e9 + number % 1),
         ]
     last = 3 * n
     found += [

@@ -111,7 +111,7 @@ def _allocation(study: Study, shown: Excerpt) -> Plain:
     told = study.tally
     n, mean, m2 = (shown.of(each) for each in (told.count, told.mean, told.m2))
     return {
-        "total": study.n_observations,
+        "total": study.n_replications,
         "pending": int(study.view().pending.sum()),
         "count": values(n),
         "mean": values(_brief(np.where(n > 0, mean, np.nan))),
@@ -202,7 +202,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
         ["goal", f"{'largest' if problem.goal == 'max' else 'smallest'} {problem.reward}"],
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
-        ["replications", study.n_observations],
+        ["replications", study.n_replications],
         ["initial design", study.initial_design],
         ["seed", str(study.seed)],
         ["refits", schedule.words(study.model, study.refit_every)],
