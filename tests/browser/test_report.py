@@ -99,7 +99,7 @@ def test_the_page_opens_in_silence_and_asks_for_nothing(page: Any, study: Study)
         "Still in the running",
         "What the model found",
         "Does the model fit?",
-        "GuaranteedPCS by the data alone",
+        "Guaranteed by the data alone",
         "Failed simulations",
         "How it was computed",
     ]

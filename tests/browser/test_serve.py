@@ -94,7 +94,7 @@ def test_a_finished_study_is_shown_with_its_numbers(open_live: Open, file: Path)
             "Still in the running",
             "What the model found",
             "Does the model fit?",
-            "GuaranteedPCS by the data alone",
+            "Guaranteed by the data alone",
             "Progress",
             "Workers",
             "Failed simulations",
