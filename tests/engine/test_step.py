@@ -61,7 +61,10 @@ def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, com
     compare("serial-inventory", f"{policy}:additive-gp", common=common, samples=4)
 
 
-@pytest.mark.parametrize("integrate", [False, True], ids=["estimates", "averages"])
+@pytest.mark.parametrize(
+    "integrate",
+    [pytest.param(False, id="estimates"), pytest.param(True, id="averages", marks=pytest.mark.slow)],
+)
 def test_claims_about_large_tables_are_those_of_live_studies(integrate: bool) -> None:
     experiment = Experiment(
         "serial-inventory", "dvr-loss", samples=2, seed=11, certify=True, integrate=integrate

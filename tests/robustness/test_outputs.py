@@ -68,7 +68,9 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.slow] * (each == "demo")) for each in WRITING]
+)
 def test_a_full_disk_leaves_every_output_as_it_was(
     name: str, studied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
