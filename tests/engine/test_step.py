@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 import small_problems
+from twins import alone
 
-from argbest import Study, registry, streams
+from argbest import Study, registry
 from argbest.core.arrays import BoolArray
 from argbest.core.focused_belief import FocusedBelief
 from argbest.core.tally import Tally
@@ -17,22 +18,6 @@ RUNS = np.array([0, 3])
 LARGE = ("flow-line", "serial-inventory")
 
 
-def alone(experiment: Experiment, number: int) -> Study:
-    """The live study that a macro-replication stands for, not yet run."""
-    [contender] = experiment.contenders
-    root = int(streams.roots(experiment.seed, number))
-    [problem] = experiment.problems([root])
-    return Study(
-        problem,
-        policy=contender.policy,
-        model=contender.model,
-        initial=experiment.design(contender, problem),
-        seed=root,
-        refit_every=experiment.refit_every,
-        common_random_numbers=experiment.common_random_numbers,
-    )
-
-
 def compare(problem: Any, contender: Any, *, common: bool, samples: int, **options: Any) -> None:
     """Check that runs side by side and live studies of the same seeds take the same decisions."""
     experiment = Experiment(
@@ -40,7 +25,7 @@ def compare(problem: Any, contender: Any, *, common: bool, samples: int, **optio
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
     for run, number in enumerate(RUNS.tolist()):
-        study = alone(experiment, number)
+        study = alone(experiment, experiment.contenders[0], number)
         study.run(found.n_initial + samples)
         chosen = [trial.pair for trial in study._journal.ledger.trials][found.n_initial :]
         decided = np.stack([found.alternative[:, run], found.context[:, run]], axis=-1)
@@ -71,7 +56,7 @@ def test_claims_about_large_tables_are_those_of_live_studies(integrate: bool) ->
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
     for run, number in enumerate(RUNS.tolist()):
-        study = alone(experiment, number).run(found.n_initial + 2)
+        study = alone(experiment, experiment.contenders[0], number).run(found.n_initial + 2)
         np.testing.assert_allclose(
             found.claim[-1, run], study.certificate(integrate=integrate).pcs, rtol=1e-8
         )
@@ -96,7 +81,7 @@ def after_the_initial_design(problem: Any, contender: str, *, common: bool) -> t
     """Return runs side by side with their initial designs simulated, and the same as live studies."""
     experiment = Experiment(problem, contender, samples=1, seed=11, common_random_numbers=common)
     start = loop._start(experiment, experiment.contenders[0], RUNS, loop._Clock())
-    studies = [alone(experiment, number) for number in RUNS.tolist()]
+    studies = [alone(experiment, experiment.contenders[0], number) for number in RUNS.tolist()]
     return start, [study.run(start.n_initial) for study in studies]
 
 

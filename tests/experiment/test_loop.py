@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import small_problems
+from twins import alone
 
-from argbest import GP, AdditiveGP, Problem, RandomContexts, Study, registry, streams
+from argbest import GP, AdditiveGP, Problem, RandomContexts, Study, registry
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError, SimulationError
@@ -16,21 +17,6 @@ from argbest.experiment.loop import Trace, rehearse, trace
 from argbest.models.gp import GPParams
 
 NUMBERS = np.array([0, 4])
-
-
-def alone(experiment: Experiment, contender: Contender, number: int) -> Study:
-    """The live study that macro-replication ``number`` must equal, not yet run."""
-    root = int(streams.roots(experiment.seed, number))
-    [problem] = experiment.problems([root])
-    return Study(
-        problem,
-        policy=contender.policy,
-        model=contender.model,
-        initial=experiment.design(contender, problem),
-        seed=root,
-        refit_every=experiment.refit_every,
-        common_random_numbers=experiment.common_random_numbers,
-    )
 
 
 def assert_same(experiment: Experiment, found: Trace, run: int, study: Study, *, rtol: float = 1e-10) -> None:
