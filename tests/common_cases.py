@@ -1,5 +1,6 @@
 """Random replications with common random numbers, and their noise straight from the definition."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ class Runs(NamedTuple):
     def tally(self) -> Tally:
         found = replace_common(tally.empty(self.shape))
         for k, c, r, y in zip(self.alternative, self.context, self.number, self.y, strict=True):
-            found = tally.add(found, Decision(k, c), y, number=None if r < 0 else r)
+            found = tally.add(found, Decision(k, c), y) if r < 0 else numbered(found, Decision(k, c), y, r)
         return found
 
     @property
@@ -53,9 +54,15 @@ class Runs(NamedTuple):
         return out
 
 
+def numbered(found: Tally, where: Decision, value: Array, number: IntArray | int) -> Tally:
+    """One more value of every study, shown by its number."""
+    kept = found.replications
+    return tally.add(found, where, value, replications=kept and kept.add(where, np.asarray(number), value))
+
+
 def replace_common(plain: Tally) -> Tally:
     """A tally that is ready to keep replications."""
-    return Tally(plain.count, plain.mean, plain.m2, common=replications.none(plain.shape[:-2]))
+    return Tally(plain.count, plain.mean, plain.m2, replications=replications.none(plain.shape[:-2]))
 
 
 def runs(
@@ -106,5 +113,6 @@ def side_by_side(tallies: list[Tally]) -> Tally:
         return np.stack([np.pad(part, (0, most - len(part)), constant_values=-1) for part in short])
 
     together = Replications(*(filled(name) for name in ("alternative", "context", "number", "value")))  # type: ignore[arg-type]
+    together = replace(together, shared=together.alternative >= 0)
     tables = (np.stack([getattr(each, name) for each in tallies]) for name in ("count", "mean", "m2"))
-    return Tally(*tables, common=together)
+    return Tally(*tables, replications=together)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import common_cases
 import misfits
 import numpy as np
 import oracles
@@ -395,9 +396,7 @@ def with_common_noise(rng: np.random.Generator) -> Tally:
     values = truth[..., None] + np.sqrt(NOISE)[..., None] * shock
     tally = tallies.empty((K, C), common=True)
     for k, c, r in np.ndindex(values.shape):
-        tally = tallies.add(
-            tally, Decision(np.asarray(k), np.asarray(c)), values[k, c, r], number=np.asarray(r)
-        )
+        tally = common_cases.numbered(tally, Decision(np.asarray(k), np.asarray(c)), values[k, c, r], r)
     return tally
 
 

@@ -9,6 +9,7 @@ from argbest.answers import shape
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array
 from argbest.core.belief import CellBelief
+from argbest.core.replications import Replications
 from argbest.core.tally import Tally
 
 NONE = tallies.empty((6, 8))
@@ -60,13 +61,11 @@ def test_common_random_numbers_keep_the_level(r: float) -> None:
     for _ in range(200):
         shared = np.sqrt(r) * rng.normal(size=(8, 5)) + np.sqrt(1 - r) * rng.normal(size=(6, 8, 5))
         k, c, number = np.indices(shared.shape)
-        tally = tallies.empty((6, 8), common=True)
-        assert tally.common is not None
-        parts = [each.ravel() for each in (k, c, number, shared)]
-        common = type(tally.common)(*parts)
+        k, c, number, values = (each.ravel() for each in (k, c, number, shared))
+        kept = Replications(k, c, number, values, np.ones(len(k), bool))
         count = np.full((6, 8), 5)
         found.append(
-            shape.tails(as_rewards(shared), Tally(count, shared.mean(-1), shared.var(-1), common=common))
+            shape.tails(as_rewards(shared), Tally(count, shared.mean(-1), shared.var(-1), replications=kept))
         )
     assert np.sum(np.array(found) < 0.01) <= 8
 

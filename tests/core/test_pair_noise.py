@@ -26,7 +26,7 @@ def told(values: Array, *, kept: BoolArray | None = None) -> Tally:
     m2 = np.where(there, (values - mean[..., None]) ** 2, 0.0).sum(axis=-1)
     shown = there if kept is None else there & kept[..., None]
     k, c, i = np.nonzero(shown)
-    return Tally(count, mean, m2, single=Replications(k, c, i, values[shown]))
+    return Tally(count, mean, m2, replications=Replications(k, c, i, values[shown]))
 
 
 def side_by_side(tallies: list[Tally]) -> Tally:
@@ -42,7 +42,7 @@ def side_by_side(tallies: list[Tally]) -> Tally:
     single = Replications(*(np.stack(parts) for parts in zip(*padded, strict=True)))
     single = replace(single, number=np.maximum(single.number, 0))
     tables = (np.stack([getattr(each, name) for each in tallies]) for name in ("count", "mean", "m2"))
-    return Tally(*tables, single=single)
+    return Tally(*tables, replications=single)
 
 
 def ragged(rng: np.random.Generator, shape: tuple[int, int], most: int = 8) -> Array:
@@ -191,7 +191,7 @@ def test_pairs_known_by_summaries_tell_no_skewness() -> None:
     shown[~kept] = np.nan
     assert float(fewer(told(values, kept=kept))) == pytest.approx(by_loop(shown), rel=1e-9)
     assert float(fewer(told(values, kept=np.zeros((6, 5), bool)))) == 1.0
-    assert float(fewer(replace(told(values), single=None))) == 1.0
+    assert float(fewer(replace(told(values), replications=None))) == 1.0
 
 
 def test_normal_rewards_keep_nearly_all_degrees_of_freedom_however_their_noise_differs() -> None:
@@ -396,7 +396,7 @@ def test_noise_moves_with_alternatives_and_contexts(kind: int) -> None:
     assert single is not None
     moved = replace(single, alternative=np.argsort(rows)[single.alternative])
     moved = replace(moved, context=np.argsort(columns)[single.context])
-    mixed = Tally(tally.count[there], tally.mean[there], tally.m2[there], single=moved)
+    mixed = Tally(tally.count[there], tally.mean[there], tally.m2[there], replications=moved)
     ours, theirs = pair_noise(tally), pair_noise(mixed)
     np.testing.assert_allclose(theirs.variance, ours.variance[there], rtol=1e-9)
     np.testing.assert_allclose(theirs.unseen, ours.unseen[there], rtol=1e-9, atol=1e-12)
@@ -408,9 +408,8 @@ def test_noise_whose_level_is_known_follows_the_unit(kind: int) -> None:
     tally = kinds(np.random.default_rng(14))[kind]
     single = tally.single
     assert single is not None
-    larger = Tally(
-        tally.count, 1e3 * tally.mean, 1e6 * tally.m2, single=replace(single, value=1e3 * single.value)
-    )
+    scaled = replace(single, value=1e3 * single.value)
+    larger = Tally(tally.count, 1e3 * tally.mean, 1e6 * tally.m2, replications=scaled)
     ours, theirs = pair_noise(tally), pair_noise(larger)
     np.testing.assert_allclose(theirs.variance, 1e6 * ours.variance, rtol=1e-9)
     np.testing.assert_allclose(theirs.unseen, ours.unseen, rtol=1e-9, atol=1e-12)
@@ -506,7 +505,8 @@ def alike(rng: np.random.Generator, rho: float, shape: tuple[int, int] = (8, 200
     shock, own = rng.normal(size=(1, shape[1], n)), rng.normal(size=(*shape, n))
     values = np.sqrt(rho) * shock + np.sqrt(1.0 - rho) * own
     k, c, i = np.indices(values.shape).reshape(3, -1)
-    return replace(told(values), common=Replications(k, c, i, values.ravel()))
+    shared = np.ones(values.size, bool)
+    return replace(told(values), replications=Replications(k, c, i, values.ravel(), shared))
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
@@ -531,5 +531,5 @@ def test_alternatives_with_the_same_luck_do_not_make_a_context_look_quiet() -> N
 
 def test_nothing_is_shared_by_replications_without_numbers() -> None:
     tally = alike(np.random.default_rng(6), 0.9, shape=(8, 6))
-    np.testing.assert_array_equal(noise._scatter(replace(tally, common=None)).crowd, 1.0)
+    np.testing.assert_array_equal(noise._scatter(tally.unshared).crowd, 1.0)
     assert noise._scatter(tally).crowd.min() > 3.0

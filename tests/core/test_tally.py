@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from common_cases import numbered
 from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest.core import tally as tallies
 from argbest.core.decision import Decision
+from argbest.core.replications import ReplicationStore, WeighedColumn
 from argbest.core.tally import Tally
 
 SHAPE = (2, 3)
@@ -144,25 +146,65 @@ def at(k: int, c: int) -> Decision:
     return Decision(np.array(k), np.array(c))
 
 
-@given(st.lists(observation, max_size=40), st.booleans())
-def test_single_values_are_kept_in_their_order(
-    observations: list[tuple[int, int, float]], common: bool
+Row = tuple[int, int, float]
+
+
+@given(
+    st.lists(observation, max_size=40), st.lists(st.sampled_from(["own", "shared", "summary"]), min_size=40)
+)
+def test_a_store_shows_single_values_in_their_order_and_which_of_them_are_shared(
+    observations: list[Row], kinds: list[str]
 ) -> None:
-    tally, told = tallies.empty(SHAPE, common=common), tallies.empty(SHAPE, common=common)
+    store, earlier = ReplicationStore(common=True), []
     for i, (k, c, y) in enumerate(observations):
-        tally = tallies.add(tally, at(k, c), np.array(y), number=np.array(i - 1))
-        told = tallies.with_replications(told, (k, c), [(i - 1, y)], shared=i % 2 == 0)
-    assert rows(tally) == rows(told) == observations
-    for each in (tally, told):
-        assert (each.common is not None) == common
-    if told.common is not None:  # those that share nothing are no common ones
-        shared = [row for i, row in enumerate(observations) if i % 2 == 0 and i > 0]
-        kept = told.common.alternative >= 0
-        assert told.common.value[kept].tolist() == [y for *_, y in shared]
+        store.append(k, c, -1 if kinds[i] == "summary" else i, y, shared=kinds[i] == "shared")
+        earlier.append(store.shown())
+    for n, shown in enumerate(earlier, start=1):  # what was shown before stays what it was
+        tally = Tally(*np.zeros((3, *SHAPE)), replications=shown)  # type: ignore[arg-type]
+        told = list(zip(observations[:n], kinds, strict=False))
+        assert rows(tally) == [row for row, kind in told if kind != "summary"]
+        assert tally.common is not None
+        k, c, _, y = (part.tolist() for part in tally.common.parts)
+        assert list(zip(k, c, y, strict=True)) == [row for row, kind in told if kind == "shared"]
+        assert tally.unshared.common is None
+        assert rows(tally.unshared) == rows(tally)
+
+
+def test_rows_added_at_once_are_those_added_one_by_one() -> None:
+    rng, lead = np.random.default_rng(3), (2,)
+    one_by_one, at_once = (ReplicationStore(lead, common=True, n_responses=3) for _ in range(2))
+    k, c, number = rng.integers(0, 3, (3, *lead, 40))
+    values, shared = rng.normal(size=(3, *lead, 40)), rng.random((*lead, 40)) < 0.5
+    for i in range(40):
+        one_by_one.append(k[:, i], c[:, i], number[:, i], values[..., i], shared=shared[:, i])
+    for some in (slice(0, 7), slice(7, 7), slice(7, 40)):
+        at_once.extend(k[:, some], c[:, some], number[:, some], values[..., some], shared[:, some])
+    np.testing.assert_array_equal(at_once.values, one_by_one.values)
+    for ours, theirs in zip(at_once.shown().parts, one_by_one.shown().parts, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(at_once.shown().shared, shared)
+
+
+def test_a_weighed_column_is_the_sum_whenever_somebody_looks() -> None:
+    rng = np.random.default_rng(4)
+    store = ReplicationStore(n_responses=2)
+    column, opposite = WeighedColumn(store, (1.0, -0.5)), WeighedColumn(ReplicationStore(), (-1.0,))
+    assert len(opposite.values) == len(column.values) == 0
+    told: list[float] = []
+    for i in range(60):
+        cost, wait = rng.normal(size=2).tolist()
+        store.append(0, 0, i, [cost, wait], shared=False)
+        told.append(cost - 0.5 * wait)
+        if i % 7 in (0, 1, 5):
+            np.testing.assert_allclose(column.values, told, rtol=1e-14)
+    first = column.values
+    store.append(0, 0, 60, [9.0, 0.0], shared=False)
+    assert column.values[-1] == 9.0
+    np.testing.assert_allclose(first, told, rtol=1e-14)
 
 
 def test_what_is_told_by_its_mean_adds_no_single_value() -> None:
-    tally = tallies.add(tallies.empty(SHAPE), at(0, 1), np.array(2.0), number=np.array(0))
+    tally = numbered(tallies.empty(SHAPE), at(0, 1), np.array(2.0), 0)
     tally = tallies.add(tally, at(0, 1), np.array(5.0), n=4, m2=1.0)
     assert rows(tally) == [(0, 1, 2.0)]
     assert tally.count[0, 1] == 5
@@ -173,7 +215,7 @@ def test_single_values_of_studies_side_by_side() -> None:
     expected: list[list[tuple[int, int, float]]] = [[], [], []]
     for _ in range(40):
         k, c, y = decisions.integers(0, 2, 3), decisions.integers(0, 3, 3), decisions.normal(size=3)
-        many = tallies.add(many, Decision(k, c), y, number=np.zeros(3, int))
+        many = numbered(many, Decision(k, c), y, np.zeros(3, int))
         for i, row in enumerate(zip(k.tolist(), c.tolist(), y.tolist(), strict=True)):
             expected[i].append(row)
     for i in range(3):
@@ -185,7 +227,9 @@ def test_single_values_of_studies_side_by_side() -> None:
 
 
 def test_the_opposite_sign_turns_single_values_too() -> None:
-    tally = tallies.with_replications(tallies.empty(SHAPE, common=True), (1, 2), [(0, 1.5), (1, -2.0)])
+    tally = tallies.empty(SHAPE, common=True)
+    for number, y in enumerate((1.5, -2.0)):
+        tally = numbered(tally, at(1, 2), np.array(y), number)
     turned = tallies.negated(tally)
     assert rows(turned) == [(1, 2, -1.5), (1, 2, 2.0)]
     assert turned.common is not None
@@ -195,20 +239,20 @@ def test_the_opposite_sign_turns_single_values_too() -> None:
 
 
 def test_a_copy_and_its_original_grow_apart() -> None:
-    tally = tallies.with_replications(tallies.empty(SHAPE), (0, 0), [(i, float(i)) for i in range(5)])
+    tally = tallies.empty(SHAPE)
+    for i in range(5):
+        tally = numbered(tally, at(0, 0), np.array(float(i)), i)
     copied = tally.copy()
     tallies.put(copied, (0, 0), 9.0)
-    one = tallies.with_replications(tally, (0, 1), [(0, 7.0)])
-    other = tallies.with_replications(copied, (1, 2), [(0, 8.0)])
+    one, other = (numbered(each, at(1, 2), np.array(y), 0) for each, y in ((tally, 7.0), (copied, 8.0)))
     assert rows(tally) == rows(copied) == [(0, 0, float(i)) for i in range(5)]
-    assert rows(one) == [*rows(tally), (0, 1, 7.0)]
+    assert rows(one) == [*rows(tally), (1, 2, 7.0)]
     assert rows(other) == [*rows(tally), (1, 2, 8.0)]
-    assert tally.count[0, 0] == 0
-    assert copied.count[0, 0] == 1
+    assert tally.count[0, 0] == 5
+    assert copied.count[0, 0] == 6
 
 
 def test_single_values_are_not_known_where_a_tally_was_built_or_merged() -> None:
     built = at_once([(0, 0, 1.0), (0, 1, 2.0)])
     assert built.single is None
-    assert tallies.add(built, at(0, 0), np.array(3.0), number=np.array(0)).single is None
-    assert tallies.with_replications(built, (0, 0), [(0, 3.0)]).single is None
+    assert tallies.add(built, at(0, 0), np.array(3.0)).single is None

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import common_cases
 import numpy as np
 import pytest
 from core.test_pair_noise import side_by_side, told
@@ -100,7 +101,7 @@ def one_more(tally: Tally, seed: int) -> Tally:
     for k, c in np.ndindex(TRUTH.shape):
         cell = Decision(*(np.full(shape[:-2], i) for i in (k, c)))
         value = TRUTH[k, c] + 0.5 * rng.normal(size=shape[:-2])
-        tally = tallies.add(tally, cell, value, number=np.zeros(shape[:-2], int))
+        tally = common_cases.numbered(tally, cell, value, np.zeros(shape[:-2], int))
     return tally
 
 

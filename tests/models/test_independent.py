@@ -212,7 +212,7 @@ def test_with_common_random_numbers_one_more_replication_leads_to_the_posterior_
     assert np.all(params.correlation > 0.2)
     belief = model.posterior(tally, setting, params)
     for number in (4, 5):
-        tally = tallies.add(tally, where, np.array(0.4), number=np.array(number))
+        tally = common_cases.numbered(tally, where, np.array(0.4), number)
         belief = take_in(belief, where, np.array(0.4), np.array(number))  # type: ignore[assignment]
     again = model.posterior(tally, setting, params)
     np.testing.assert_allclose(belief.mean, again.mean, atol=1e-10)
@@ -228,7 +228,7 @@ def test_with_common_random_numbers_one_more_replication_leads_to_the_posterior_
 def test_without_noise_in_common_it_is_what_it_is_without_common_random_numbers() -> None:
     case = common_cases.balanced(np.random.default_rng(5), (4, 1), 2, 0.0)
     model, setting = Independent(), Setting(np.ones(1), np.zeros((1, 1, 1)), np.ones(1, bool))
-    tally = replace(case.tally, common=none())
+    tally = replace(case.tally, replications=none())
     belief = model.posterior(tally, setting, model.fit(tally, setting))
     assert isinstance(belief, CellBelief)
 
@@ -242,7 +242,7 @@ def test_of_very_many_alternatives_noise_counts_as_independent_and_nothing_squar
     k, rng = 5_000, np.random.default_rng(1)
     values = rng.normal(size=(k, 1, 2)) + 3.0 * rng.normal(size=2)  # most of the noise is common
     rows = np.repeat(np.arange(k), 2), np.zeros(2 * k, int), np.tile([0, 1], k), values.ravel()
-    tally = replace(observed(values), common=Replications(*rows))
+    tally = replace(observed(values), replications=Replications(*rows, np.ones(2 * k, bool)))
     setting = Setting(np.ones(1), np.zeros((1, 1, 1)), np.ones(1, bool))
     tracemalloc.start()
     belief = MODEL.posterior(tally, setting, MODEL.fit(tally, setting))

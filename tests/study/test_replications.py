@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from argbest.study.separations import Replications
+from argbest.core.replications import PLACE, ReplicationStore
+from argbest.study.separations import InOrder
 
 SHAPE = (3, 2)
 Outcome: TypeAlias = tuple[float, ...] | None
@@ -15,11 +16,20 @@ VALUES = st.lists(st.floats(-9, 9), min_size=1, max_size=3).map(tuple)
 CELLS = st.lists(st.one_of(st.none(), VALUES), max_size=6)  # what each number of a pair gave, None: a failure
 
 
-def taken(arrivals: list[tuple[tuple[int, int], int, Outcome]]) -> Replications:
-    found = Replications(SHAPE)
-    for pair, number, values in arrivals:
-        found.end(pair, number, values)
-    return found
+class Told:
+    """A store, and which of its rows are in order."""
+
+    def __init__(self, arrivals: list[tuple[tuple[int, int], int, Outcome]] = ()) -> None:  # type: ignore[assignment]
+        self.store = ReplicationStore()
+        self.order = InOrder(SHAPE, self.store)
+        for arrival in arrivals:
+            self.end(*arrival)
+
+    def end(self, pair: tuple[int, int], number: int, values: Outcome) -> None:
+        first = len(self.store)
+        for i, value in enumerate(values or ()):
+            self.store.append(*pair, number + i * PLACE, value, shared=True)
+        self.order.end(pair, number, range(first, len(self.store)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -30,7 +40,7 @@ def test_what_counts_is_the_prefix_that_has_ended_in_the_order_of_numbers(
     arrivals = [(pair, i, values) for pair, told in cells.items() for i, values in enumerate(told)]
     random.shuffle(arrivals)
     some = arrivals[: data.draw(st.integers(0, len(arrivals)))]
-    found, ended = taken(some), {(pair, i) for pair, i, _ in some}
+    found, ended = Told(some).order, {(pair, i) for pair, i, _ in some}
     for c in range(SHAPE[1]):
         rows = []
         for k in range(SHAPE[0]):
@@ -45,26 +55,28 @@ def test_what_counts_is_the_prefix_that_has_ended_in_the_order_of_numbers(
 
 def test_values_that_all_rise_or_fall_are_noticed_until_one_does_not() -> None:
     rising, falling, equal = (0, 0), (1, 0), (2, 0)
-    found = taken(
+    told = Told(
         [
             *((rising, i, (float(i),)) for i in range(9)),
             (falling, 0, tuple(float(-i) for i in range(12))),
             (equal, 0, (1.0,) * 30),
         ]
     )
+    found = told.order
     assert found.sorted == {falling}
-    found.end(rising, 9, (20.0,))
+    told.end(rising, 9, (20.0,))
     assert found.sorted == {rising, falling}
-    found.end(rising, 10, (3.0,))
+    told.end(rising, 10, (3.0,))
     assert found.sorted == {falling}
 
 
 def test_numbers_that_are_never_asked_for_are_passed_over_however_many_there_are() -> None:
-    found, pair = Replications(SHAPE), (1, 1)
-    found.end(pair, 0, (1.0,))
+    told, pair = Told(), (1, 1)
+    found = told.order
+    told.end(pair, 0, (1.0,))
     found.skip(pair, range(1, 2**40))
     found.skip((0, 1), range(0))
-    found.end(pair, 2**40 + 1, (3.0,))
+    told.end(pair, 2**40 + 1, (3.0,))
     assert found.count[pair] == 1
-    found.end(pair, 2**40, (2.0,))
+    told.end(pair, 2**40, (2.0,))
     assert found.count[pair] == 3

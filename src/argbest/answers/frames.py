@@ -51,15 +51,13 @@ def with_details(frame: pd.DataFrame, view: "View") -> pd.DataFrame:
 
 def of_observations(view: "View") -> pd.DataFrame:
     """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
-    rows = [
-        (r, value, 1, np.nan) if r.values is not None else (r, r.mean, r.n, r.m2 / max(r.n - 1, 1))
-        for r in view.records
-        for value in (r.values or (r.mean,))
-    ]
-    frame = _pairs(view, np.array([r.trial for r, *_ in rows], np.int64))
-    frame["value"] = np.array([value for _, value, _, _ in rows], float)
-    frame["n"] = np.array([n for _, _, n, _ in rows], np.int64)
-    frame["variance"] = np.array([variance for *_, variance in rows], float)
+    kept, record = view.replications, view.records.record_of_rows()
+    trial, n, m2 = (view.records.columns.numbers(name)[record] for name in ("trial", "n", "m2"))
+    summary = kept.number < 0
+    frame = _pairs(view, trial)
+    frame["value"] = view.problem.sign * kept.value
+    frame["n"] = np.where(summary, n, 1)
+    frame["variance"] = np.where(summary, m2 / np.maximum(n - 1, 1), np.nan)
     return frame
 
 

@@ -11,7 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.options import ALPHA
 from argbest.study import assumptions, separations
 from argbest.study.assumptions import Assumption
-from argbest.study.separations import Replications
+from argbest.study.separations import InOrder
 from argbest.texts import Sentences
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _labels(view: "View", positions: IntArray, known: BoolArray) -> "pd.Series[A
     return pd.Series(found, dtype=None if known.all() else object)
 
 
-def _notes(view: "View", counted: Replications) -> list[str]:
+def _notes(view: "View", counted: InOrder) -> list[str]:
     """Return sentences on what was not counted, and on what should be known."""
     notes, told = [], view.n_replications
     if counted.summarised:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from argbest.answers import doubts, guarantee, model_summary
 from argbest.checks import whole
-from argbest.core import tally as tallies
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.certificate import Certificate
 from argbest.core.setting import among_the_rest
@@ -22,7 +21,7 @@ from argbest.jsonable import value
 from argbest.simulators.program import COMMAND
 from argbest.storage.base import Worker
 from argbest.study.learning import integrated_by_seed
-from argbest.study.trial import Records, Trials, replications
+from argbest.study.trial import Records, Trials
 from argbest.study.workers import alive
 
 if TYPE_CHECKING:
@@ -194,11 +193,11 @@ def history(view: "View", *, points: int = 12) -> pd.DataFrame:
     """
     whole("points", points, at_least=1, at_most=10**4)
     model, setting = view.model, view.setting
-    today, out, common = view.certificate(), view.ruled_out, view.tally.common is not None
+    today, out = view.certificate(), view.ruled_out
     rows, params, n = [], None, view.records.columns["n"]
     looks = checkpoints(view.problem.shape, _pairs(view.trials, view.records), n, points, out)
     for n_records in looks[:-1].tolist():
-        tally = _tally(view, n_records, common=common)
+        tally = view.tally_after(n_records)
         try:
             params = model.fit(tally, setting, params)
             belief = model.posterior(tally, setting, params)
@@ -207,7 +206,7 @@ def history(view: "View", *, points: int = 12) -> pd.DataFrame:
         unsure = integrated_by_seed(model, tally, setting, params, view.seed, out)
         mixture = None if unsure is None else unsure.here()
         rows.append(_row(tally, replace(today, belief=among_the_rest(belief, out), mixture=mixture)))
-    return pd.DataFrame([*rows, _row(_tally(view, view.n_records, common=False), today)])
+    return pd.DataFrame([*rows, _row(view.tally, today)])
 
 
 def checkpoints(
@@ -249,24 +248,6 @@ def _ready(due: BoolArray, pairs: Sequence[tuple[int, int]], n: Sequence[int]) -
 
 def _pairs(trials: Trials, records: Records) -> list[tuple[int, int]]:
     return [trials.pair(trial) for trial in records.columns["trial"]]
-
-
-def _tally(view: "View", n: int, *, common: bool) -> Tally:
-    """Return the tally of the first n records; with what shares random numbers where these are ``common``."""
-    problem, trials, records = view.problem, view.trials, view.records
-    where = np.array(_pairs(trials, records)[:n]).T
-    mean, size, m2 = (records.columns.numbers(name)[:n] for name in ("mean", "n", "m2"))
-    tally = tallies.from_observations((where[0], where[1]), problem.sign * mean, problem.shape, n=size, m2=m2)
-    told, n_shared = records[:n], len(trials) if view.parted is None else view.n_shared
-    values = replications(trials, told, problem.sign)
-    if not common:
-        return replace(tally, single=values)
-    shared = replications(
-        trials,
-        [event for event in told if event.trial < n_shared and not trials.elsewhere(event.trial)],
-        problem.sign,
-    )
-    return replace(tally, common=shared, single=values)
 
 
 def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:

@@ -543,7 +543,7 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
     short = tally.apart[kept]
     if (single := tally.single) is not None:
         place = np.where(single.alternative < 0, -1, row[single.alternative])
-        short = replace(short, single=replace(single, alternative=place))
+        short = replace(short, replications=replace(single, alternative=place, shared=None))
     return _Few(short, None if missed is None else missed[kept], row)
 
 

@@ -1,6 +1,6 @@
 """Replications by their numbers, where alternatives share random numbers, and what one more tells."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,50 +11,61 @@ from argbest.core.decision import Decision, at, cell, leading
 from argbest.core.square_root_form import solve_in_place
 
 PLACE = 2**31  # more than there are runs of a pair
-_LEAST_ROOM = 16  # for so many more there is room at least
+_FIRST_CAPACITY = 16  # rows that a store makes room for at first
 
 
 @dataclass(frozen=True)
 class Replications:
-    """Single values [..., i], and the number of each: in a context equal numbers share random numbers.
+    """Values [..., i] by alternative, context and number, as one value: nothing is added to them later.
 
-    The i-th value of the n-th run has the number n + i `PLACE`: most runs give one, at place 0. Studies side
-    by side may hold different numbers of values: those with fewer are filled up with alternative −1.
+    The i-th value of the n-th run of a pair has the number n + i `PLACE`: most runs give one, at place 0. In
+    a context replications of equal number share random numbers where ``shared`` says so. A number below 0
+    says that the value is the mean of several that nobody told one by one. Studies side by side may hold
+    different numbers of values: those with fewer are filled up with alternative −1.
     """
 
     alternative: IntArray
     context: IntArray
     number: IntArray
     value: Array
-    room: "_Room | None" = field(default=None, kw_only=True, repr=False, compare=False)  # for the next
+    shared: BoolArray | None = None  # [..., i]; None: the alternatives of this study share no random numbers
 
     def __getitem__(self, index: Any) -> "Replications":
-        """Return those of the studies that an index of the leading axes picks."""
-        return Replications(*(part[index] for part in self.parts))
+        """Return those that an index picks: some studies, or some values of one study."""
+        shared = None if self.shared is None else self.shared[index]
+        return Replications(*(part[index] for part in self.parts), shared)
 
     @property
     def parts(self) -> tuple[AnyArray, ...]:
         """Alternative, context, number and value."""
         return self.alternative, self.context, self.number, self.value
 
-    def add(self, decision: Decision, number: AnyArray, value: AnyArray) -> "Replications":
-        """Return these and one more value per leading index; a number below 0 says that it shares nothing.
+    @cached_property
+    def single(self) -> "Replications":
+        """Those that were told one by one."""
+        return self._only(self.number >= 0)
 
-        The last to have grown has room for more: a value is written there, and nothing is copied.
-        """
-        return self.appended(
-            np.where(np.asarray(number) < 0, -1, decision.alternative), decision.context, number, value
+    @cached_property
+    def common(self) -> "Replications | None":
+        """Those that share random numbers with others; None: the alternatives of the study share none."""
+        return None if self.shared is None else self._only(self.shared & (self.number >= 0))
+
+    def _only(self, some: BoolArray) -> "Replications":
+        """Return some of these; of studies side by side the others become filling."""
+        if some.all():  # by far the most common
+            return self
+        return (
+            self[some] if some.ndim == 1 else replace(self, alternative=np.where(some, self.alternative, -1))
         )
 
-    def appended(self, *row: AnyArray | float) -> "Replications":
-        """Return these and one more row of `parts`, each a number or [...]."""
-        n, room = self.number.shape[-1], self.room
-        if room is None or not room.follows(self):
-            room = _Room.of(self)
-        for part, one in zip(room.parts, row, strict=True):
-            part[..., n] = one
-        room.used = n + 1
-        return Replications(*(part[..., : n + 1] for part in room.parts), room=room)
+    def add(self, decision: Decision, number: AnyArray, value: AnyArray) -> "Replications":
+        """Return these and one more value per leading index, shared where this study shares any.
+
+        A number below 0 says that a study has none more: it gets filling.
+        """
+        row = np.where(np.asarray(number) < 0, -1, decision.alternative), decision.context, number, value
+        shared = None if self.shared is None else _lengthened(self.shared, True)
+        return Replications(*map(_lengthened, self.parts, row), shared)
 
     def moved(self, shift: Array, spread: Array) -> "Replications":
         """Return (value − shift) / spread, both [...]."""
@@ -66,32 +77,119 @@ class Replications:
         return np.asarray(there & (self.alternative >= 0))
 
 
-class _Room:
-    """Arrays longer than what is used of them, which replications that grew out of each other share."""
-
-    def __init__(self, parts: tuple[AnyArray, ...], used: int) -> None:
-        self.parts, self.used = parts, used
-
-    def follows(self, shown: Replications) -> bool:
-        """Return whether the next row can be written here: these are all that is used, and there is room."""
-        n = shown.number.shape[-1]
-        ours = all(part.base is whole for part, whole in zip(shown.parts, self.parts, strict=True))
-        return ours and self.used == n < self.parts[0].shape[-1]
-
-    @classmethod
-    def of(cls, shown: Replications) -> "_Room":
-        """Return a copy with room for as many again."""
-        n = shown.number.shape[-1]
-        longer = [np.empty((*part.shape[:-1], 2 * n + _LEAST_ROOM), part.dtype) for part in shown.parts]
-        for whole, part in zip(longer, shown.parts, strict=True):
-            whole[..., :n] = part
-        return cls(tuple(longer), n)
+def _lengthened(part: AnyArray, one: AnyArray | bool) -> AnyArray:
+    """Return an array [..., i] and one more entry [...] at its end."""
+    n = part.shape[-1]
+    longer = np.empty((*part.shape[:-1], n + 1), part.dtype)
+    longer[..., :n], longer[..., n] = part, one
+    return longer
 
 
-def none(lead: tuple[int, ...] = ()) -> Replications:
-    """Return the replications of studies that have none yet."""
-    index = np.zeros((*lead, 0), np.int64)
-    return Replications(index, index, index, np.zeros((*lead, 0)))
+class ReplicationStore:
+    """All values told in one study, or in studies side by side: the only place where they are kept.
+
+    Rows [..., row] are only ever added, so whoever holds the first n of them may keep them as they are. A
+    value has one number per response; tallies, values in order and tables for people are made from these
+    rows.
+    """
+
+    def __init__(self, lead: tuple[int, ...] = (), *, common: bool = False, n_responses: int = 1) -> None:
+        self._n = 0
+        whole = np.zeros((*lead, 0), np.int64)
+        self._alternative, self._context, self._number = whole, whole, whole
+        self._values = np.zeros((n_responses, *lead, 0))
+        self._shared = np.zeros((*lead, 0), bool)
+        self.common = common  # whether alternatives were meant to share random numbers
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._n
+
+    @property
+    def number(self) -> IntArray:
+        """[..., row]: see `Replications`."""
+        return self._number[..., : self._n]
+
+    @property
+    def values(self) -> Array:
+        """[response, ..., row]: as they were told."""
+        return self._values[..., : self._n]
+
+    def append(
+        self, alternative: AnyArray | int, context: AnyArray | int, number: AnyArray | int,
+        value: AnyArray | float, *, shared: AnyArray | bool,
+    ) -> None:  # fmt: skip
+        """Add a row; each a number, or [...] for studies side by side, and ``value`` one per response."""
+        n = self._n
+        if n == self._number.shape[-1]:
+            self._make_room(2 * n + _FIRST_CAPACITY)
+        self._alternative[..., n] = alternative
+        self._context[..., n] = context
+        self._number[..., n] = number
+        self._values[..., n] = value
+        self._shared[..., n] = shared
+        self._n = n + 1
+
+    def extend(
+        self, alternative: AnyArray, context: AnyArray, number: AnyArray, values: AnyArray, shared: AnyArray
+    ) -> None:
+        """Add many rows at once, [..., row] each and ``values`` [response, ..., row]."""
+        n, end = self._n, self._n + np.shape(number)[-1]
+        self._make_room(max(end, self._number.shape[-1]))
+        columns = self._alternative, self._context, self._number, self._values, self._shared
+        for column, more in zip(columns, (alternative, context, number, values, shared), strict=True):
+            column[..., n:end] = more
+        self._n = end
+
+    def shown(self, value: Array | None = None) -> Replications:
+        """Return all rows of now, each with its first response or with another ``value`` [..., row]."""
+        n = self._n
+        return Replications(
+            self._alternative[..., :n], self._context[..., :n], self._number[..., :n],
+            self._values[0, ..., :n] if value is None else value,
+            self._shared[..., :n] if self.common else None,
+        )  # fmt: skip
+
+    def _make_room(self, rows: int) -> None:
+        """Move to arrays of so many rows; views of the old ones stay what they are."""
+        n = self._n
+
+        def longer(old: AnyArray) -> Any:
+            new = np.empty((*old.shape[:-1], rows), old.dtype)
+            new[..., :n] = old[..., :n]
+            return new
+
+        self._alternative, self._context = longer(self._alternative), longer(self._context)
+        self._number, self._shared = longer(self._number), longer(self._shared)
+        self._values = longer(self._values)
+
+
+class WeighedColumn:
+    """Σ weight · response of every row of a store: worked out once per row, when somebody first looks."""
+
+    def __init__(self, store: ReplicationStore, weights: tuple[float, ...]) -> None:
+        self._store, self._weights = store, np.array(weights)
+        self._is_response = weights == (1.0,)
+        self._known, self._n = np.zeros(0), 0
+
+    @property
+    def values(self) -> Array:
+        """[row]; a single response with the weight 1 is the column of the store itself."""
+        told = self._store.values
+        if self._is_response:
+            return told[0]
+        n = told.shape[-1]
+        if n > len(self._known):
+            self._known = np.concatenate([self._known[: self._n], np.empty(n + _FIRST_CAPACITY)])
+        if n > self._n:
+            self._known[self._n : n] = self._weights @ told[:, self._n : n]
+            self._n = n
+        return self._known[:n]
+
+
+def none(lead: tuple[int, ...] = (), *, common: bool = True) -> Replications:
+    """Return the replications of studies that have none yet; without ``common`` random numbers none share."""
+    return ReplicationStore(lead, common=common).shown()
 
 
 def after(number: AnyArray) -> AnyArray:
@@ -223,8 +321,8 @@ class Shocks:
         """Return these with one more replication shown, in the studies of which one was ``told`` [...]."""
         table, where = self.following.copy(), cell(decision, self.following.shape)
         table[where] = np.maximum(table[where], np.where(told, after(number), 0))
-        kept = Decision(np.where(told, decision.alternative, -1), decision.context)
-        return Shocks(self.shown.add(kept, number, value), self.noise, self.correlation, table)
+        shown = self.shown.add(decision, np.where(told, number, -1), value)
+        return Shocks(shown, self.noise, self.correlation, table)
 
     def contrast(self, decision: Decision, number: AnyArray) -> Contrast:
         """Return what the replication of this number of the decided cell observes."""

@@ -1,10 +1,9 @@
 """Tally: count, mean and sum of squared deviations per (alternative, context); all the data can say.
 
-Where alternatives share random numbers that is not all: the tally then keeps the replications too. Single
-values are kept in any case where they are known: they tell whether rewards are normal.
+Where alternatives share random numbers, or rewards are not normal, that is not all: a tally also shows the
+replications themselves, where they are known.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -28,8 +27,17 @@ class Tally:
     count: IntArray
     mean: Array  # 0 where nothing was observed
     m2: Array  # sum of squared deviations from the cell's mean
-    common: Replications | None = field(default=None, kw_only=True)  # sharing random numbers; None: none do
-    single: Replications | None = field(default=None, kw_only=True)  # all single values; None: not known
+    replications: Replications | None = field(default=None, kw_only=True)  # None: not known
+
+    @property
+    def common(self) -> Replications | None:
+        """The replications that share random numbers; None: no alternatives do, or it is not known."""
+        return None if self.replications is None else self.replications.common
+
+    @property
+    def single(self) -> Replications | None:
+        """The values that were told one by one; None: not known."""
+        return None if self.replications is None else self.replications.single
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,8 +49,8 @@ class Tally:
 
         Only whole studies can be picked where replications are kept: see `apart`.
         """
-        common, single = (None if each is None else each[index] for each in (self.common, self.single))
-        return Tally(self.count[index], self.mean[index], self.m2[index], common=common, single=single)
+        kept = None if self.replications is None else self.replications[index]
+        return Tally(self.count[index], self.mean[index], self.m2[index], replications=kept)
 
     def copy(self) -> "Tally":
         """Return one that shares no table with this one."""
@@ -51,8 +59,14 @@ class Tally:
     @property
     def apart(self) -> "Tally":
         """The same observations by their statistics alone, as if no alternatives shared random numbers."""
-        plain = self.common is None and self.single is None
-        return self if plain else Tally(self.count, self.mean, self.m2)
+        return self if self.replications is None else Tally(self.count, self.mean, self.m2)
+
+    @property
+    def unshared(self) -> "Tally":
+        """The same observations, each with its value, as if no alternatives shared random numbers."""
+        if self.common is None or self.replications is None:
+            return self
+        return replace(self, replications=replace(self.replications, shared=None))
 
 
 def check_spread(tally: Tally) -> None:
@@ -74,10 +88,9 @@ def check_spread(tally: Tally) -> None:
 
 
 def empty(shape: tuple[int, ...], *, common: bool = False) -> Tally:
-    """Return the tally of no observations; one for ``common`` random numbers keeps replications."""
-    values = none(shape[:-2])
-    kept = values if common else None
-    return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), common=kept, single=values)
+    """Return the tally of no observations, for alternatives that have ``common`` random numbers or not."""
+    kept = none(shape[:-2], common=common)
+    return Tally(np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), replications=kept)
 
 
 def from_observations(
@@ -120,23 +133,19 @@ def add(
     *,
     n: AnyArray | int = 1,
     m2: AnyArray | float = 0.0,
-    number: AnyArray | None = None,
+    replications: Replications | None = None,
 ) -> Tally:
     """Return the tally with n more observations of one cell per leading index.
 
-    ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``. ``number`` says
-    which replication a single value is, where random numbers are common.
+    ``mean`` and ``m2`` summarise the new observations; a single value is ``n = 1, m2 = 0``. The tally shows
+    the ``replications``, these included, where they are given, and otherwise those that it showed before.
     """
     where = cell(decision, tally.shape)
     merged = merge(tally.apart[where], Tally(np.asarray(n), np.asarray(mean), np.asarray(m2)))
     count, average, squares = tally.count.copy(), tally.mean.copy(), tally.m2.copy()
     count[where], average[where], squares[where] = merged.count, merged.mean, merged.m2
-    kept, single = tally.common, tally.single
-    if kept is not None and number is not None:
-        kept = kept.add(decision, number, mean)
-    if single is not None and number is not None:
-        single = single.add(decision, np.zeros_like(number), mean)
-    return Tally(count, average, squares, common=kept, single=single)
+    kept = tally.replications if replications is None else replications
+    return Tally(count, average, squares, replications=kept)
 
 
 def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: float = 0.0) -> None:
@@ -151,28 +160,11 @@ def put(tally: Tally, pair: tuple[int, int], mean: float, *, n: int = 1, m2: flo
     tally.m2[pair] = float(tally.m2[pair]) + m2 + step * step * (before * share)
 
 
-def with_replications(
-    tally: Tally, pair: tuple[int, int], numbered: Iterable[tuple[int, float]], *, shared: bool = True
-) -> Tally:
-    """Return the tally of one study that knows the single values of a cell, and which replications they were.
-
-    Not ``shared``: no other alternative has their random numbers.
-    """
-    common, single = tally.common, tally.single
-    for number, value in numbered:  # in numbers of Python: three times quicker
-        if common is not None and shared:
-            common = common.appended(pair[0] if number >= 0 else -1, pair[1], number, value)
-        if single is not None:
-            single = single.appended(*pair, number, value)
-    return Tally(tally.count, tally.mean, tally.m2, common=common, single=single)
-
-
 def negated(tally: Tally) -> Tally:
     """Return the tally of the same observations with the opposite sign."""
-    common, single = (
-        None if each is None else replace(each, value=-each.value) for each in (tally.common, tally.single)
-    )
-    return Tally(tally.count, -tally.mean, tally.m2, common=common, single=single)
+    kept = tally.replications
+    kept = None if kept is None else replace(kept, value=-kept.value)
+    return Tally(tally.count, -tally.mean, tally.m2, replications=kept)
 
 
 def summarise(values: Array) -> tuple[int, float, float]:
@@ -214,13 +206,13 @@ def standardisation_of_study(tally: Tally) -> Scaling:
 
 
 def standardise(tally: Tally, scaling: Scaling) -> Tally:
-    """Return the tally of the standardised outcomes, without single values."""
+    """Return the tally of the standardised outcomes; replications only where they share random numbers."""
     shift, spread = scaling.shift[..., None], scaling.spread[..., None]
     mean = np.where(tally.count > 0, (tally.mean - shift) / spread, 0.0)
-    common = tally.common
-    if common is not None:  # then all alternatives have one scale
-        common = common.moved(scaling.shift[..., 0], scaling.spread[..., 0])
-    return Tally(tally.count, mean, tally.m2 / spread**2, common=common)
+    kept = tally.common
+    if kept is not None:  # then all alternatives have one scale
+        kept = kept.moved(scaling.shift[..., 0], scaling.spread[..., 0])
+    return Tally(tally.count, mean, tally.m2 / spread**2, replications=kept)
 
 
 def _moments(tally: Tally, axes: tuple[int, ...]) -> tuple[AnyArray, Array, Array]:

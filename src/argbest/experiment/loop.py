@@ -15,6 +15,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.decision import Decision, at
 from argbest.core.question import InClosedForm
+from argbest.core.replications import ReplicationStore
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.engine import step
@@ -54,7 +55,8 @@ class _Start:
     simulate: Simulators
     policy: Policy
     model: Model[Any]
-    tally: Tally
+    store: ReplicationStore  # of all values, those after the initial design too
+    tally: Tally  # of the initial design
     n_initial: int
 
 
@@ -114,9 +116,10 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
             decision = Decision(batch.alternative[:, 0], batch.context[:, 0])
         with clock.part("simulate"):
             value = start.simulate(*decision, at(tally.count, decision), own_number)
-        number = np.where(own_number < 0, at(tally.count, decision), -1)
-        tally = tallies.add(tally, decision, value, number=number)
-        learned = step.take_in(learned, decision, value, number)
+        shared, number = own_number < 0, at(tally.count, decision)
+        start.store.append(*decision, number, value, shared=shared)
+        tally = tallies.add(tally, decision, value, replications=start.store.shown())
+        learned = step.take_in(learned, decision, value, np.where(shared, number, -1))
         chosen[:, i] = decision
     selected, claims, times = zip(*looks, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
@@ -161,7 +164,7 @@ def rehearse(experiment: Experiment, contender: Contender) -> None:
     setting, shape = problems[0].setting, problems[0].shape
     pairs = _pairs(experiment, contender, problems, roots)
     values = np.random.default_rng(0).standard_normal(pairs.shape[:2])
-    tally = _filled(pairs, values, shape, common=experiment.common_random_numbers)
+    _, tally = _filled(pairs, values, shape, common=experiment.common_random_numbers)
     policy, model = contender.make()
     try:
         model.check(shape, setting)
@@ -184,9 +187,10 @@ def _start(experiment: Experiment, contender: Contender, numbers: IntArray, cloc
     pairs = _pairs(experiment, contender, problems, roots)
     with clock.part("simulate"):
         values = simulate(pairs[..., 0], pairs[..., 1], _repeats(pairs, problems[0].n_contexts))
-    tally = _filled(pairs, values, problems[0].shape, common=common)
+    store, tally = _filled(pairs, values, problems[0].shape, common=common)
     policy, model = contender.make()
-    return _Start(roots, setting, simulate, step.begin(policy, setting, tally), model, tally, pairs.shape[1])
+    policy = step.begin(policy, setting, tally)
+    return _Start(roots, setting, simulate, policy, model, store, tally, pairs.shape[1])
 
 
 def _pairs(
@@ -205,13 +209,17 @@ def _pairs(
     return np.array(listed, np.int64).reshape(len(listed), len(listed[0]), 2)
 
 
-def _filled(pairs: IntArray, values: Array, shape: tuple[int, int], *, common: bool) -> Tally:
-    """Return the tally of the initial designs [run, replication, 2], filled in their order."""
+def _filled(
+    pairs: IntArray, values: Array, shape: tuple[int, int], *, common: bool
+) -> tuple[ReplicationStore, Tally]:
+    """Return the values of the initial designs [run, replication, 2] and their tally, in their order."""
+    store = ReplicationStore((len(pairs),), common=common)
     tally = tallies.empty((len(pairs), *shape), common=common)
     for i in range(pairs.shape[1]):
         decision = Decision(pairs[:, i, 0], pairs[:, i, 1])
-        tally = tallies.add(tally, decision, values[:, i], number=at(tally.count, decision))
-    return tally
+        store.append(*decision, at(tally.count, decision), values[:, i], shared=common)
+        tally = tallies.add(tally, decision, values[:, i], replications=store.shown())
+    return store, tally
 
 
 def _repeats(pairs: IntArray, n_contexts: int) -> IntArray:

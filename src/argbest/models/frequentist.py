@@ -63,7 +63,7 @@ class Independent:
     ) -> IndependentParams:
         """Return the sample variances; see `sample_variance` for those that come out as zero."""
         noise = sample_variance(tally, setting.excluded)
-        apart = tally if affords_blocks(tally.shape) else replace(tally, common=None)
+        apart = tally if affords_blocks(tally.shape) else tally.unshared
         return IndependentParams(noise, common_noise.estimate(apart, noise))
 
     def posterior(

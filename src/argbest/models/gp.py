@@ -97,7 +97,7 @@ class GP:
         from argbest.core import fitting  # imports Numba, so not before it is needed
 
         if tally.common is not None:
-            alone = self.fit(replace(tally, common=None), setting, params)  # an alternative shares nothing
+            alone = self.fit(tally.unshared, setting, params)  # an alternative shares nothing
             return replace(alone, correlation=affordable_correlation(tally, alone.noise))
         scale = standardisation(tally)
         chosen = _changed(tally, scale, params)
@@ -152,7 +152,7 @@ class GP:
         """
         from argbest.core import fitting
 
-        tally, scale = replace(tally, common=None), Scaling(params.shift, params.spread)
+        tally, scale = tally.unshared, Scaling(params.shift, params.spread)
         preset = priors.of_logarithms(priors.hyperprior(self.prior, len(setting.separation)))
         prior, table = self._noise_table(preset, tally, scale)
         data = standardise(tally, scale)

@@ -212,7 +212,7 @@ class Problem:
             variance[several] = _column(frame[several], "variance")
         told = from_observations(where, value, self.shape, n=n, m2=variance * (n - 1))
         k, c = (each[~several] for each in where)
-        return replace(told, single=Replications(k, c, np.zeros_like(k), value[~several]))
+        return replace(told, replications=Replications(k, c, np.zeros_like(k), value[~several]))
 
     def summary(self) -> dict[str, Any]:
         """Return the problem as JSON-ready values, None where unknown; positions count from 0."""

@@ -90,9 +90,10 @@ def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: 
     told = records.columns
     trial = told["trial"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
-    if not shares_noise(belief) or told["size"][row] < 0:
-        return belief.update(where, np.asarray(sign * told["mean"][row]), told["n"][row])
-    for number, value in numbered(trials.columns["replication"][trial], records[row].values):
+    values = records.values(row)
+    if not shares_noise(belief) or values is None:
+        return belief.update(where, np.asarray(sign * records.mean(row)), told["n"][row])
+    for number, value in numbered(trials.columns["replication"][trial], values):
         belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
     return belief
 

@@ -1,13 +1,15 @@
 """The ledger: what the events of a study add up to. Only `Study` keeps one, and only events change it."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from argbest import streams
-from argbest.core import replications as by_number
 from argbest.core import tally as tallies
 from argbest.core.arrays import AnyArray, BoolArray
+from argbest.core.replications import Replications, ReplicationStore, WeighedColumn
+from argbest.core.tally import Tally
 from argbest.errors import StorageError
 from argbest.problems.base import Problem
 from argbest.storage.base import (
@@ -24,8 +26,8 @@ from argbest.storage.base import (
 )
 from argbest.storage.pages import Past
 from argbest.study.rewards import RewardKind, RewardsSoFar
-from argbest.study.separations import Replications, Separations
-from argbest.study.trial import ELSEWHERE, OPEN, Records, Trials, numbered
+from argbest.study.separations import InOrder, Separations
+from argbest.study.trial import ELSEWHERE, OPEN, Records, Trials
 from argbest.study.trial import FAILED as FAILED_END
 
 PENDING, GIVEN_BACK, TOLD, FAILED = "pending", "given back", "told", "failed"
@@ -43,8 +45,51 @@ def status(trial: int, trials: Trials, held: Collection[int]) -> str:
     return PENDING if trial in held else GIVEN_BACK
 
 
+class OutcomeTally:
+    """The tally of one outcome: a weighed sum of the responses, larger being better.
+
+    Its tables change with every value told, and its replications are those of the store.
+    """
+
+    def __init__(self, store: ReplicationStore, shape: tuple[int, int], weights: tuple[float, ...]) -> None:
+        self._store, self._values = store, WeighedColumn(store, weights)
+        self._tables = tallies.empty(shape).apart
+        self._live: Tally | None = None  # of all that was told; None: something came after it
+        self._given = False  # whether somebody may hold the tables, and expects them to stay as they are
+
+    @property
+    def live(self) -> Tally:
+        """The tally, to be looked at before the next value comes: that may change its tables."""
+        if self._live is None:
+            self._live = replace(self._tables, replications=self.replications)
+        return self._live
+
+    @property
+    def replications(self) -> Replications:
+        """All values told so far, whatever comes later."""
+        return self._store.shown(self._values.values)
+
+    @property
+    def tally(self) -> Tally:
+        """The tally as it is now, whatever comes later."""
+        self._given = True
+        return self.live
+
+    def put(self, pair: tuple[int, int], mean: float, *, n: int, m2: float) -> None:
+        """Take in n more replications of a pair, which the store has already."""
+        if self._given:
+            self._tables, self._given = self._tables.copy(), False
+        tallies.put(self._tables, pair, mean, n=n, m2=m2)
+        self._live = None
+
+    def restore(self, count: AnyArray, mean: AnyArray, m2: AnyArray) -> None:
+        """Take over tables that were stored."""
+        self._tables = Tally(count.astype(np.int64), mean.astype(float), m2.astype(float))
+        self._live, self._given = None, False
+
+
 class Ledger:
-    """Trials and what became of them, the tally, and what is left of the initial design."""
+    """Trials and what became of them, all values told, and what is left of the initial design."""
 
     def __init__(
         self,
@@ -68,12 +113,12 @@ class Ledger:
         self.held: dict[int, str] = {}  # trials under way, and who has them
         self.failed: dict[int, Failed] = {}
         self.given_back: list[int] = []  # trials to be asked for again
-        self.records = Records()
-        self.live = tallies.empty(problem.shape, common=common)  # the tally itself: every value changes it
+        self.store = ReplicationStore(common=common)  # every value told, once
+        self.records = Records(self.trials, self.store)
+        self.goal = OutcomeTally(self.store, problem.shape, (problem.sign,))
         self.n_replications = 0  # replications told so far
         self.rewards = RewardsSoFar()  # what the values told so far are
-        self._shown = False  # whether somebody may hold its tables
-        self.in_order = Replications(problem.shape)
+        self.in_order = InOrder(problem.shape, self.store)
         self.separations = Separations(problem, self.in_order)
         self.parted: int | None = None  # first number with seeds of its own, where they were shared before
         self.n_shared = 0  # trials asked until then
@@ -86,10 +131,14 @@ class Ledger:
         self.spent = 0.0  # run time of everything, failures included
 
     @property
-    def tally(self) -> tallies.Tally:
+    def live(self) -> Tally:
+        """The tally, to be looked at before the next value comes: that may change its tables."""
+        return self.goal.live
+
+    @property
+    def tally(self) -> Tally:
         """The tally as it is now, whatever comes later."""
-        self._shown = True
-        return self.live
+        return self.goal.tally
 
     @property
     def rate(self) -> bool:
@@ -171,28 +220,23 @@ class Ledger:
 
     def _tell(self, event: Told) -> None:
         pair, number = self.trials.pair(event.trial), self.trials.columns["replication"][event.trial]
-        if self._shown:
-            self.live, self._shown = self.live.copy(), False
-        tallies.put(self.live, pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
+        self._close(event, pair, len(self.records))
+        shared = self.parted is None or event.trial < self.n_shared
+        first = len(self.store)
+        self.records.add(event, shared=shared and not self.trials.elsewhere(event.trial))
+        self.goal.put(pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
+        single = range(first, len(self.store)) if event.values is not None else range(0)
+        self.in_order.end(pair, number, single, summarised=0 if single else event.n)
         self.n_replications += event.n
         self.rewards = self.rewards.joined_by(event)
-        values = None if event.values is None else tuple(map(float, event.values))  # no truth values any more
-        shares = self.parted is None or event.trial < self.n_shared
-        shares = shares and not self.trials.elsewhere(event.trial)
-        if values is not None:
-            signed = ((i, self.problem.sign * value) for i, value in numbered(number, values))
-            self.live = tallies.with_replications(self.live, pair, signed, shared=shares)
-        self.in_order.end(pair, number, values, summarised=0 if values else event.n)
         self.failures[pair] = 0
         if event.seconds is not None:
             self.timed[pair] += event.n
             self.seconds[pair] += event.seconds
-        self._close(event, pair, len(self.records))
-        self.records.add(event)
 
     def _fail(self, event: Failed) -> None:
         pair = self.trials.pair(event.trial)
-        self.in_order.end(pair, self.trials.columns["replication"][event.trial], None)
+        self.in_order.end(pair, self.trials.columns["replication"][event.trial], range(0))
         self.failed[event.trial] = event
         self.failures[pair] += 1
         self.failed_in_all[pair] += 1
@@ -247,7 +291,6 @@ class Ledger:
         end[past.told["trial"]] = np.arange(len(past.told["trial"]))
         end[list(self.failed)] = FAILED_END
         self.trials.extend(past.asked, past.workers, end)
-        self.records.extend(past.told, past.values)
         for name in _TABLES:
             getattr(self, name)[...] = arrays[name]
         for name in (*_PAIRS, *(["enqueued"] if "enqueued" in arrays else [])):
@@ -259,29 +302,15 @@ class Ledger:
             words["parted"],
             int(words["n_shared"]),
         )
-        n, mean, m2 = (self.records.columns.numbers(name) for name in ("n", "mean", "m2"))
+        trial = past.told["trial"]
+        shared = np.ones(len(trial), bool) if self.parted is None else trial < self.n_shared
+        self.records.extend(past.told, past.values, shared & ~self.trials.all_elsewhere()[trial])
+        n, mean, m2 = self.records.columns.numbers("n"), past.told["mean"], past.told["m2"]
         self.rewards = RewardsSoFar.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        every, trial = np.ones(len(self.records), bool), self.records.columns.numbers("trial")
-        shares = every if self.parted is None else trial < self.n_shared
-        shares = shares & ~self.trials.all_elsewhere()[trial]
-        common = None if self.live.common is None else self._replications(shares)
-        count, mean, m2 = (arrays[name].astype(getattr(self.live, name).dtype) for name in _TALLY)
-        self.live = tallies.Tally(count, mean, m2, common=common, single=self._replications(every))
-        self.n_replications = int(count.sum())
+        self.goal.restore(*(arrays[name] for name in _TALLY))
+        self.n_replications = int(self.live.count.sum())
         self._check(past)
-
-    def _replications(self, some: BoolArray) -> by_number.Replications:
-        """Return the single values of some records, by their numbers and in the order of telling."""
-        told, asked = self.records.columns, self.trials.columns
-        size, start = np.maximum(told.numbers("size"), 0), told.numbers("start")
-        entry = np.repeat(np.arange(len(size)), np.where(some, size, 0))
-        trial = told.numbers("trial")[entry]
-        at = np.flatnonzero(np.repeat(some, size))
-        number = asked.numbers("replication")[trial] + (at - start[entry]) * by_number.PLACE
-        value = self.problem.sign * np.array(self.records.values)[at]
-        k, c = (asked.numbers(name)[trial] for name in ("alternative", "context"))
-        return by_number.Replications(k, c, number, value)
 
     def _check(self, past: Past) -> None:
         """Refuse what cannot be: events that are no study's, or tables that are not theirs."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from argbest.core import sequences
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.replications import PLACE, ReplicationStore
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
 from argbest.study.assumptions import Assumption
@@ -16,39 +17,36 @@ from argbest.study.trial import Records, Trials
 if TYPE_CHECKING:
     from argbest.study.view import View
 
-_PLACES = 2**31  # of values in one trial
 _MANY = 10  # values, which come in order by chance once in two million times
 _RESOLUTION = 1e-12  # of the largest reward: differences that vary by less are equal
 
 
-class Replications:
-    """Values told, by pair, as far as no replication of the pair before them is still open.
+class InOrder:
+    """Which rows of a store count, by pair: those before which no replication of the pair is still open.
 
     Run time may depend on the value, so the order of arrival may not count. A number without single values,
     failed or told as a summary, is left out.
     """
 
-    def __init__(self, shape: tuple[int, int]) -> None:
+    def __init__(self, shape: tuple[int, int], store: ReplicationStore) -> None:
+        self._store = store
         self.count = np.zeros(shape, np.int64)  # values that count
         self.version = np.zeros(shape[1], np.int64)  # per context, one more with every change
         self.summarised = 0  # replications that have no order
         self.sorted: set[tuple[int, int]] = set()  # pairs whose values all rise or fall, by no chance
         self._next: dict[tuple[int, int], int] = {}  # the first number that is still open
-        self._early: dict[tuple[int, int], dict[int, tuple[float, ...]]] = {}  # told, and wait for others
+        self._early: dict[tuple[int, int], dict[int, range]] = {}  # rows of numbers that wait for others
         self._skipped: dict[tuple[int, int], dict[int, int]] = {}  # from a number up to another
-        self._keys: dict[tuple[int, int], list[int]] = {}
-        self._values: dict[tuple[int, int], list[float]] = {}
+        self._rows: dict[tuple[int, int], list[int]] = {}  # that count, in the order of their numbers
         self._trend: dict[tuple[int, int], int] = {}  # 1 if all values rise, -1 if they fall, 0 if neither
 
-    def end(
-        self, pair: tuple[int, int], number: int, values: tuple[float, ...] | None, *, summarised: int = 0
-    ) -> None:
-        """Take in what a replication gave; None: no single values."""
+    def end(self, pair: tuple[int, int], number: int, rows: range, *, summarised: int = 0) -> None:
+        """Take in that a replication ended, with these rows of single values."""
         self.summarised += summarised
         if number != self._next.get(pair, 0):  # one before it is open
-            self._early.setdefault(pair, {})[number] = values or ()
+            self._early.setdefault(pair, {})[number] = rows
             return
-        self._append(pair, number, values or ())
+        self._append(pair, rows)
         self._next[pair] = number + 1
         if pair in self._early or pair in self._skipped:
             self._advance(pair)
@@ -65,38 +63,38 @@ class Replications:
         number = self._next.get(pair, 0)
         while number in early or number in skipped:
             if number in early:
-                self._append(pair, number, early.pop(number))
+                self._append(pair, early.pop(number))
             number = skipped.pop(number, number + 1)
         self._next[pair] = number
 
-    def _append(self, pair: tuple[int, int], number: int, told: tuple[float, ...]) -> None:
-        values = self._values.setdefault(pair, [])
-        for value in told:
-            if values:
-                step = (value > values[-1]) - (value < values[-1])
+    def _append(self, pair: tuple[int, int], rows: range) -> None:
+        own, values = self._rows.setdefault(pair, []), self._store.values[0]
+        for row in rows:
+            if own:
+                before, value = float(values[own[-1]]), float(values[row])
+                step = (value > before) - (value < before)
                 self._trend[pair] = step if self._trend.get(pair, step) == step else 0
-            values.append(value)
-        self._keys.setdefault(pair, []).extend(number * _PLACES + i for i in range(len(told)))
-        self.count[pair] = len(values)
+            own.append(row)
+        self.count[pair] = len(own)
         self.version[pair[1]] += 1
-        if len(values) >= _MANY:
+        if len(own) >= _MANY:
             (self.sorted.add if self._trend[pair] else self.sorted.discard)(pair)
 
-    def as_it_is(self) -> "Replications":
+    def as_it_is(self) -> "InOrder":
         """Return one that later values do not change, to look at: it cannot take in any."""
-        same = copy(self)  # the values of a pair are only ever added to, so those that count say enough
+        same = copy(self)  # the rows of a pair are only ever added to, so those that count say enough
         same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
         return same
 
     def of_context(self, context: int) -> Array:
         """Return a row per alternative and a column per number, NaN where an alternative has no value."""
-        pairs = [(k, context, n) for k, n in enumerate(self.count[:, context].tolist()) if n]
-        keys, told = (
-            [each for k, c, n in pairs for each in of[k, c][:n]] for of in (self._keys, self._values)
-        )
-        columns, place = np.unique(np.array(keys, np.int64), return_inverse=True)
-        table = np.full((len(self.count), len(columns)), np.nan)
-        table[np.repeat(np.arange(len(table)), self.count[:, context]), place] = told
+        counts = self.count[:, context]
+        listed = [self._rows[k, context][:n] for k, n in enumerate(counts.tolist()) if n]
+        rows = np.array([row for own in listed for row in own], np.int64)
+        run, place = self._store.number[rows] % PLACE, self._store.number[rows] // PLACE
+        columns, column = np.unique(run * PLACE + place, return_inverse=True)
+        table = np.full((len(counts), len(columns)), np.nan)
+        table[np.repeat(np.arange(len(table)), counts), column] = self._store.values[0, rows]
         return table
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:
@@ -122,50 +120,49 @@ class Replications:
         following = arrays["following"].astype(np.int64)
         names = ("alternative", "context", "replication")
         k, c, number = (trials.columns.numbers(name) for name in names)
-        told, size = records.columns.numbers("trial"), np.maximum(records.columns.numbers("size"), 0)
+        told, size = (records.columns.numbers(name) for name in ("trial", "size"))
+        start, size = records.columns.numbers("start"), np.maximum(size, 0)
         late = number >= following[k, c]  # by trial: something before it was open
         for trial in failed:
             if late[trial]:
-                self._early.setdefault((int(k[trial]), int(c[trial])), {})[int(number[trial])] = ()
-        for row in np.flatnonzero(late[told]).tolist():
-            i, early = int(told[row]), records[row].values or ()
+                self._early.setdefault((int(k[trial]), int(c[trial])), {})[int(number[trial])] = range(0)
+        for record in np.flatnonzero(late[told]).tolist():
+            i, first = int(told[record]), int(start[record])
+            early = range(first, first + int(size[record]))
             self._early.setdefault((int(k[i]), int(c[i])), {})[int(number[i])] = early
         kept = np.flatnonzero(~late[told] & (size > 0))
         kept = kept[np.lexsort((number[told[kept]], c[told[kept]], k[told[kept]]))]
         sizes = size[kept]
         place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # within its trial
-        values = np.array(records.values)[np.repeat(records.columns.numbers("start")[kept], sizes) + place]
-        keys = np.repeat(number[told[kept]], sizes) * _PLACES + place
+        rows = np.repeat(start[kept], sizes) + place
         np.add.at(self.count, (k[told[kept]], c[told[kept]]), sizes)
         if not np.array_equal(self.count, arrays["in_order"]):
             raise ValueError("the values in order are not those of the events")
         ends = np.cumsum(self.count).reshape(self.count.shape)
-        for row, column in np.argwhere((self.count > 0) | (following > 0)).tolist():
-            pair = row, column
+        for pair in map(tuple, np.argwhere((self.count > 0) | (following > 0)).tolist()):
             n, end = int(self.count[pair]), int(ends[pair])
             if n:
-                own = slice(end - n, end)
-                self._keys[pair], self._values[pair] = keys[own].tolist(), values[own].tolist()
+                self._rows[pair] = rows[end - n : end].tolist()
             if n > 1:
                 self._trend[pair] = int(arrays["trend"][pair])
             if n >= _MANY and self._trend[pair]:
                 self.sorted.add(pair)
             self._next[pair] = int(following[pair])
-        for *pair, start, stop in words["gaps"]:
-            self._skipped.setdefault((pair[0], pair[1]), {})[start] = stop
+        for *pair, first, stop in words["gaps"]:
+            self._skipped.setdefault((pair[0], pair[1]), {})[first] = stop
         self.version[...], self.summarised = arrays["version"], int(words["summarised"])
 
 
 class Separations:
     """Lower bounds of leads, worked out again only where values came or the selected one changed."""
 
-    def __init__(self, problem: Problem, replications: Replications) -> None:
-        self._problem, self._replications = problem, replications
+    def __init__(self, problem: Problem, in_order: InOrder) -> None:
+        self._problem, self._in_order = problem, in_order
         self._known: dict[tuple[int, int, float, Assumption], tuple[int, Array]] = {}
 
-    def of(self, replications: Replications) -> "Separations":
-        """Return the bounds by the replications of one moment; what is known of equal ones is shared."""
-        same = Separations(self._problem, replications)
+    def of(self, in_order: InOrder) -> "Separations":
+        """Return the bounds by the values of one moment; what is known of equal ones is shared."""
+        same = Separations(self._problem, in_order)
         same._known = self._known
         return same
 
@@ -189,7 +186,7 @@ class Separations:
         return tied[:, -1], skewed[:, -1], np.sum(np.isfinite(differences), axis=-1)
 
     def _of_context(self, context: int, chosen: int, alpha: float, assumed: Assumption) -> Array:
-        version, key = int(self._replications.version[context]), (context, chosen, alpha, assumed)
+        version, key = int(self._in_order.version[context]), (context, chosen, alpha, assumed)
         known, found = self._known.get(key, (-1, np.empty(0)))
         if known != version:
             differences, resolution = self._differences(context, chosen)
@@ -205,7 +202,7 @@ class Separations:
 
     def _differences(self, context: int, chosen: int) -> tuple[Array, float]:
         """Return chosen minus each alternative, [alternative, number], and below what they are rounding."""
-        values = self._problem.sign * self._replications.of_context(context)
+        values = self._problem.sign * self._in_order.of_context(context)
         scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
         return _packed(values[chosen] - values), _RESOLUTION * scale
 

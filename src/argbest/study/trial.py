@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, TypeVar, overload
 import numpy as np
 
 from argbest.checks import real, reals, shown, truths
-from argbest.core.arrays import AnyArray, Array, BoolArray
-from argbest.core.replications import PLACE, Replications
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.replications import PLACE, ReplicationStore
 from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
@@ -29,6 +29,7 @@ _FAIL = "Fix the simulator, or say that the trial failed."
 T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the worker of runs that nobody asked for: their random numbers are not ours
 OPEN, FAILED = -1, -2  # in the place of the record that a trial ended with
+SUMMARY = -1  # in the place of a replication's number: several replications, told by their mean
 Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]  # True and False are numbers to Python
 
 
@@ -52,18 +53,6 @@ def numbered(replication: int, values: Sequence[float] | None) -> Iterator[tuple
     """Yield the single values of a trial with their numbers; values of equal number share random numbers."""
     for i, value in enumerate(values or ()):
         yield replication + i * PLACE, value
-
-
-def replications(trials: Sequence[Trial], told: Sequence[Told], sign: float) -> Replications:
-    """Return the single values of all that was told by their numbers, larger being better."""
-    rows = [
-        (*trial.pair, r, sign * value)
-        for trial, event in ((trials[event.trial], event) for event in told)
-        for r, value in numbered(trial.replication, event.values)
-    ]
-    table = np.array(rows, float).reshape(len(rows), 4)
-    k, c, number = table[:, :3].astype(np.int64).T
-    return Replications(k, c, number, table[:, 3])
 
 
 def record(trial: Trial, value: object, seconds: float | None = None) -> Told:
@@ -282,37 +271,87 @@ class Trials(_Made[Trial]):
 
 
 class Records(_Made[Told]):
-    """All that was told, in the order of telling."""
+    """All that was told, in the order of telling; the values themselves are rows of a store.
 
-    def __init__(self) -> None:
-        self.columns = Columns(trial="q", n="q", mean="d", m2="d", size="q", start="q", seconds="d", time="d")
-        self.values = array("d")  # of all records, one after the other
+    A record of single values has a row for each, and a summary has one row, with its mean.
+    """
 
-    def add(self, event: Told) -> None:
-        """Take in one more."""
+    def __init__(self, trials: Trials, store: ReplicationStore) -> None:
+        self._trials, self._store = trials, store
+        # ``size`` counts single values, -1 for a summary; ``start`` is the first row of the record.
+        self.columns = Columns(trial="q", n="q", m2="d", size="q", start="q", seconds="d", time="d")
+        self._means: dict[int, float] = {}  # of records of several values, as they were told
+
+    def add(self, event: Told, *, shared: bool) -> None:
+        """Take in one more; ``shared``: its random numbers are those of other alternatives, too."""
         size = -1 if event.values is None else len(event.values)
         seconds = math.nan if event.seconds is None else event.seconds
-        summary = event.n, event.mean, event.m2
-        self.columns.append(event.trial, *summary, size, len(self.values), seconds, event.time)
-        self.values.extend(event.values or ())
+        if size > 1:
+            self._means[len(self)] = event.mean
+        start = len(self._store)
+        self.columns.append(event.trial, event.n, event.m2, size, start, seconds, event.time)
+        pair, replication = self._trials.pair(event.trial), self._trials.columns["replication"][event.trial]
+        if event.values is None:
+            self._store.append(*pair, SUMMARY, event.mean, shared=False)
+            return
+        for number, value in numbered(replication, event.values):
+            self._store.append(*pair, number, value, shared=shared)
 
-    def extend(self, told: Mapping[str, AnyArray], values: AnyArray) -> None:
-        """Take in the first ones at once."""
-        sizes = np.maximum(told["size"], 0).astype(np.int64)
-        self.columns.extend({**told, "start": np.cumsum(sizes) - sizes})
-        self.values.frombytes(np.ascontiguousarray(values, float).tobytes())
+    def extend(self, told: Mapping[str, AnyArray], values: AnyArray, shared: BoolArray) -> None:
+        """Take in the first ones at once; ``shared`` [record] as in `add`."""
+        size, mean = told["size"].astype(np.int64), np.asarray(told["mean"], float)
+        rows = np.where(size < 0, 1, size)
+        start = np.cumsum(rows) - rows
+        self.columns.extend({**told, "start": start})
+        several = np.flatnonzero(size > 1)
+        self._means = dict(zip(several.tolist(), mean[several].tolist(), strict=True))
+        record = np.repeat(np.arange(len(size)), rows)
+        trial, single = np.asarray(told["trial"], np.int64)[record], size[record] >= 0
+        value = mean[record]
+        value[single] = values
+        asked = self._trials.columns
+        k, c, replication = (asked.numbers(name)[trial] for name in ("alternative", "context", "replication"))
+        number = np.where(single, replication + (np.arange(len(record)) - start[record]) * PLACE, SUMMARY)
+        self._store.extend(k, c, number, value[None], shared[record] & single)
 
     def first(self, n: int) -> "Records":
         """Return the first n."""
-        copy = Records()
-        copy.columns = self.columns.first(n)
-        copy.values = self.values[: self.columns["start"][n] if n < len(self) else None]
+        copy = Records(self._trials, self._store)
+        copy.columns, copy._means = self.columns.first(n), self._means
         return copy
 
+    def values(self, row: int) -> list[float] | None:
+        """Return the single values of a record; None of a summary."""
+        start, size = self.columns["start"][row], self.columns["size"][row]
+        return None if size < 0 else self._store.values[0, start : start + size].tolist()
+
+    def mean(self, row: int) -> float:
+        """Return the mean of the values of a record."""
+        if self.columns["size"][row] > 1:
+            return self._means[row]
+        return float(self._store.values[0, self.columns["start"][row]])
+
+    def means(self) -> Array:
+        """Return the mean of every record."""
+        found: Array = self._store.values[0, self.columns.numbers("start")]
+        few = [row for row in self._means if row < len(self)]
+        found[few] = [self._means[row] for row in few]
+        return found
+
+    def rows_until(self, n: int) -> int:
+        """Return how many rows of the store the first n records have."""
+        return int(self.columns["start"][n]) if n < len(self) else self._end()
+
+    def record_of_rows(self) -> IntArray:
+        """Return the record of every row, [row]."""
+        return np.repeat(np.arange(len(self)), np.abs(self.columns.numbers("size")))
+
+    def _end(self) -> int:
+        return int(self.columns["start"][-1] + abs(self.columns["size"][-1])) if len(self) else 0
+
     def _make(self, row: int) -> Told:
-        columns = self.columns
-        start, size = columns["start"][row], columns["size"][row]
-        values = None if size < 0 else tuple(self.values[start : start + size])
+        columns, values = self.columns, self.values(row)
         seconds = None if math.isnan(columns["seconds"][row]) else columns["seconds"][row]
-        trial, n, mean, m2 = (columns[name][row] for name in ("trial", "n", "mean", "m2"))
-        return Told(trial, n, mean, m2, values, seconds, columns["time"][row])
+        trial, n, m2 = (columns[name][row] for name in ("trial", "n", "m2"))
+        told = None if values is None else tuple(values)
+        return Told(trial, n, self.mean(row), m2, told, seconds, columns["time"][row])

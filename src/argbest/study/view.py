@@ -1,7 +1,7 @@
 """A study at one moment, as a value: what answers, reports, pictures and exports are made from."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
@@ -10,10 +10,12 @@ import numpy as np
 
 from argbest import streams
 from argbest.checks import indifference_zone
+from argbest.core import tally as tallies
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, Mixture
 from argbest.core.question import Question
+from argbest.core.replications import Replications
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.states import usual_delta
 from argbest.core.tally import Tally
@@ -27,7 +29,7 @@ from argbest.study.journal import Journal
 from argbest.study.learning import Knowledge, Learning, integrated_by_seed
 from argbest.study.ledger import Ledger, status
 from argbest.study.rewards import RewardsSoFar
-from argbest.study.separations import Replications, Separations
+from argbest.study.separations import InOrder, Separations
 from argbest.study.trial import Records, Trials
 
 DRAWS = 4096
@@ -151,7 +153,8 @@ class View:
     design_reason: str  # why this one, where argbest chose it
     parted: int | None  # first replication with seeds of its own, where alternatives shared them before
     n_shared: int  # trials asked for until then
-    in_order: Replications  # values in the order of their numbers
+    replications: Replications  # all values told, in the order of telling
+    in_order: InOrder  # which of them count for a guarantee, in the order of their numbers
     separations: Separations  # how far these put one alternative ahead of another
     inference: Inference = field(repr=False)
     _queued: int | None  # pairs of the initial design not yet asked for; None where it is still open
@@ -191,6 +194,7 @@ class View:
             design_reason=ledger.design_reason,
             parted=ledger.parted,
             n_shared=ledger.n_shared,
+            replications=ledger.goal.replications,
             in_order=in_order,
             separations=ledger.separations.of(in_order),
             inference=inference,
@@ -278,10 +282,20 @@ class View:
     def replicates(self) -> dict[tuple[int, int], list[float]]:
         """Return the single values told of each pair, in their order; summaries hold none."""
         values: dict[tuple[int, int], list[float]] = {}
-        told, flat = self.records.columns, self.records.values.tolist()
-        for trial, start, size in zip(told["trial"], told["start"], told["size"], strict=True):
-            values.setdefault(self.trials.pair(trial), []).extend(flat[start : start + max(size, 0)])
+        for k, c, number, value in zip(*(part.tolist() for part in self.replications.parts), strict=True):
+            own = values.setdefault((k, c), [])
+            if number >= 0:
+                own.append(self.problem.sign * value)
         return values
+
+    def tally_after(self, n_records: int) -> Tally:
+        """Return the tally when the values of so many trials had been told."""
+        problem, records = self.problem, self.records
+        trial, n, m2 = (records.columns.numbers(name)[:n_records] for name in ("trial", "n", "m2"))
+        where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
+        mean = problem.sign * records.means()[:n_records]
+        tally = tallies.from_observations(where, mean, problem.shape, n=n, m2=m2)
+        return replace(tally, replications=self.replications[: records.rows_until(n_records)])
 
     @property
     def knowledge(self) -> Knowledge:
