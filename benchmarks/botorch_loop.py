@@ -172,7 +172,6 @@ def run_botorch(
     The n-th replication of a pair has the noise it has in the study of this seed.
     """
     loop = _prepared(BoTorchLoop(unit_contexts(problem), problem.n_alternatives, warm), history)
-    n_contexts, n_cells = problem.n_contexts, problem.n_alternatives * problem.n_contexts
     later, seconds = [], 0.0
     for i in range(number):
         started = time.process_time()
@@ -180,7 +179,7 @@ def run_botorch(
             loop.refit()
         k, c = loop.decide()
         seconds += time.process_time() - started
-        address = streams.cell_seed(seed, k * n_contexts + c, int(loop.count[k, c]), n_cells=n_cells)
+        address = streams.replication_seed(seed, c, int(loop.count[k, c]), alternative=k)
         value = simulated(problem, k, c, int(address))
         started = time.process_time()
         loop.record(k, c, value)

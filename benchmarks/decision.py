@@ -85,12 +85,17 @@ def cycles(study: Study, truth: np.ndarray, number: int) -> float:
 
 
 def decisions(policy: str, size: tuple[int, int], number: int = 100) -> list[tuple[int, int]]:
-    """Return the pairs of so many ask/tell cycles with the model `gp`; see above for the trials under way."""
+    """Return the pairs of so many ask/tell cycles with the model `gp`; see above for the trials under way.
+
+    Noise follows from pair and replication, not from the trial's seed: versions derive other seeds.
+    """
     problem, truth = make_problem(*size)
     study = Study(problem, policy=policy, model="gp", initial=2, seed=3, common_random_numbers=False)
 
     def noisy(trial: Trial) -> float:
-        return float(truth[trial.pair]) + 0.5 * float(streams.standard_normal(trial.seed))
+        cell = trial.pair[0] * size[1] + trial.pair[1]
+        seed = streams.cell_seed(3, cell, trial.replication, n_cells=truth.size)
+        return float(truth[trial.pair]) + 0.5 * float(streams.standard_normal(seed))
 
     for trial in study.ask(2 * truth.size):
         study.tell(trial, noisy(trial))

@@ -7,10 +7,11 @@ every macro-replication has a root of its own.
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, TypeAlias
+from itertools import zip_longest
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ Words: TypeAlias = int | np.integer[Any] | NDArray[np.integer[Any]]
 _WORD = 0xFFFFFFFF
 _SEED = 0x7FFFFFFF
 _SEED_ROUNDS = 6
-_UNDER_WAY = 1024
+_UNDER_WAY = 1024  # trials of a pair that may be asked for and not yet told
+_PAIRS_REMEMBERED = 4096
 
 
 class Purpose(IntEnum):
@@ -37,6 +39,7 @@ class Purpose(IntEnum):
     ROOT = 6
     PROBLEM = 7
     INTEGRATION = 8
+    PAIR = 9
 
 
 def philox(counter: Iterable[Words], key: Iterable[Words]) -> NDArray[np.uint32]:
@@ -89,18 +92,91 @@ def cell_seed(root: Words, cell: Words, replication: Words, *, n_cells: int) -> 
             f"got cell {cell} and replication {replication}; cells run from 0 to n_cells - 1 = {n_cells - 1} "
             "and replications from 0. Pass as n_cells the number of distinct cells."
         )
-    x: Any = ((replication if single else np.asarray(replication, dtype=np.int64)) * n_cells + cell) & _SEED
-    for mask, multiplier in _round_keys(root) if isinstance(root, int) else _many_round_keys(root):
-        # Each of the three is invertible modulo 2^31: xor, an odd factor, and a shift to the right.
-        x = ((x ^ mask) * multiplier) & _SEED
-        x = x ^ (x >> 16)
-    return np.asarray(x, dtype=np.int64)
+    index: Any = (replication if single else np.asarray(replication, dtype=np.int64)) * n_cells + cell
+    return _mixed(index, _round_keys(root) if isinstance(root, int) else _many_round_keys(root))
+
+
+def replication_seed(
+    root: Words, context: Words, replication: Words, *, alternative: Words | None = None
+) -> IntArray:
+    """Return the simulation seeds in [0, 2^31) of replications 0, 1, ... of a pair, or of a whole context.
+
+    With an ``alternative`` the seeds are the pair's own, without they are those that all alternatives of the
+    context share. They follow from these numbers and the root alone, not from how many alternatives and
+    contexts there are: a bijection of 31-bit integers is applied to `replication`. Its key is that of the
+    root, changed by the Philox block of the pair (alternative + 1, or 0 where all share, and the context).
+    So the first 2^31 seeds of a pair, or of a context, are distinct; two pairs have a seed in common only by
+    chance. All broadcast against each other.
+    """
+    given = root, context, replication, 0 if alternative is None else alternative
+    least = min(given[1:]) if all(isinstance(each, int) for each in given) else min(map(np.min, given[1:]))
+    if least < 0:
+        raise ValueError(
+            f"got alternative {alternative}, context {context} and replication {replication} for a seed; all "
+            "three count from 0. Pass positions and numbers that are 0 or more."
+        )
+    who: Any = 0 if alternative is None else alternative + 1  # type: ignore[operator]
+    if all(isinstance(each, int) for each in given):  # ten times faster
+        return _mixed(replication, _pair_keys(root, who, context))  # type: ignore[arg-type]
+    keys = _round_keys(root) if isinstance(root, int) else _many_round_keys(root)
+    return _mixed(np.asarray(replication, np.int64), _changed(keys, root, who, context))
+
+
+class SeedRule(Protocol):
+    """Which seed a replication has, with everything broadcast."""
+
+    def shared(self, root: Words, context: Words, replication: Words) -> IntArray:
+        """Return the seed that all alternatives of a context share."""
+
+    def own(self, root: Words, pair: tuple[Words, Words], replication: Words, first_own: Words) -> IntArray:
+        """Return the seed of a pair alone; ``first_own``: see `first_own_number`, 0 where none was shared."""
+
+
+@dataclass(frozen=True)
+class ByIdentity:
+    """Seeds of (context, replication) where shared, of (alternative, context, replication) where not."""
+
+    def shared(self, root: Words, context: Words, replication: Words) -> IntArray:
+        """Return the seed that all alternatives of a context share."""
+        return replication_seed(root, context, replication)
+
+    def own(self, root: Words, pair: tuple[Words, Words], replication: Words, first_own: Words) -> IntArray:
+        """Return the seed of a pair alone; its key is another than that of the shared ones."""
+        return replication_seed(root, pair[1], replication, alternative=pair[0])
+
+
+@dataclass(frozen=True)
+class ByPosition:
+    """Seeds by the position of the cell in a table of fixed size, as studies up to version 0.2 have them."""
+
+    shape: tuple[int, int]  # alternatives, contexts
+
+    def shared(self, root: Words, context: Words, replication: Words) -> IntArray:
+        """Return the seed that all alternatives of a context share."""
+        return cell_seed(root, context, replication, n_cells=self.shape[1])
+
+    def own(self, root: Words, pair: tuple[Words, Words], replication: Words, first_own: Words) -> IntArray:
+        """Return the seed of a pair alone; it counts from ``first_own``, beyond all that were shared."""
+        cell: Any = pair[0] * self.shape[1] + pair[1]
+        number: Any = replication + first_own  # type: ignore[operator]
+        return cell_seed(root, cell, number, n_cells=self.shape[0] * self.shape[1])
+
+
+IDENTITY, POSITION = "identity", "position"
+NEW_STUDIES = IDENTITY  # their rule; a stored study keeps the one that it has
+
+
+def seed_rule(name: str, shape: tuple[int, int]) -> SeedRule:
+    """Return the rule of that name, for so many alternatives and contexts; KeyError: there is none."""
+    rules: dict[str, SeedRule] = {IDENTITY: ByIdentity(), POSITION: ByPosition(shape)}
+    return rules[name]
 
 
 def first_own_number(asked: IntArray) -> IntArray:
     """Return a number so large that no seed of it, as a pair's own, was shared by all alternatives before.
 
     ``asked`` [..., alternative, context] counts replications; so many more may be under way as `_UNDER_WAY`.
+    Only seeds by position need it.
     """
     return np.asarray(asked.max(axis=(-2, -1)) + _UNDER_WAY)
 
@@ -116,6 +192,30 @@ def generator(root: int, purpose: Purpose) -> np.random.Generator:
     """Return a fresh NumPy generator of one purpose, for draws without a natural address."""
     _halves(root)  # refuses what is not an unsigned 64-bit integer
     return np.random.Generator(np.random.Philox(key=np.array([root, purpose], dtype=np.uint64)))
+
+
+def _mixed(index: Any, keys: Iterable[tuple[Any, Any]]) -> IntArray:
+    """Return where the bijection with these keys takes an index, both modulo 2^31."""
+    x = index & _SEED
+    for mask, multiplier in keys:
+        # Each of the three is invertible modulo 2^31: xor, an odd factor, and a shift to the right.
+        x = ((x ^ mask) * multiplier) & _SEED
+        x = x ^ (x >> 16)
+    return np.asarray(x, dtype=np.int64)
+
+
+@functools.lru_cache(maxsize=_PAIRS_REMEMBERED)
+def _pair_keys(root: int, who: int, context: int) -> tuple[tuple[int, int], ...]:
+    """Return (mask, odd multiplier) for each round of the bijection of a pair, or of a context."""
+    return tuple(_changed(_round_keys(root), root, who, context))
+
+
+def _changed(keys: Iterable[tuple[Any, Any]], root: Any, who: Any, context: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the keys of a root, the first masks changed by the four words of a pair."""
+    block = _block((who, context, 0, Purpose.PAIR), _halves(root))
+    words = (each if isinstance(each, int) else each.astype(np.int64) for each in block)
+    for (mask, multiplier), word in zip_longest(keys, words, fillvalue=0):
+        yield mask ^ (word & _SEED), multiplier
 
 
 @functools.lru_cache(maxsize=64)

@@ -12,10 +12,7 @@ def test_the_independent_predictions_are_sample_means_of_ten_replications() -> N
     assert problem.simulate is not None
     for row in (0, 13, 39):
         k, c = divmod(row, problem.n_contexts)
-        seeds = [
-            int(streams.cell_seed(7, row, r, n_cells=problem.n_alternatives * problem.n_contexts))
-            for r in range(REPLICATIONS)
-        ]
+        seeds = [int(streams.replication_seed(7, c, r, alternative=k)) for r in range(REPLICATIONS)]
         values = [problem.simulate(problem.alternatives.item(k), problem.contexts.item(c), s) for s in seeds]
         assert np.isclose(numbers["independent_mean"][row], np.mean(values), rtol=1e-12)
         assert np.isclose(numbers["independent_sd"][row], np.std(values, ddof=1) / np.sqrt(10), rtol=1e-9)

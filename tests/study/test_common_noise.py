@@ -79,7 +79,7 @@ def test_numbers_are_matched_whatever_the_order_the_failures_and_the_batches() -
     common = one._tally.common
     assert common is not None
     seeds = {
-        (c, r): streams.cell_seed(one.seed, int(c), int(r), n_cells=C)
+        (c, r): streams.replication_seed(one.seed, int(c), int(r))
         for c, r in zip(common.context, common.number, strict=True)
     }
     for k, c, r, value in zip(common.alternative, common.context, common.number, common.value, strict=True):

@@ -85,14 +85,9 @@ def _equal(study: "Study") -> "IntArray":
 
     problem, every = study.problem, np.arange(study.tally.count.size)
     rows, columns = np.divmod(every, problem.n_contexts)
-    common = study.common_random_numbers
-    cells, n_cells = (columns, problem.n_contexts) if common else (every, every.size)
-    seeds = np.stack(
-        [
-            streams.cell_seed(study.seed + run, cells, np.arange(_LONGEST)[:, None], n_cells=n_cells)
-            for run in range(_RUNS)
-        ]
-    )
+    numbers, own = np.arange(_LONGEST)[:, None], None if study.common_random_numbers else rows
+    runs = (study.seed + run for run in range(_RUNS))
+    seeds = np.stack([streams.replication_seed(root, columns, numbers, alternative=own) for root in runs])
     simulator: Any = problem.simulate
     values = problem.sign * simulator.many(rows, columns, seeds)
     average = values.cumsum(axis=1) / np.arange(1, _LONGEST + 1)[:, None]

@@ -36,18 +36,10 @@ class Simulators:
         """
         if not alternative.size:
             return np.zeros(alternative.shape)
-        n_alternatives, n_contexts = self.problems[0].shape
-        root = self.roots.reshape(-1, *(1,) * (alternative.ndim - 1))
-        seeds = streams.cell_seed(
-            root,
-            alternative * n_contexts + context,
-            replication + (0 if own_number is None else np.maximum(own_number, 0)),
-            n_cells=n_alternatives * n_contexts,
+        run = np.broadcast_to(
+            np.arange(len(self.roots)).reshape(-1, *(1,) * (alternative.ndim - 1)), alternative.shape
         )
-        if self.common:
-            shared = streams.cell_seed(root, context, replication, n_cells=n_contexts)
-            seeds = shared if own_number is None else np.where(own_number < 0, shared, seeds)
-        run = np.broadcast_to(np.arange(len(self.roots)).reshape(root.shape), alternative.shape)
+        seeds = self._seeds(alternative, context, replication, own_number)
         flat = (run.ravel(), alternative.ravel(), context.ravel(), seeds.ravel())
         values: Array = np.ma.asarray(self._many(*flat), float).filled(np.nan).reshape(alternative.shape)
         if not np.all(np.abs(values) <= LARGEST):
@@ -55,6 +47,19 @@ class Simulators:
             at, k, c, seed = (int(each[bad]) for each in flat)
             raise self._failure(at, k, c, seed, f"it returned {values.ravel()[bad]!r}")
         return self.problems[0].sign * values
+
+    def _seeds(
+        self, alternative: IntArray, context: IntArray, replication: IntArray, own_number: Any
+    ) -> IntArray:
+        """Return the seed of every entry, as a study of its own would derive it."""
+        rule = streams.seed_rule(streams.NEW_STUDIES, self.problems[0].shape)
+        root = self.roots.reshape(-1, *(1,) * (alternative.ndim - 1))
+        share = self.common if own_number is None else np.asarray(self.common & (own_number < 0))
+        if np.all(share):
+            return rule.shared(root, context, replication)
+        first = 0 if own_number is None else np.maximum(own_number, 0)
+        own = rule.own(root, (alternative, context), replication, first)
+        return np.where(share, rule.shared(root, context, replication), own) if np.any(share) else own
 
     @cached_property
     def _many(self) -> _Many:

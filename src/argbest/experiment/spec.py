@@ -196,6 +196,7 @@ class Experiment:
         shared = {"common_random_numbers": True} if self.common_random_numbers else {}  # 0.1 knows none
         return {
             **shared,
+            "seeds": streams.NEW_STUDIES,  # earlier versions derived others
             "problem": self.problem if isinstance(self.problem, str) else _described(self.problem),
             "initial": _initial_text(self.initial),
             **{

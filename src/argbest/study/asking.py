@@ -23,13 +23,13 @@ class Seeds:
 
     root: int
     common: bool  # whether alternatives share them (common random numbers)
+    rule: streams.SeedRule
 
-    def of(self, shape: tuple[int, int], k: int, c: int, replication: int, parted: int | None = None) -> int:
+    def of(self, pair: tuple[int, int], replication: int, parted: int | None = None) -> int:
         """Return the seed of a replication of a pair; ``parted``: see `Ledger.parted`."""
-        shared = self.common and parted is None
-        cell, n_cells = (c, shape[1]) if shared else (k * shape[1] + c, shape[0] * shape[1])
-        replication += parted or 0
-        return int(streams.cell_seed(self.root, cell, replication, n_cells=n_cells))
+        if self.common and parted is None:
+            return int(self.rule.shared(self.root, pair[1], replication))
+        return int(self.rule.own(self.root, pair, replication, parted or 0))
 
 
 def given_back(ledger: Ledger, n: int, only: int | None) -> list[int]:
@@ -106,6 +106,6 @@ def issued(
         if ledger.numbers is not None and by_design:
             number = ledger.numbers[begun + place]
         more[k, c] = more.get((k, c), 0) + 1
-        seed = seeds.of(ledger.problem.shape, k, c, number, parted)
+        seed = seeds.of((k, c), number, parted)
         events.append(Asked(len(ledger.trials) + i, k, c, number, seed, by_design, worker, now))
     return events

@@ -13,7 +13,7 @@ from argbest import jsonable, registry, streams
 from argbest import simulators as stored_simulators
 from argbest.checks import flag, table, whole, within
 from argbest.core import schedule
-from argbest.errors import InputError, VersionNotice, unknown_name
+from argbest.errors import InputError, StorageError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
@@ -79,11 +79,24 @@ class Options:
             "model": of_object(self.model),
             "initial": self.initial,
             "seed": self.seed,
+            "seeds": streams.NEW_STUDIES,
             "refit_every": self.refit_every,
             "common_random_numbers": self.common_random_numbers,
             "cost": jsonable.encode(self.cost),
             "plan": _plan(plan),
         }
+
+
+def seed_rule(stored: Plain, shape: tuple[int, int]) -> streams.SeedRule:
+    """Return how the study of a definition derives the seeds of its trials."""
+    name = stored.get("seeds", streams.POSITION)  # studies up to version 0.2 do not say
+    try:
+        return streams.seed_rule(name, shape)
+    except KeyError:
+        raise StorageError(
+            f"the study derives its seeds by the rule {name!r}, which this version of argbest does not know. "
+            "Open it with the version that made it, or a newer one."
+        ) from None
 
 
 def design(stored: Plain) -> list[tuple[int, int]] | None:

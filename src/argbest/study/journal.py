@@ -79,7 +79,8 @@ class Journal:
         self.patience: Tries = at_once
         self.problem, self.policy, self.model = problem, policy, model
         self.refit_every = stored["refit_every"]
-        self.seeds = asking.Seeds(stored["seed"], stored["common_random_numbers"])
+        rule = definition.seed_rule(stored, problem.shape)
+        self.seeds = asking.Seeds(stored["seed"], stored["common_random_numbers"], rule)
         self.cost = jsonable.decode(stored["cost"])  # a table, "measured" or None
         self._stored, self._first_policy = stored, policy
         self._whole = _InOnePiece(self)
