@@ -203,7 +203,7 @@ def test_trials_under_way_take_what_they_will_once_they_are_told(seed: int) -> N
     _, cov = study.by_definition()
     assert_same(found, (belief.mean.ravel(), cov))
     assert belief.expecting(np.zeros_like(pending)) is belief
-    for each, other in zip(found.shocks.shown.parts, one_by_one.shocks.shown.parts, strict=True):  # type: ignore[union-attr]
+    for each, other in zip(found.shocks.since.parts, one_by_one.shocks.since.parts, strict=True):  # type: ignore[union-attr]
         np.testing.assert_allclose(each, other, atol=1e-9)
     np.testing.assert_array_equal(found.shocks.following, one_by_one.shocks.following)  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""Studies up to version 0.2 derive seeds by position: with these, every decision is the one of that version."""
+"""Studies up to version 0.2 derive seeds by position; with these, every decision is that of the version."""
 
 import json
 from pathlib import Path

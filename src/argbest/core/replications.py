@@ -306,14 +306,16 @@ def coming(pending: IntArray, belief: Any) -> Coming:
 class Shocks:
     """The replications told, by number, and the noise they share."""
 
-    shown: Replications
+    told: Replications  # when the belief was made: many, and never copied
+    since: Replications  # those that the belief has taken in later: few
     noise: Array  # [..., alternative, context]: s²
     correlation: Array  # [..., context]: ρ
     following: IntArray  # [..., alternative, context]: the next number of every cell
 
     def study(self, index: tuple[int, ...]) -> "Shocks":
         """Return that of one of several studies."""
-        return Shocks(self.shown[index], self.noise[index], self.correlation[index], self.following[index])
+        parts = self.told, self.since, self.noise, self.correlation, self.following
+        return Shocks(*(part[index] for part in parts))  # type: ignore[arg-type]
 
     def taken(
         self, decision: Decision, number: AnyArray, value: AnyArray, told: AnyArray | bool = True
@@ -321,18 +323,17 @@ class Shocks:
         """Return these with one more replication shown, in the studies of which one was ``told`` [...]."""
         table, where = self.following.copy(), cell(decision, self.following.shape)
         table[where] = np.maximum(table[where], np.where(told, after(number), 0))
-        shown = self.shown.add(decision, np.where(told, number, -1), value)
-        return Shocks(shown, self.noise, self.correlation, table)
+        since = self.since.add(decision, np.where(told, number, -1), value)
+        return replace(self, since=since, following=table)
 
     def contrast(self, decision: Decision, number: AnyArray) -> Contrast:
         """Return what the replication of this number of the decided cell observes."""
         lead, n_alternatives = self.correlation.shape[:-1], self.noise.shape[-2]
-        before = self.shown.of(decision.context, np.asarray(number))
-        where = np.where(before, self.shown.alternative, n_alternatives)
-        there = (*leading(where.shape)[:-1], where)
-        present, value = np.zeros((*lead, n_alternatives + 1), bool), np.zeros((*lead, n_alternatives + 1))
-        present[there], value[there] = True, self.shown.value
-        present, value = present[..., :-1], value[..., :-1]
+        present, value = np.zeros((*lead, n_alternatives), bool), np.zeros((*lead, n_alternatives))
+        for shown in (self.told, self.since):
+            *studies_of, place = np.nonzero(shown.of(decision.context, np.asarray(number)))
+            there = (*studies_of, shown.alternative[(*studies_of, place)])
+            present[there], value[there] = True, shown.value[(*studies_of, place)]
         studies: tuple[Any, ...] = leading(lead)
         sd = np.sqrt(self.noise[(*studies, slice(None), decision.context)])
         own = np.sqrt(at(self.noise, decision))
@@ -350,9 +351,10 @@ class Shocks:
         n = pending[pending > 0]
         k, c = (np.repeat(part, n) for part in np.nonzero(pending))
         number = self.following[k, c] + np.arange(len(k)) - np.repeat(np.cumsum(n) - n, n)
-        row, place = np.nonzero(self.shown.of(c, number))
         value = np.full((len(k), len(mean)), np.nan)
-        value[row, self.shown.alternative[place]] = self.shown.value[place]
+        for shown in (self.told, self.since):
+            row, place = np.nonzero(shown.of(c, number))
+            value[row, shown.alternative[place]] = shown.value[place]
         present = ~np.isnan(value)
         sd, own, rho = np.sqrt(self.noise[:, c]).T, np.sqrt(self.noise[k, c]), self.correlation[c]
         share, weight, alone = _weighed(present, own, sd, rho)
@@ -360,11 +362,11 @@ class Shocks:
         alike = (c[:, None] == c) & (number[:, None] == number)
         noise = np.where(alike, own[:, None] * own * ((1.0 - rho) * share)[:, None], 0.0)
         noise[np.diag_indices(len(k))] = alone
-        shown = own * share * np.nansum(value / sd, axis=1)
-        expected = np.sum(weight * mean[:, c].T, axis=1) + shown
-        every = zip(self.shown.parts, (k, c, number, expected), strict=True)
-        grown = Replications(*(np.concatenate(both) for both in every))
-        later = replace(self, shown=grown, following=self.following + pending)
+        known = own * share * np.nansum(value / sd, axis=1)
+        expected = np.sum(weight * mean[:, c].T, axis=1) + known
+        every = zip(self.since.parts, (k, c, number, expected), strict=True)
+        since = Replications(*(np.concatenate(both) for both in every))
+        later = replace(self, since=since, following=self.following + pending)
         alternative, weight = _listed(weight)
         return Coming(alternative, c, weight, noise, later).merged()
 
@@ -396,9 +398,10 @@ class Shocks:
     def _presence(self, numbers: int) -> BoolArray:
         """Return [..., number, context, alternative] whether the first value of that run was shown."""
         *lead, k, n_contexts = self.following.shape
-        shown, table = self.shown, np.zeros((*lead, numbers, n_contexts, k), bool)
-        kept = np.nonzero((shown.alternative >= 0) & (shown.number < numbers))
-        table[(*kept[:-1], shown.number[kept], shown.context[kept], shown.alternative[kept])] = True
+        table = np.zeros((*lead, numbers, n_contexts, k), bool)
+        for shown in (self.told, self.since):
+            kept = np.nonzero((shown.alternative >= 0) & (shown.number < numbers))
+            table[(*kept[:-1], shown.number[kept], shown.context[kept], shown.alternative[kept])] = True
         return table
 
 
@@ -419,4 +422,5 @@ def _listed(weight: Array) -> tuple[IntArray, Array]:
 
 def shocks(shown: Replications, noise: Array, correlation: Array) -> Shocks:
     """Return what later replications share with those shown."""
-    return Shocks(shown, noise, correlation, following(shown, noise.shape))
+    since = none(noise.shape[:-2], common=False)
+    return Shocks(shown, since, noise, correlation, following(shown, noise.shape))
