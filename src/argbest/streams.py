@@ -10,7 +10,6 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import zip_longest
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -115,7 +114,7 @@ def replication_seed(
             f"got alternative {alternative}, context {context} and replication {replication} for a seed; all "
             "three count from 0. Pass positions and numbers that are 0 or more."
         )
-    who: Any = 0 if alternative is None else alternative + 1  # type: ignore[operator]
+    who: Any = 0 if alternative is None else alternative + 1
     if all(isinstance(each, int) for each in given):  # ten times faster
         return _mixed(replication, _pair_keys(root, who, context))  # type: ignore[arg-type]
     keys = _round_keys(root) if isinstance(root, int) else _many_round_keys(root)
@@ -133,7 +132,7 @@ class SeedRule(Protocol):
 
 
 @dataclass(frozen=True)
-class ByIdentity:
+class SeedsByIdentity:
     """Seeds of (context, replication) where shared, of (alternative, context, replication) where not."""
 
     def shared(self, root: Words, context: Words, replication: Words) -> IntArray:
@@ -146,7 +145,7 @@ class ByIdentity:
 
 
 @dataclass(frozen=True)
-class ByPosition:
+class SeedsByPosition:
     """Seeds by the position of the cell in a table of fixed size, as studies up to version 0.2 have them."""
 
     shape: tuple[int, int]  # alternatives, contexts
@@ -158,7 +157,7 @@ class ByPosition:
     def own(self, root: Words, pair: tuple[Words, Words], replication: Words, first_own: Words) -> IntArray:
         """Return the seed of a pair alone; it counts from ``first_own``, beyond all that were shared."""
         cell: Any = pair[0] * self.shape[1] + pair[1]
-        number: Any = replication + first_own  # type: ignore[operator]
+        number: Any = replication + first_own
         return cell_seed(root, cell, number, n_cells=self.shape[0] * self.shape[1])
 
 
@@ -168,7 +167,7 @@ NEW_STUDIES = IDENTITY  # their rule; a stored study keeps the one that it has
 
 def seed_rule(name: str, shape: tuple[int, int]) -> SeedRule:
     """Return the rule of that name, for so many alternatives and contexts; KeyError: there is none."""
-    rules: dict[str, SeedRule] = {IDENTITY: ByIdentity(), POSITION: ByPosition(shape)}
+    rules: dict[str, SeedRule] = {IDENTITY: SeedsByIdentity(), POSITION: SeedsByPosition(shape)}
     return rules[name]
 
 
@@ -213,8 +212,8 @@ def _pair_keys(root: int, who: int, context: int) -> tuple[tuple[int, int], ...]
 def _changed(keys: Iterable[tuple[Any, Any]], root: Any, who: Any, context: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the keys of a root, the first masks changed by the four words of a pair."""
     block = _block((who, context, 0, Purpose.PAIR), _halves(root))
-    words = (each if isinstance(each, int) else each.astype(np.int64) for each in block)
-    for (mask, multiplier), word in zip_longest(keys, words, fillvalue=0):
+    words = [each if isinstance(each, int) else each.astype(np.int64) for each in block]
+    for (mask, multiplier), word in zip(keys, words + [0] * (_SEED_ROUNDS - len(words)), strict=True):
         yield mask ^ (word & _SEED), multiplier
 
 

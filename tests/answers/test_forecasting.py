@@ -38,7 +38,7 @@ def test_a_forecast_begins_at_the_certificate_and_rises(policy: str) -> None:
 
 def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
     study = begun()
-    low, high = study.forecast(0.9), study.forecast(0.97)
+    low, high = study.forecast(0.98), study.forecast(0.995)
     assert low.samples < high.samples
     assert low.low <= high.low
     again = begun().forecast(0.97)
@@ -47,9 +47,9 @@ def test_more_takes_longer_and_the_same_study_says_the_same() -> None:
 
 def test_the_worst_context_takes_longer_and_an_indifference_zone_less() -> None:
     study = begun()
-    usual = study.forecast(0.97).samples
-    assert study.forecast(0.97, contexts="worst").samples >= usual
-    assert study.forecast(0.97, delta=0.5).samples < usual
+    usual = study.forecast(0.99).samples
+    assert study.forecast(0.99, contexts="worst").samples >= usual
+    assert study.forecast(0.99, delta=0.5).samples < usual
 
 
 def test_two_known_alternatives_take_what_the_normal_distribution_says() -> None:

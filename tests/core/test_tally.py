@@ -160,7 +160,7 @@ def test_a_store_shows_single_values_in_their_order_and_which_of_them_are_shared
         store.append(k, c, -1 if kinds[i] == "summary" else i, y, shared=kinds[i] == "shared")
         earlier.append(store.shown())
     for n, shown in enumerate(earlier, start=1):  # what was shown before stays what it was
-        tally = Tally(*np.zeros((3, *SHAPE)), replications=shown)  # type: ignore[arg-type]
+        tally = Tally(*np.zeros((3, *SHAPE)), replications=shown)
         told = list(zip(observations[:n], kinds, strict=False))
         assert rows(tally) == [row for row, kind in told if kind != "summary"]
         assert tally.common is not None
@@ -193,12 +193,12 @@ def test_a_weighed_column_is_the_sum_whenever_somebody_looks() -> None:
     told: list[float] = []
     for i in range(60):
         cost, wait = rng.normal(size=2).tolist()
-        store.append(0, 0, i, [cost, wait], shared=False)
+        store.append(0, 0, i, np.array([cost, wait]), shared=False)
         told.append(cost - 0.5 * wait)
         if i % 7 in (0, 1, 5):
             np.testing.assert_allclose(column.values, told, rtol=1e-14)
     first = column.values
-    store.append(0, 0, 60, [9.0, 0.0], shared=False)
+    store.append(0, 0, 60, np.array([9.0, 0.0]), shared=False)
     assert column.values[-1] == 9.0
     np.testing.assert_allclose(first, told, rtol=1e-14)
 

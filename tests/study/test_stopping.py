@@ -48,8 +48,8 @@ def test_a_run_ends_when_the_rule_is_met(rule: Any) -> None:
 
 
 def test_a_run_with_a_rule_takes_the_decisions_of_one_without() -> None:
-    stopped = apart(problem(), seed=6).run(BUDGET, stop=WorstPCS(0.9))
-    free = apart(problem(), seed=6).run(stopped.n_replications)
+    stopped = apart(problem(), initial=2, seed=6).run(BUDGET, stop=WorstPCS(0.9))
+    free = apart(problem(), initial=2, seed=6).run(stopped.n_replications)
     assert free.trials().equals(stopped.trials())
     never = apart(problem(), seed=6).run(80, stop=OpportunityCost(1e-12))
     assert never.n_replications == 80

@@ -33,7 +33,7 @@ class Replications:
     def __getitem__(self, index: Any) -> "Replications":
         """Return those that an index picks: some studies, or some values of one study."""
         shared = None if self.shared is None else self.shared[index]
-        return Replications(*(part[index] for part in self.parts), shared)
+        return Replications(*(part[index] for part in self.parts), shared=shared)
 
     @property
     def parts(self) -> tuple[AnyArray, ...]:
@@ -65,7 +65,7 @@ class Replications:
         """
         row = np.where(np.asarray(number) < 0, -1, decision.alternative), decision.context, number, value
         shared = None if self.shared is None else _lengthened(self.shared, True)
-        return Replications(*map(_lengthened, self.parts, row), shared)
+        return Replications(*map(_lengthened, self.parts, row), shared=shared)
 
     def moved(self, shift: Array, spread: Array) -> "Replications":
         """Return (value − shift) / spread, both [...]."""
@@ -177,14 +177,14 @@ class WeighedColumn:
         """[row]; a single response with the weight 1 is the column of the store itself."""
         told = self._store.values
         if self._is_response:
-            return told[0]
+            return np.asarray(told[0])
         n = told.shape[-1]
         if n > len(self._known):
             self._known = np.concatenate([self._known[: self._n], np.empty(n + _FIRST_CAPACITY)])
         if n > self._n:
             self._known[self._n : n] = self._weights @ told[:, self._n : n]
             self._n = n
-        return self._known[:n]
+        return np.asarray(self._known[:n])
 
 
 def none(lead: tuple[int, ...] = (), *, common: bool = True) -> Replications:

@@ -17,7 +17,7 @@ from argbest.study.trial import Records, Trials
 if TYPE_CHECKING:
     from argbest.study.view import View
 
-_MANY = 10  # values, which come in order by chance once in two million times
+_ENOUGH_FOR_A_TREND = 10  # values, which come in order by chance once in two million times
 _RESOLUTION = 1e-12  # of the largest reward: differences that vary by less are equal
 
 
@@ -77,7 +77,7 @@ class InOrder:
             own.append(row)
         self.count[pair] = len(own)
         self.version[pair[1]] += 1
-        if len(own) >= _MANY:
+        if len(own) >= _ENOUGH_FOR_A_TREND:
             (self.sorted.add if self._trend[pair] else self.sorted.discard)(pair)
 
     def as_it_is(self) -> "InOrder":
@@ -139,17 +139,18 @@ class InOrder:
         if not np.array_equal(self.count, arrays["in_order"]):
             raise ValueError("the values in order are not those of the events")
         ends = np.cumsum(self.count).reshape(self.count.shape)
-        for pair in map(tuple, np.argwhere((self.count > 0) | (following > 0)).tolist()):
+        for row, column in np.argwhere((self.count > 0) | (following > 0)).tolist():
+            pair = row, column
             n, end = int(self.count[pair]), int(ends[pair])
             if n:
                 self._rows[pair] = rows[end - n : end].tolist()
             if n > 1:
                 self._trend[pair] = int(arrays["trend"][pair])
-            if n >= _MANY and self._trend[pair]:
+            if n >= _ENOUGH_FOR_A_TREND and self._trend[pair]:
                 self.sorted.add(pair)
             self._next[pair] = int(following[pair])
-        for *pair, first, stop in words["gaps"]:
-            self._skipped.setdefault((pair[0], pair[1]), {})[first] = stop
+        for row, column, first, stop in words["gaps"]:
+            self._skipped.setdefault((row, column), {})[first] = stop
         self.version[...], self.summarised = arrays["version"], int(words["summarised"])
 
 
