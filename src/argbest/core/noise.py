@@ -26,6 +26,7 @@ from argbest.core import binomial, common_noise
 from argbest.core.arrays import Array, BoolArray, IntArray, gammaincinv, ndtri, stdtr
 from argbest.core.binomial import Expected
 from argbest.core.integration import latin
+from argbest.core.replications import Replications
 from argbest.core.shrinkage import Agreement, agreement, drawn
 from argbest.core.tally import Tally, check_spread
 from argbest.errors import TooFewDataError
@@ -540,10 +541,13 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
         return None
     kept = np.append(np.flatnonzero(observed), np.argmin(observed))
     row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
-    short = tally.apart[kept]
-    if (single := tally.single) is not None:
-        place = np.where(single.alternative < 0, -1, row[single.alternative])
-        short = replace(short, single=replace(single, alternative=place))
+
+    def moved(shown: Replications | None) -> Replications | None:
+        if shown is None:
+            return None
+        return replace(shown, alternative=np.where(shown.alternative < 0, -1, row[shown.alternative]))
+
+    short = replace(tally.apart[kept], common=moved(tally.common), single=moved(tally.single))
     return _Few(short, None if missed is None else missed[kept], row)
 
 
