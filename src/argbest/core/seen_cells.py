@@ -123,7 +123,9 @@ class Seen(NamedTuple):
             return Seen(*where, *values, self.shift)
         decision, known = Decision(np.asarray(k), np.asarray(c)), self.data.tally
         which = None if number < 0 else np.asarray(number)
-        return seen_of(self.data._replace(tally=add(known, decision, value, n=int(n), number=which)))
+        return seen_of(
+            self.data._replace(tally=add(known, decision, np.asarray(value), n=int(n), number=which))
+        )
 
     def some(self, order: IntArray) -> "Seen":
         """Return what was observed at some of the cells."""
