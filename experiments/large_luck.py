@@ -8,7 +8,7 @@ The rule, written before the runs that count:
 - Loss: best minus selected true mean over the stakes, best minus median true mean.
 - Aim: at most 0.01 in at least nine of ten seeds.
 
-What was found: "tandem" 9 of 10 (median 0.002, worst 0.012), where noise that counts as independent had 1 of 4
+What was found: "tandem" 9 of 10 (median 0.002, worst 0.012), where independent noise had 1 of 4
 (median 0.016, worst 0.034); "hotel" 8 of 10 (median 0.005, worst 0.018): missed by one. One study of "chain",
 before shared noise counted, ended at 0.023, far from the best, which was not among those followed: the
 lengthscales that a steep edge of the table asks for do not suit its middle. Shared noise does not cure that.
