@@ -178,14 +178,34 @@ def test_noise_that_is_all_common_counts_once_whatever_rounding_leaves_of_it() -
 
 def test_plausible_correlations_are_as_uncertain_as_the_variance_that_is_not_shared() -> None:
     case = common_cases.balanced(np.random.default_rng(8), (6, 5), 4, 0.7)
-    tally, rho = case.tally, np.array([0.7, 0.6, 0.0, -0.1, 0.9])
-    found = common_noise.plausible(tally, case.noise, rho, 4000, np.random.default_rng(9))
-    d = float(common_noise.layout(tally, case.noise).apart_freedom.sum()) + 4.0  # and what `estimate` doubts
-    apart = 1.0 - found[:, :2]
-    np.testing.assert_allclose(np.mean(1.0 / apart, axis=0), 1.0 / (1.0 - rho[:2]), rtol=0.01)
-    np.testing.assert_allclose(np.std(1.0 / apart, axis=0) * (1.0 - rho[:2]), np.sqrt(2.0 / d), rtol=0.05)
-    np.testing.assert_array_equal(found[:, 2:4], np.broadcast_to(rho[2:4], (4000, 2)))
-    skewed = common_noise.plausible(tally, case.noise, rho, 4000, np.random.default_rng(9), 8.0)
-    assert np.std(skewed[:, 0]) > 1.5 * np.std(found[:, 0])
-    assert (skewed >= -0.1).all()
+    tables = np.broadcast_to(case.noise, (4000, 6, 5))
+    found = common_noise.plausible(case.tally, tables, np.random.default_rng(9))
+    seen = common_noise.layout(case.tally, case.noise)
+    d = float(seen.apart_freedom.sum()) + 4.0  # and what `estimate` doubts
+    centre = (float(seen.apart.sum()) + 4.0) / d
+    apart = 1.0 - found
+    np.testing.assert_allclose(np.mean(1.0 / apart), 1.0 / centre, rtol=0.03)
+    assert np.sqrt(2.0 / d) < np.std(1.0 / apart.mean(axis=1)) * centre < 1.5 * np.sqrt(2.0 / d)
+    skewed = common_noise.plausible(case.tally, tables, np.random.default_rng(9), fewer=8.0)
+    assert np.std(skewed) > 1.5 * np.std(found)
+    assert (skewed >= 0.0).all()
     assert (skewed <= common_noise.MOST).all()
+    half = common_noise.plausible(case.tally, tables, np.random.default_rng(9), shown=np.full(5, 0.5))
+    np.testing.assert_allclose(half, 0.5 * found)
+
+
+def test_plausible_correlations_leave_what_is_not_shared_as_it_is_whatever_a_table_says_of_the_rest() -> None:
+    rng = np.random.default_rng(10)
+    case = common_cases.balanced(rng, (8, 6), 30, 0.9)
+    tables = case.noise * np.exp(rng.normal(0.0, 0.5, (2000, 1, 6)))  # contexts are known poorly
+    found = common_noise.plausible(case.tally, tables, np.random.default_rng(11))
+    apart = tables[:, 0] * (1.0 - found)
+    assert np.std(np.log(tables[:, 0])) > 0.45
+    assert np.std(np.log(apart)) < 0.16  # √(2/203) of a context by itself
+    np.testing.assert_allclose(np.median(apart), 0.1, rtol=0.1)
+
+
+def test_correlations_that_nothing_tells_are_none() -> None:
+    case = common_cases.balanced(np.random.default_rng(8), (3, 2), 1, 0.7)
+    tables = np.broadcast_to(case.noise, (7, 3, 2))
+    assert not common_noise.plausible(case.tally, tables, np.random.default_rng(9)).any()

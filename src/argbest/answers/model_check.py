@@ -282,7 +282,7 @@ def _predicted(
     relates = belief.own_cov is None
     shared = getattr(params, "correlation", None) if tally.common is not None else None
     if shared is not None and np.any(shared):
-        belief = model.posterior(tally, setting, params)
+        belief = exact_at(model.posterior(tally, setting, params), np.nonzero(wanted)[0])
         _, shared = counted(shared, getattr(params, "uneven", None))
         found = blocks(tally, belief.noise, shared)
         off, var, observed, related = by_blocks(belief, tally, found, wanted, setting.question)

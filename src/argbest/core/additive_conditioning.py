@@ -20,7 +20,7 @@ from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, fo
 from argbest.core.foundations import ByStructure, SideBySide, Stack
 from argbest.core.landmarks import MOST_FEATURES, innovation, landmarks_of, structured, too_large
 from argbest.core.noise import lone
-from argbest.core.seen_cells import Data, Seen, at_observed, seen_of
+from argbest.core.seen_cells import Data, at_observed, seen_of
 from argbest.core.square_root_form import solve_lower
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 from argbest.core.tally import Tally
@@ -35,9 +35,9 @@ def conditioned(prior: AdditivePrior, data: Data, known: object = None) -> Addit
     """
     if too_large(data.tally.count, names=prior.alternatives is None):
         if not data.tally.shape[:-2]:
-            return focused(prior, _seen(data), data.noise)
+            return focused(prior, seen_of(data), data.noise)
         if known is not None and offers(known, Summarised):
-            studies = [_seen(data.study(study)) for study in np.ndindex(data.tally.shape[:-2])]
+            studies = [seen_of(data.study(study)) for study in np.ndindex(data.tally.shape[:-2])]
             return at_points(prior, studies, data.noise, known)
     return condition(prior, data)
 
@@ -62,7 +62,7 @@ def expected(prior: AdditivePrior, data: Data) -> Expected:
         return Expected(belief.mean, belief.var, data.noise)
     mean, var = tally.mean.copy(), data.noise.copy()
     for study in np.ndindex(tally.shape[:-2]):
-        own = _seen(data.study(study))
+        own = seen_of(data.study(study))
         where = own.alternative, own.context
         mean[study][where], var[study][where] = at_observed(prior.study(study), own)
     return Expected(mean, var, data.noise)
@@ -99,10 +99,6 @@ def predict(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveB
     n_points = cross.trend.shape[-1]
     alone = {(x, *study): one.study((x,)) for x in range(n_points) for study, one in each.items()}
     return _beside(prior.alone(n_points), alone)
-
-
-def _seen(data: Data) -> Seen:
-    return seen_of(data.tally.count, data.tally.mean, data.noise, float(data.shift))
 
 
 def _structured(prior: AdditivePrior, data: Data) -> dict[_Index, bool]:

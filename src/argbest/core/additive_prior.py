@@ -40,6 +40,14 @@ class AdditivePrior:
         total: Array = self.trend[..., 0, 0] + self.offset + self.joint + self.own
         return total
 
+    def whole_variance(self, alternatives: IntArray | slice = slice(None)) -> Array:
+        """Return the prior variance of the rewards of some alternatives, [..., alternative, context].
+
+        What is like the noise included, the constant not; [..., 1, 1] where no noise is shared.
+        """
+        variance = self.variance[..., None, None]
+        return variance if self.noise_like is None else variance + self.noise_like[..., alternatives, :] ** 2
+
     @property
     def loadings(self) -> Array | None:
         """The loadings v at the second contexts, [..., alternative, context′]; None where no noise is shared.
@@ -165,6 +173,11 @@ class AdditivePrior:
         out += self.trend[context][:, None, :]
         cell, place = np.nonzero(alternative[:, None] == to)
         out[cell, place] += self.own * near[cell]
+        if self.noise_like is not None:
+            every = np.arange(len(alternative))
+            out[every, :, context] += (
+                self.noise_like[alternative, context, None] * self.noise_like[to][:, context].T
+            )
         return np.asarray(out)
 
     def within(self, alternatives: IntArray, context: int, n_alternatives: int) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from argbest.core.arrays import Array, BoolArray, IntArray, fdtr, fdtrc, gammaincinv
 from argbest.core.integration import latin
-from argbest.core.shrinkage import shrunk
+from argbest.core.shrinkage import drawn, shrunk
 from argbest.core.tally import Tally
 
 MOST = 0.999  # of the correlation: differences are never taken as free of noise
@@ -247,20 +247,30 @@ def estimate(tally: Tally, noise: Array, fewer: Array | float = 1.0) -> Array:
 
 def plausible(
     tally: Tally,
-    noise: Array,
-    rho: Array,
-    n: int,
+    tables: Array,
     generator: np.random.Generator,
+    *,
     fewer: Array | float = 1.0,
+    shown: Array | float = 1.0,
 ) -> Array:
-    """Return n correlations [n, context] of one study as likely as its data leave them, about ρ [context].
+    """Return correlations [n, context] as likely as the data of one study leave them, one for each table.
 
-    The variance that alternatives do not share is (1 − ρ) d/χ²_d with the d degrees of freedom of `estimate`:
-    those of the replications beyond what alternatives and numbers explain, and its doubt.
+    ``tables`` [n, alternative, context] are plausible variances of the noise. Replications that share their
+    numbers tell the part of the noise that alternatives do not share far better than all of it, so it is this
+    part that is drawn, and ρ is what a table has beyond it. In units of a table it is v_c = W_c/χ²_ν, from
+    the squares and degrees of freedom that alternatives and numbers leave, shrunk over contexts and as
+    cautious as `estimate`; ρ_c = 1 − v_c. ``fewer`` is that of `estimate`; ``shown`` [context] the share of
+    the noise that replications have shown.
     """
-    d = float(layout(tally, noise).apart_freedom.sum() / fewer) + _CAUTION
-    apart = (1.0 - rho) * 0.5 * d / gammaincinv(0.5 * d, latin(generator, (n, 1)))
-    return np.where(rho > 0.0, np.clip(1.0 - apart, 0.0, MOST), rho)
+    found = layout(tally[None][np.zeros(len(tables), np.int64)], tables)
+    squares, freedom = found.apart / fewer, found.apart_freedom[0] / fewer
+    total = float(freedom.sum())
+    if total == 0.0:
+        return np.zeros((len(tables), tally.shape[-1]))
+    mean_square, firmness = squares.sum(axis=-1, keepdims=True) / total, total + _CAUTION
+    cautious = (total * mean_square * drawn(squares, freedom, generator) + _CAUTION) / firmness
+    level = 0.5 * firmness / gammaincinv(0.5 * firmness, latin(generator, (len(tables), 1)))
+    return np.asarray(np.clip(1.0 - cautious * level, 0.0, MOST) * shown)
 
 
 def pooled(tally: Tally, noise: Array) -> Array:

@@ -10,12 +10,10 @@ import numpy as np
 from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
-from argbest.core.common_noise import blocks
 from argbest.core.foundations import ROOM, ByAlternative, ByFormula, Stack
 from argbest.core.priors import NUGGET
-from argbest.core.seen_cells import Data
+from argbest.core.seen_cells import Data, halving
 from argbest.core.square_root_form import (
-    Halve,
     bracket,
     by_diagonal,
     cholesky_factor,
@@ -99,7 +97,7 @@ def _joined_rows(prior: Array, cross: Array, constant: Array, data: Data) -> tup
     for study in np.ndindex(lead):
         own = data.study(study)
         k, c = np.nonzero(own.tally.count > 0)
-        halve, means = halving(own, np.einsum("kcc->kc", prior[study]))
+        halve, _, means = halving(own, np.einsum("kcc->kc", prior[study]))
         near = np.where(k[:, None] == k, prior[study][k[:, None], c[:, None], c], 0.0)
         towards = np.zeros((len(k), n_alternatives, there))
         towards[np.arange(len(k)), k] = cross[study][k, c]
@@ -171,7 +169,7 @@ def _reduced_study(
     near = prior.rows(k, c, tally.shape[-2])
     rows = near if cross is None else cross.rows(k, c, tally.shape[-2])
     if data.shares_noise:
-        halve, means = halving(data, prior.variance)
+        halve, _, means = halving(data, prior.variance)
     else:
         halve, means = by_diagonal(data.root(prior.variance)[k, c]), tally.mean[k, c]
     form = square_root_form(near[:, k, c], halve, means - shift)
@@ -179,24 +177,3 @@ def _reduced_study(
     mean, level = form.posterior(half)
     table = rows.shape[1:]
     return half.reshape(-1, *table), shift + mean.reshape(table), level.reshape(table)
-
-
-def halving(data: Data, variance: Array) -> tuple[Halve, Array]:
-    """Return the product with D½ = R S⁻¹ (`Block`), a row per observed cell, and the means of the cells."""
-    found = blocks(data.tally, data.floored(variance), np.asarray(data.correlation))
-    k, c = np.nonzero(data.tally.count > 0)
-    rank = np.full(data.tally.shape, -1)
-    rank[k, c] = np.arange(len(k))
-    mean, factors = np.empty(len(k)), []
-    for block in found:
-        where = rank[block.alternative, block.context]
-        mean[where] = block.mean
-        factors.append((where, block.root / block.sd[:, None]))
-
-    def halve(rows: Array, out: Array | None) -> Array:
-        found = np.empty(rows.shape) if out is None else out
-        for where, root in factors:
-            found[where] = root @ rows[where]
-        return found
-
-    return halve, mean

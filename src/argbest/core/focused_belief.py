@@ -18,7 +18,8 @@ from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives, ratio_
 from argbest.core.decision import Decision
 from argbest.core.foundations import ROOM, ByFormula, Stack
 from argbest.core.landmarks import followed
-from argbest.core.seen_cells import Seen, mean_of, solve, variance_of
+from argbest.core.replications import Replications, Shocks
+from argbest.core.seen_cells import Seen, mean_of, variance_of
 from argbest.core.square_root_form import SquareRootForm
 
 _MEMORY = 2**27  # numbers in the rows of all that is followed, 1 GB
@@ -68,6 +69,7 @@ class FocusedBelief(CorrelatedAlternatives):
     prior: AdditivePrior
     seen: Seen | None  # None for several studies
     n_draws: int = SOBOL_POINTS
+    shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
 
     @cached_property
     def mean(self) -> Array:  # type: ignore[override]
@@ -131,13 +133,43 @@ class FocusedBelief(CorrelatedAlternatives):
         k, c, number = int(decision.alternative), int(decision.context), float(n)
         if number == 0.0:
             return self
-        later = self.seen.add(k, c, float(value), self.summary.noise[k, c] / number)
+        later = self.seen.add(k, c, float(value), self.summary.noise[k, c] / number, number)
         place, known = self._place(decision.alternative)
-        if known:
-            inner = self.inner.update(Decision(place, decision.context), value, n)
-            if np.all(inner.mean.max(axis=0) >= self.summary.best_of_others):
-                return replace(self, inner=inner, seen=later)
-        return focused(self.prior, later, self.summary.noise)
+        inner = self.inner.update(Decision(place, decision.context), value, n) if known else None
+        return self._later(inner, later, self.shocks)
+
+    @property
+    def next_samples(self) -> None:
+        """What the next replication of every cell observes: that of the foremost is theirs to say."""
+        return
+
+    def update_common(
+        self, decision: Decision, number: AnyArray, value: AnyArray | None, told: AnyArray | bool = True
+    ) -> "FocusedBelief":
+        """Return the belief after this replication of the decided cell, whose noise others may have shown.
+
+        Without a value: as expected. Of those who have shown it only the followed are told apart from luck
+        until the next conditioning.
+        """
+        if self.seen is None or self.shocks is None:
+            raise ValueError("alternatives share no noise here, or these are several studies. Use `update`.")
+        if not np.any(told):
+            return self
+        k, c = int(decision.alternative), int(decision.context)
+        whole = self.including(decision.alternative)
+        here = Decision(whole._place(decision.alternative)[0], decision.context)
+        inner = whole.inner.update_common(here, number, value, told)
+        if value is None:  # what was shown last
+            value = inner.shocks.since.value[..., -1]  # type: ignore[union-attr]
+        n = float(np.asarray(told, float))
+        later = self.seen.add(k, c, float(value), 0.0, n, int(number))
+        return whole._later(inner, later, self.shocks.taken(decision, number, value, told))
+
+    def _later(self, inner: AdditiveBelief | None, seen: Seen, shocks: Shocks | None) -> "FocusedBelief":
+        """Return the belief with this one inside, unless somebody else has come to lead, or it is unknown."""
+        if inner is not None and np.all(inner.mean.max(axis=0) >= self.summary.best_of_others):
+            return replace(self, inner=inner, seen=seen, shocks=shocks)
+        return focused(self.prior, seen, self.summary.noise)
 
     def best_probability(self) -> Array:
         """Return P(each is best) among the foremost; the rest count as never the best."""
@@ -191,11 +223,33 @@ def _first(selected: IntArray) -> tuple[int, ...]:
 
 def focused(prior: AdditivePrior, seen: Seen, noise: Array, also: IntArray | None = None) -> FocusedBelief:
     """Return the belief of one study; ``also`` are alternatives to follow in any case."""
-    solved = solve(prior, seen)
+    solved = seen.solved(prior)
     mean, var = mean_of(prior, seen, solved, noise.shape), variance_of(prior, seen, solved, noise.shape)
-    front = _foremost(mean, var, _affordable(len(seen.value), noise.shape), also)
-    inner = _exact(prior, seen, solved, noise, front)
-    return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen)
+    n, shocks = _affordable(len(seen.value), noise.shape), None
+    if seen.data is not None:
+        shocks = seen.data.shocks
+        # The next replication shares noise with others of its number: who has shown some is followed too.
+        shown = np.unique(seen.alternative)
+        if (len(seen.value) + ROOM) * (n + len(shown)) * noise.shape[-1] <= _MEMORY:
+            n, also = n + len(shown), shown if also is None else np.union1d(shown, also)
+    front = _foremost(mean, var, n, also)
+    inner = replace(_exact(prior, seen, solved.form, noise, front), shocks=_among(shocks, front))
+    return FocusedBelief(inner, Summary(mean, var, noise, front), prior, seen, shocks=shocks)
+
+
+def _among(shocks: Shocks | None, front: IntArray) -> Shocks | None:
+    """Return what later replications of some alternatives share with each other's, in their numbering."""
+    if shocks is None:
+        return None
+    place = np.full(len(shocks.noise), -1)
+    place[front] = np.arange(len(front))
+
+    def renumbered(shown: Replications) -> Replications:
+        known = np.where(shown.alternative < 0, -1, place[shown.alternative])
+        return replace(shown, alternative=known)[known >= 0]
+
+    told, since = renumbered(shocks.told), renumbered(shocks.since)
+    return Shocks(told, since, shocks.noise[front], shocks.correlation, shocks.following[front])
 
 
 class Summarised(Focused, Protocol):
@@ -213,7 +267,7 @@ def at_points(prior: AdditivePrior, seen: list[Seen], noise: Array, known: Summa
     """
     lead, front = prior.own.shape, known.foremost
     each = [
-        _exact(prior.study(study), data, solve(prior.study(study), data), noise[study], front)
+        _exact(prior.study(study), data, data.solved(prior.study(study)).form, noise[study], front)
         for study, data in zip(np.ndindex(lead), seen, strict=True)
     ]
     mean, var, own = (np.stack([getattr(one, name) for one in each]) for name in ("mean", "var", "noise"))
@@ -251,7 +305,7 @@ def _exact(
     place = rows[: len(seen.value)].reshape(len(seen.value), -1)
     half = solved.half(prior.rows_to(seen.alternative, seen.context, front), place)
     mean, level = (found.reshape(table) for found in solved.posterior(half))
-    var = prior.variance - np.einsum("oi,oi->i", half, half).reshape(table) + level**2
+    var = prior.whole_variance(front) - np.einsum("oi,oi->i", half, half).reshape(table) + level**2
     foundation = ByFormula(prior.among(front), level)
     tables = seen.shift + mean, np.maximum(var, 0.0), noise[front]
     return AdditiveBelief(*tables, foundation, Stack(rows, len(half)), len(half))

@@ -159,7 +159,7 @@ def structure_shows_the_way(count: IntArray, *, names: bool) -> bool:
 
 def affords_common_noise(count: IntArray) -> bool:
     """Return whether dense algebra, which alone knows noise that alternatives share, is quick enough."""
-    return _dense_cost(count) <= _DENSE and not too_large(count)
+    return _dense_cost(count) <= _DENSE
 
 
 def affords_blocks(shape: tuple[int, ...]) -> bool:

@@ -541,9 +541,9 @@ def _without_the_unobserved(tally: Tally, missed: Array | None = None) -> _Few |
     kept = np.append(np.flatnonzero(observed), np.argmin(observed))
     row = np.where(observed, np.cumsum(observed) - 1, len(kept) - 1)
     short = tally.apart[kept]
-    if (single := tally.single) is not None:
-        place = np.where(single.alternative < 0, -1, row[single.alternative])
-        short = replace(short, replications=replace(single, alternative=place, shared=None))
+    if (shown := tally.replications) is not None:
+        place = np.where(shown.alternative < 0, -1, row[shown.alternative])
+        short = replace(short, replications=replace(shown, alternative=place))
     return _Few(short, None if missed is None else missed[kept], row)
 
 

@@ -6,17 +6,20 @@ from typing import NamedTuple
 import numpy as np
 
 from argbest.core.additive_prior import AdditivePrior
-from argbest.core.arrays import Array, IntArray, dpstrf
+from argbest.core.arrays import Array, BoolArray, IntArray, dpstrf
+from argbest.core.common_noise import blocks
+from argbest.core.decision import Decision
 from argbest.core.priors import NUGGET
 from argbest.core.replications import Shocks, shocks
 from argbest.core.square_root_form import (
+    Halve,
     SquareRootForm,
     by_diagonal,
     precision_root,
     solve_lower,
     square_root_form,
 )
-from argbest.core.tally import Tally
+from argbest.core.tally import Tally, add
 
 _BLOCK = 2**21  # numbers in one temporary array, 16 MB
 _WORK = 5e9  # operations that the variances of all cells may take
@@ -63,42 +66,116 @@ class Data(NamedTuple):
         return precision_root(self.tally.count, self.floored(variance), np.zeros(()))
 
 
+class Halving(NamedTuple):
+    """D½ of the observed cells: its product with rows [cell, m], that of its transpose, and means [cell]."""
+
+    halve: Halve
+    transposed: Halve
+    mean: Array
+
+
+def halving(data: Data, variance: Array) -> Halving:
+    """Return D½ = R S⁻¹ (`argbest.core.common_noise.Block`) of one study whose alternatives share noise."""
+    found = blocks(data.tally, data.floored(variance), np.asarray(data.correlation))
+    k, c = np.nonzero(data.tally.count > 0)
+    rank = np.full(data.tally.shape, -1)
+    rank[k, c] = np.arange(len(k))
+    mean, factors = np.empty(len(k)), []
+    for block in found:
+        where = rank[block.alternative, block.context]
+        mean[where] = block.mean
+        factors.append((where, block.root / block.sd[:, None]))
+
+    def product(rows: Array, out: Array | None, *, transposed: bool) -> Array:
+        found = np.empty(rows.shape) if out is None else out
+        for where, root in factors:
+            found[where] = (np.swapaxes(root, -1, -2) if transposed else root) @ rows[where]
+        return found
+
+    return Halving(
+        lambda rows, out: product(rows, out, transposed=False),
+        lambda rows, out: product(rows, out, transposed=True),
+        mean,
+    )
+
+
 class Seen(NamedTuple):
-    """What was observed in one study: the cells, their means less the shift, and the variances of these."""
+    """What was observed in one study: the cells, their means less the shift, and the variances of these.
+
+    Where alternatives share noise that is not all: then it is the ``data`` that tell, and these are theirs.
+    """
 
     alternative: IntArray  # [cell]
     context: IntArray
     value: Array
     noise: Array
     shift: float
+    data: Data | None = None  # of noise that alternatives share; None where they share none
 
-    def add(self, k: int, c: int, value: float, noise: float) -> "Seen":
-        """Return all that was observed, and one more value."""
-        where = np.append(self.alternative, k), np.append(self.context, c)
-        return Seen(
-            *where, np.append(self.value, value - self.shift), np.append(self.noise, noise), self.shift
-        )
+    def add(self, k: int, c: int, value: float, noise: float, n: float = 1.0, number: int = -1) -> "Seen":
+        """Return all that was observed, and the mean of n more replications, of variance ``noise``.
+
+        A ``number`` says which replication it was: others may share its noise.
+        """
+        if self.data is None:
+            where = np.append(self.alternative, k), np.append(self.context, c)
+            values = np.append(self.value, value - self.shift), np.append(self.noise, noise)
+            return Seen(*where, *values, self.shift)
+        decision, known = Decision(np.asarray(k), np.asarray(c)), self.data.tally
+        shown = known.replications
+        if number >= 0 and shown is not None:
+            shown = shown.add(decision, np.asarray(number), np.asarray(value))
+        later = add(known, decision, np.asarray(value), n=int(n), replications=shown)
+        return seen_of(self.data._replace(tally=later))
 
     def some(self, order: IntArray) -> "Seen":
         """Return what was observed at some of the cells."""
         where = self.alternative[order], self.context[order]
-        return Seen(*where, self.value[order], self.noise[order], self.shift)
+        if self.data is None:
+            return Seen(*where, self.value[order], self.noise[order], self.shift)
+        kept = np.zeros(self.data.tally.shape, bool)
+        kept[where] = True
+        return seen_of(self.data._replace(tally=_only(self.data.tally, kept)))
+
+    def solved(self, prior: AdditivePrior) -> "SolvedCells":
+        """Return the data under a prior."""
+        among = prior.between((self.alternative, self.context), (self.alternative, self.context))
+        if self.data is None:
+            root = by_diagonal(_root(prior, self))
+            return SolvedCells(square_root_form(among, root, self.value), root)
+        halve, transposed, mean = halving(self.data, prior.variance)
+        return SolvedCells(square_root_form(among, halve, mean - self.shift), transposed)
 
 
-def seen_of(count: IntArray, mean: Array, noise: Array, shift: float) -> Seen:
-    """Return what one study has observed from its tables [alternative, context]."""
+class SolvedCells(NamedTuple):
+    """The observed cells of one study under a prior."""
+
+    form: SquareRootForm
+    transposed: Halve  # the product with the transpose of D½
+
+    @property
+    def weights(self) -> Array:
+        """A (Y − m), [cell]: what multiplies prior covariances with the cells in a posterior mean."""
+        inside = solve_lower(self.form.lower, self.form.residuals, transposed=True)
+        return self.transposed(inside[:, None], None)[:, 0]
+
+
+def seen_of(data: Data) -> Seen:
+    """Return what one study has observed."""
+    count, mean, noise = data.tally.count, data.tally.mean, data.noise
     k, c = np.nonzero(count)
-    return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift)
+    shift = float(data.shift)
+    shared = data if data.shares_noise else None
+    return Seen(k, c, mean[k, c] - shift, noise[k, c] / count[k, c], shift, shared)
 
 
-def _among(prior: AdditivePrior, seen: Seen) -> Array:
-    """Return the prior covariances of the observed cells, [cell, cell]."""
-    return prior.between((seen.alternative, seen.context), (seen.alternative, seen.context))
-
-
-def solve(prior: AdditivePrior, seen: Seen) -> SquareRootForm:
-    """Return the data under a prior."""
-    return square_root_form(_among(prior, seen), by_diagonal(_root(prior, seen)), seen.value)
+def _only(tally: Tally, kept: BoolArray) -> Tally:
+    """Return the tally of one study as if only some cells had been observed."""
+    tables = (np.where(kept, each, 0) for each in (tally.count, tally.mean, tally.m2))
+    shown = tally.replications
+    if shown is not None:
+        shown = shown[(shown.alternative >= 0) & kept[shown.alternative, shown.context]]
+    return Tally(*tables, replications=shown)
 
 
 def _root(prior: AdditivePrior, seen: Seen) -> Array:
@@ -107,33 +184,36 @@ def _root(prior: AdditivePrior, seen: Seen) -> Array:
     return precision_root(np.ones(n), seen.noise, np.asarray(NUGGET * n * float(prior.variance)))
 
 
-def mean_of(prior: AdditivePrior, seen: Seen, solved: SquareRootForm, shape: tuple[int, ...]) -> Array:
+def mean_of(prior: AdditivePrior, seen: Seen, solved: SolvedCells, shape: tuple[int, ...]) -> Array:
     """Return m + K_*o A (Y − m): sums over observed cells, by products of tables of either side."""
-    weight = _root(prior, seen) * solve_lower(solved.lower, solved.residuals, transposed=True)
+    weight = solved.weights
     trend, near = prior.trend[seen.context], prior.nearness[seen.context]
-    mean = np.tile(seen.shift + solved.constant + weight @ trend, (shape[-2], 1))
+    mean = np.tile(seen.shift + solved.form.constant + weight @ trend, (shape[-2], 1))
     shared = weight[:, None] * (prior.offset + prior.joint * near)
     for some in _blocks(shape[-2], len(weight)):
         mean[some] += prior.relation(seen.alternative, shape[-2], some).T @ shared
     np.add.at(mean, seen.alternative, prior.own * weight[:, None] * near)
+    if (like := prior.noise_like) is not None:
+        moved = np.bincount(seen.context, weight * like[seen.alternative, seen.context], shape[-1])
+        mean += moved * like
     return mean
 
 
-def variance_of(prior: AdditivePrior, seen: Seen, solved: SquareRootForm, shape: tuple[int, ...]) -> Array:
+def variance_of(prior: AdditivePrior, seen: Seen, solved: SolvedCells, shape: tuple[int, ...]) -> Array:
     """Return what some observed cells leave of the prior variance, at least what all would.
 
     They are those by which the others are told best: the first pivots of the Cholesky factor.
     """
     n_cells = shape[-2] * shape[-1]
     n = min(len(seen.value), max(_FEWEST_CELLS, int(np.sqrt(_WORK / n_cells))))
-    order = dpstrf(solved.bracket, lower=1)[1][:n] - 1
+    order = dpstrf(solved.form.bracket, lower=1)[1][:n] - 1
     some = seen.some(order)
-    fewer, var = solve(prior, some), np.empty(shape)
+    fewer, var = some.solved(prior).form, np.empty(shape)
     for block in _blocks(shape[-2], n * shape[-1]):
         half = fewer.half(prior.rows_to(some.alternative, some.context, block))
         _, level = fewer.posterior(half)
-        left = prior.variance - np.einsum("oc,oc->c", half, half) + level**2
-        var[block] = left.reshape(len(block), shape[-1])
+        taken = (level**2 - np.einsum("oc,oc->c", half, half)).reshape(len(block), shape[-1])
+        var[block] = prior.whole_variance(block) + taken
     return np.maximum(var, 0.0)
 
 
@@ -145,7 +225,8 @@ def _blocks(n: int, size: int) -> Iterator[IntArray]:
 
 def at_observed(prior: AdditivePrior, seen: Seen) -> tuple[Array, Array]:
     """Return mean and variance of one study at the observed cells, [cell]."""
-    solved = solve(prior, seen)
-    half = solved.half(_among(prior, seen))
+    solved, cells = seen.solved(prior).form, (seen.alternative, seen.context)
+    half = solved.half(prior.between(cells, cells))
     mean, level = solved.posterior(half)
-    return seen.shift + mean, np.maximum(prior.variance - np.sum(half**2, axis=0) + level**2, 0.0)
+    before = prior.variance if prior.noise_like is None else prior.whole_variance()[cells]
+    return seen.shift + mean, np.maximum(before - np.sum(half**2, axis=0) + level**2, 0.0)

@@ -32,6 +32,7 @@ from argbest.models.searched import (
     scattered,
     search_troubles,
     shares_noise,
+    shown_share,
     stacked,
     starts,
     study_changed,
@@ -246,7 +247,10 @@ class AdditiveGP:
             tables = tables / params.spread**2 if learned.known else tables
         several, correlation = repeated(params, n), np.broadcast_to(params.correlation, (n, table.shape[1]))
         if np.any(params.correlation > 0.0):
-            correlation = common_noise.plausible(data, table, params.correlation, n, generator, learned.fewer)
+            variances = np.exp(points.theta[:, -1])[:, None, None] * tables
+            shown = shown_share(tally, learned)
+            drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
+            correlation = np.where(params.correlation > 0.0, drawn, correlation)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
         several = replace(several, theta=points.theta, correlation=correlation, **found)
         return Plausible(several, n, points.effective)

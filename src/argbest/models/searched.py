@@ -177,13 +177,17 @@ def affordable_correlation(tally: Tally, noise: Array, learned: PairNoise | None
     if learned is None:
         found = common_noise.estimate(tally, noise)
     else:
-        found = common_noise.estimate(tally, noise, learned.fewer)
-        seen = np.where(tally.count > 0, 1.0 - learned.unseen, 0.0).sum(axis=-2)
-        found *= seen / np.maximum((tally.count > 0).sum(axis=-2), 1)
+        found = common_noise.estimate(tally, noise, learned.fewer) * shown_share(tally, learned)
     for study in np.ndindex(tally.shape[:-2]):
         if not affords_common_noise(tally.count[study]):
             found[study] = 0.0
     return found
+
+
+def shown_share(tally: Tally, learned: PairNoise) -> Array:
+    """Return the share of the noise that replications have shown, [..., context]: 1 but for rare events."""
+    seen = np.where(tally.count > 0, 1.0 - learned.unseen, 0.0).sum(axis=-2)
+    return np.asarray(seen / np.maximum((tally.count > 0).sum(axis=-2), 1))
 
 
 def shares_noise(correlation: Array | None, shape: tuple[int, ...]) -> IntArray:
