@@ -64,14 +64,14 @@ def duel(
     name: str, taken: float, folder: Path, *, macroreps: int = MACROREPS, jobs: int = 1
 ) -> dict[str, object]:
     """Return a row: what the two shares begin with on a problem, what they lose, their difference."""
-    problem = Experiment(name, RULE, samples=0, seed=SEED).first_problem()
+    problem = Experiment(name, RULE, replications=0, seed=SEED).first_problem()
     total = budget(problem, taken)
     begun = [beginning(problem, total, share) for share in NEIGHBOURS[taken]]
     experiments = [
         Experiment(
             name,
             RULE,
-            samples=total - each.size(problem),
+            replications=total - each.size(problem),
             macroreps=macroreps,
             initial=each.chosen(problem),
             seed=SEED,
@@ -103,7 +103,7 @@ def duel(
 def final_losses(experiment: Experiment, folder: Path, *, jobs: int) -> Array:
     """Return the loss of every macro-replication after the last sample."""
     runs = run(experiment, jobs=jobs, out=folder, progress=True).runs
-    last = runs[runs["samples"] == experiment.samples]
+    last = runs[runs["replications"] == experiment.replications]
     found: Array = last.sort_values("macroreplication")["cost"].to_numpy(float)
     return found
 

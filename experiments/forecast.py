@@ -48,7 +48,7 @@ def trial(name: str, seed: int) -> dict[str, object] | None:
     study = Study(given, seed=seed)
     begun = max(BEGUN, 4 * given.n_alternatives * given.n_contexts)
     found = study.run(begun).forecast(TARGET)
-    if not found.samples:
+    if not found.replications:
         return None
     asked = [0]
 
@@ -65,7 +65,7 @@ def trial(name: str, seed: int) -> dict[str, object] | None:
         "begun": begun,
         "now": found.now,
         "low": found.low,
-        "median": found.samples,
+        "median": found.replications,
         "high": found.high,
         "after": after,
         "until": until,

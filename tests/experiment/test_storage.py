@@ -18,7 +18,7 @@ from argbest.policies.equal import Equal
 
 
 def asked(*contenders: str | Contender, macroreps: int = 3, **options: Any) -> Experiment:
-    given = {"samples": 12, "seed": 5, "certify": True} | options
+    given = {"replications": 12, "seed": 5, "certify": True} | options
     return Experiment(
         small_problems.table(), contenders or Contender("equal", "independent"), macroreps=macroreps, **given
     )
@@ -36,7 +36,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "a row twice": (lambda text: text + text.splitlines()[-1] + "\n", "are not those of runs 0 to 2"),
     "a column lost": (
         lambda text: "\n".join(line.rsplit(",", 1)[0] for line in text.splitlines()) + "\n",
-        "its columns are not macroreplication, samples",
+        "its columns are not macroreplication, replications",
     ),
     "a number that is none": (lambda text: text.replace("40", "4o", 1), "invalid literal"),
     "an empty number": (lambda text: text.rsplit(",", 1)[0] + ",\n", "the column simulate_seconds has"),
@@ -84,7 +84,7 @@ def test_runs_without_a_header_are_not_taken_over(tmp_path: Path) -> None:
     run(asked(), out=tmp_path)
     (tmp_path / "header.json").unlink()
     with pytest.raises(InputError, match="holds runs, but no header.json that says of what"):
-        run(Experiment("branin", "equal", samples=1, macroreps=1), out=tmp_path)
+        run(Experiment("branin", "equal", replications=1, macroreps=1), out=tmp_path)
     assert not (tmp_path / "header.json").exists()
 
 
@@ -153,7 +153,7 @@ def test_a_loaded_experiment_has_the_names_of_the_one_that_was_run(tmp_path: Pat
 
 
 def test_a_header_of_the_first_version_is_read_and_taken_up(tmp_path: Path) -> None:
-    experiment = Experiment("branin", "equal:independent", samples=2, macroreps=1)
+    experiment = Experiment("branin", "equal:independent", replications=2, macroreps=1)
     done = run(experiment, out=tmp_path)
     path = tmp_path / "header.json"
     header = json.loads(path.read_text())
@@ -169,7 +169,7 @@ def test_a_header_of_the_first_version_is_read_and_taken_up(tmp_path: Path) -> N
     ("room", "value"),
     [
         (("experiment", "seed"), "5"),
-        (("experiment", "samples"), 1.5),
+        (("experiment", "replications"), 1.5),
         (("experiment", "checkpoint_every"), 0),
         (("experiment", "problem"), None),
         (("experiment",), []),

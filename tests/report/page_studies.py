@@ -105,7 +105,7 @@ def summary() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "contender": ["equal", "equal", "gp-c-ocba", "gp-c-ocba"],
-            "samples": [0, 10, 0, 10],
+            "replications": [0, 10, 0, 10],
             "pcs_e": [0.5, 0.6, 0.5, 0.9],
             "pcs_e_se": [0.05, 0.04, 0.05, 0.02],
             "p_all": [0.0, 0.1, 0.0, 0.4],

@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def study(file: Path) -> Study:
-    """A stored study with 30 of 40 observations."""
+    """A stored study with 30 of 40 replications."""
     return create(file, budget=40, initial=1).run(30)
 
 

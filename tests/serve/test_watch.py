@@ -35,8 +35,8 @@ def watched(file: Path) -> Iterator[Watched]:
     assert eventually(lambda: not [t for t in threading.enumerate() if t.name.startswith("argbest ")])
 
 
-def known(watch: Watch, observations: int) -> Any:
-    assert eventually(lambda: (watch.state()["picture_observations"] or 0) >= observations)
+def known(watch: Watch, replications: int) -> Any:
+    assert eventually(lambda: (watch.state()["picture_replications"] or 0) >= replications)
     found = watch.picture()
     assert found is not None
     return json.loads(found[1])
@@ -82,7 +82,7 @@ def test_the_picture_is_the_report_s_payload_and_the_course(study: Study, watche
     assert found["check"] == {"verdict": expected["check"]["verdict"]}
     assert eventually(lambda: settled(watch))
     course = known(watch, 30)["course"]
-    assert [row[0] for row in course[:-1]] == study.history(1)["observations"].tolist()[:-1]
+    assert [row[0] for row in course[:-1]] == study.history(1)["replications"].tolist()[:-1]
     sure = expected["certainty"]
     assert course[-1] == [30, sure["pcs_e"], sure["pcs_m"], sure["p_all"], sure["eoc"]]
 
@@ -119,7 +119,7 @@ def test_a_slow_model_keeps_nobody_waiting(
     assert eventually(lambda: calls == [30])
     study.run(35)
     assert watch.state()["picture"] is None
-    assert eventually(lambda: watch.state()["standing"]["observations"] == 35)  # progress goes on meanwhile
+    assert eventually(lambda: watch.state()["standing"]["replications"] == 35)  # progress goes on meanwhile
     assert calls == [30]
     ready.set()
     assert known(watch, 35)["course"][-1][0] == 35
@@ -176,7 +176,7 @@ def test_a_file_that_is_removed_is_missed(study: Study, watched: Watched, file: 
     known(watch, 30)
     moved = file.rename(file.with_name("moved.db"))
     assert eventually(lambda: "was removed" in str(watch.state()["troubles"]["reading"]))
-    assert watch.state()["standing"]["observations"] == 30
+    assert watch.state()["standing"]["replications"] == 30
     moved.rename(file)
     assert eventually(lambda: watch.state()["troubles"]["reading"] is None)
 

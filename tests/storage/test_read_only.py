@@ -76,7 +76,7 @@ def test_a_finished_study_on_a_read_only_mount_is_read(
         assert done.exit_code == 0, done.output
     watch = Watch(str(path))
     watch._look()
-    assert watch.state()["standing"]["observations"] == 20
+    assert watch.state()["standing"]["replications"] == 20
     watch._storage.close()
     for words in (["ask"], ["tell"]):
         done = CliRunner().invoke(main, [*words, str(path)], input='{"trial": 3, "value": 1.0}')

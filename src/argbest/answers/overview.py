@@ -94,7 +94,8 @@ def progress(study: "Study") -> dict[str, Any]:
     ]
     queued = view.n_queued + len(view.given_back)
     return {
-        "observations": view.n_replications,
+        "replications": view.n_replications,
+        "observations": view.n_replications,  # deprecated: the name in version 0.2
         "budget": budget,
         "seconds_spent": view.spent,
         "seconds_budget": seconds,
@@ -185,7 +186,7 @@ def causes(reasons: Mapping[int, str]) -> list[Cause]:
 
 
 def history(view: "View", *, points: int = 12) -> pd.DataFrame:
-    """Return one row per checkpoint of a study: observations, PCS_E, PCS_M and EOC as certified then.
+    """Return one row per checkpoint of a study: replications, PCS_E, PCS_M and EOC as certified then.
 
     ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
     ``eoc_high`` the opportunity cost, with posterior probability 0.9, by joint draws of all rewards. The
@@ -276,6 +277,6 @@ def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
     values = certificate.pcs_e, *right, certificate.pcs_m, certificate.p_all, certificate.eoc, *cost
     return {
-        "observations": int(tally.count.sum()),
+        "replications": int(tally.count.sum()),
         **dict(zip(_HISTORY_COLUMNS, map(float, values), strict=True)),
     }

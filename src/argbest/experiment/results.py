@@ -29,6 +29,7 @@ _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
 _TEXTS = {"correct": "[01]+", "claims": measures.CLAIMS}  # columns that are no numbers
 _FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
+_OLD_NAMES = {"samples": "replications"}  # of version 0.2
 _LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
 
 
@@ -65,7 +66,7 @@ class Results:
                 f"the contenders in the folder {str(folder)!r} have no macro-replication in common yet. Run "
                 "its experiment first."
             )
-        looks = checkpoints(spec["samples"], spec["checkpoint_every"])
+        looks = checkpoints(spec["replications"], spec["checkpoint_every"])
         frames = {label: [place.read(label, part, looks) for part in own] for label, own in parts.items()}
         return cls(names["problem"], spec["seed"], models, measures.joined(frames, common))
 
@@ -84,7 +85,9 @@ class Results:
         return pd.concat(frames, ignore_index=True)
 
     def reached(self, *, pcs: float = measures.PCS, loss: float | None = None) -> pd.DataFrame:
-        """Return one row per contender: how many samples it takes to a PCS_E and to a loss, and to stay.
+        """Return one row per contender: after how many replications it is good, and stays so.
+
+        Good is a PCS_E of ``pcs`` in one column, and a loss of at most ``loss`` in the other.
 
         The loss is by default a tenth of the largest that a contender has after the initial design alone.
         """
@@ -93,8 +96,8 @@ class Results:
     def plain(self, *, pcs: float = measures.PCS, loss: float | None = None) -> dict[str, Any]:
         """Return the curves as JSON-ready values; what is not known is None.
 
-        ``seconds`` is the processor time of all macro-replications of the contender. ``samples_to_pcs`` and
-        ``samples_to_loss`` are those of `reached`, for the ``targets`` named beside.
+        ``seconds`` is the processor time of all macro-replications of the contender. ``replications_to_pcs``
+        and ``replications_to_loss`` are those of `reached`, for the ``targets`` named beside.
         """
         table, policies = self.summary(), {}
         target = measures.usual_loss(table) if loss is None else loss
@@ -105,12 +108,11 @@ class Results:
             policies[label] = {
                 "model": model,
                 "n_initial": int(runs["n_initial"].iloc[0]),
-                "samples_taken": [
-                    int(n) if float(n).is_integer() else float(n) for n in own["samples_taken"]
-                ],
-                "samples": own["samples"].tolist(),
+                "replications": own["replications"].tolist(),
                 **{name: values(own[name].tolist()) for name in _LISTED},
-                **{name: value(fast[name][label]) for name in ("samples_to_pcs", "samples_to_loss")},
+                **{
+                    name: value(fast[name][label]) for name in ("replications_to_pcs", "replications_to_loss")
+                },
                 "seconds": float(own["seconds"].iloc[-1] * self.macroreps),
             }
         return {
@@ -196,6 +198,7 @@ class Folder:
         path = self.path / HEADER
         try:
             header: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            _rename_samples(header["experiment"])
             if _sound(header):
                 return header
         except (OSError, ValueError, AttributeError, KeyError, TypeError):
@@ -262,7 +265,7 @@ def versions() -> dict[str, str]:
 def _sound(header: dict[str, Any]) -> bool:
     """Return whether everything that is read from a header is there and of its type."""
     spec, contenders, sessions = (header[name] for name in ("experiment", "contenders", "sessions"))
-    numbers = [spec[name] for name in ("samples", "checkpoint_every", "seed")]
+    numbers = [spec[name] for name in ("replications", "checkpoint_every", "seed")]
     names = header.get("names", {"problem": "", "models": {}})
     texts = [spec["problem"], names["problem"], *(each["model"] for each in contenders.values())]
     return (
@@ -275,12 +278,21 @@ def _sound(header: dict[str, Any]) -> bool:
     )
 
 
+def _rename_samples(spec: dict[str, Any]) -> None:
+    """Give what a header of version 0.2 calls samples its name of today, in place."""
+    for old, new in _OLD_NAMES.items():
+        if old in spec:
+            spec[new] = spec.pop(old)
+
+
 def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
     """Return the rows of a part, or raise a ValueError that says what is wrong with the file."""
     if not path.read_bytes().endswith(b"\n"):
         raise ValueError("its end is missing")
     # The reader's own floats may be one bit off, so it reads texts.
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "samples" in table.columns:  # of version 0.2, which wrote this number twice
+        table = table.rename(columns=_OLD_NAMES).drop(columns="samples_taken", errors="ignore")
     if "claims" not in table.columns and "correct" in table.columns:  # of a version that kept none
         table.insert(measures.COLUMNS.index("claims"), "claims", "")
     if tuple(table.columns) != measures.COLUMNS:
@@ -290,7 +302,7 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
     others = {name: [float(text or "nan") for text in table[name]] for name in numbers if name not in wholes}
     runs = table.assign(**wholes, **others)
     expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
-    for name, wanted in zip(("macroreplication", "samples"), expected, strict=True):
+    for name, wanted in zip(("macroreplication", "replications"), expected, strict=True):
         if not np.array_equal(runs[name].to_numpy(), wanted):
             raise ValueError(
                 f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "

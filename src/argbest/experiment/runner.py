@@ -56,7 +56,8 @@ def run(
     """Return the results, from ``jobs`` processes.
 
     The folder ``out`` keeps every finished part: the same experiment goes on from there, with as many
-    macro-replications as it now asks for. ``progress`` shows a bar, or is called with (done, all) samples.
+    macro-replications as it now asks for. ``progress`` shows a bar, or is called with
+    (done, all) replications.
 
     Several processes have one thread of linear algebra each, and their numbers are the same however many
     they are. One job runs in this process, with as many threads as NumPy was started with: its last digits
@@ -101,7 +102,7 @@ def _completed(
             folder.write(part.label, part.numbers, runs)
         frames[part.label].append(runs)
 
-    total = experiment.samples * sum(len(part.numbers) for part in parts)
+    total = experiment.replications * sum(len(part.numbers) for part in parts)
     with reporter(progress, max(total, 1)) as report:
         if processes and parts:
             _together(experiment, parts, keep, report, processes)
@@ -148,11 +149,11 @@ def _kept(experiment: Experiment, folder: Folder | None) -> Frames:
 
 
 def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress) -> None:
-    total, done = experiment.samples * sum(len(part.numbers) for part in parts), 0
+    total, done = experiment.replications * sum(len(part.numbers) for part in parts), 0
 
-    def tick(samples: int) -> None:
+    def tick(replications: int) -> None:
         nonlocal done
-        done += samples
+        done += replications
         report(done, total)
 
     for part in parts:
@@ -161,7 +162,7 @@ def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
 
 def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress, jobs: int) -> None:
     """Run the parts in other processes; on an error or an interruption keep what is finished."""
-    total = experiment.samples * sum(len(part.numbers) for part in parts)
+    total = experiment.replications * sum(len(part.numbers) for part in parts)
     context = multiprocessing.get_context("spawn")
     done, stop = context.Value("q", 0), context.Event()
     with (
@@ -227,11 +228,11 @@ def _prepare(experiment: Experiment, done: Any, stop: Any) -> None:
 
 
 def _remote(part: Part) -> pd.DataFrame:
-    def tick(samples: int) -> None:
+    def tick(replications: int) -> None:
         if _shared["stop"].is_set():
             raise InterruptedError("the experiment was interrupted")
         with _shared["done"].get_lock():
-            _shared["done"].value += samples
+            _shared["done"].value += replications
 
     return run_part(_shared["experiment"], part, tick)
 

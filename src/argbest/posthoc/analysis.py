@@ -64,7 +64,11 @@ def _gain(study: Study, n_next: int, delta: float) -> dict[str, float] | None:
     gain = forecasting.gain(study.view(), n_next, delta=delta)
     if gain is None:
         return None
-    return {"samples": n_next, "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0), "gain": gain}
+    return {
+        "replications": n_next,
+        "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0),
+        "gain": gain,
+    }
 
 
 def notes(study: Study) -> list[str]:

@@ -28,7 +28,7 @@ from argbest.storage.schema import studies, version
 from argbest.storage.sql import SQLStorage
 from argbest.study.study import Study
 
-# Observations, PCS_E, PCS_M, P(all) and EOC; what was not worked out is None.
+# Replications, PCS_E, PCS_M, P(all) and EOC; what was not worked out is None.
 Point: TypeAlias = tuple[int, float | None, float | None, float | None, float | None]
 MEASURES = ("pcs_e", "pcs_m", "p_all", "eoc")
 MOST_POINTS = 240  # of a course; a screen shows no more
@@ -95,7 +95,7 @@ class Watch:
         self._asked = 0.0
         self._troubles: dict[str, str | None] = {"reading": None, "computing": None}
         self._painter: _Painter | None = None
-        self._picture: tuple[str, bytes, int] | None = None  # version, JSON, observations
+        self._picture: tuple[str, bytes, int] | None = None  # version, JSON, replications
         self._standing: Plain = standing(self._study)
 
     def start(self) -> None:
@@ -121,7 +121,7 @@ class Watch:
             "title": self.title,
             "standing": self._standing,
             "picture": None if picture is None else picture[0],
-            "picture_observations": None if picture is None else picture[2],
+            "picture_replications": None if picture is None else picture[2],
             "troubles": self._troubles,
         }
 
@@ -160,11 +160,11 @@ class Watch:
             self._painter = _Painter(*self._where)
         for number, data, now in self._painter.pictures():
             self._stand(now)
-            self._picture = f"{self._instance}-{number}", data, now["observations"]
+            self._picture = f"{self._instance}-{number}", data, now["replications"]
 
     def _stand(self, now: Plain) -> None:
         """Keep how the study stands, unless the other thread knows of more."""
-        if now["observations"] >= self._standing["observations"]:
+        if now["replications"] >= self._standing["replications"]:
             self._standing = now
 
 
@@ -241,7 +241,7 @@ def standing(study: Study) -> Plain:
 def past(study: Study, points: int) -> list[Point]:
     """Return the course before the view was opened, by fitting the model to what was known then."""
     rows = study.history(points).iloc[:-1].to_dict("records")
-    return [(int(row["observations"]), *(value(row.get(name)) for name in MEASURES)) for row in rows]
+    return [(int(row["replications"]), *(value(row.get(name)) for name in MEASURES)) for row in rows]
 
 
 def extended(course: Sequence[Point], point: Point) -> list[Point]:
