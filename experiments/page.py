@@ -8,7 +8,7 @@ import pandas as pd
 
 from argbest import files
 from argbest.errors import InputError
-from argbest.experiment.results import Folder
+from argbest.experiment.results import ExperimentFolder
 from experiments import published
 from experiments.convergence import verdict
 from experiments.corrections import Frames, corrections
@@ -103,7 +103,7 @@ def _origin(results: Path) -> Iterator[str]:
     """Yield the command, the seed and the versions of the last session of every experiment, once each."""
     seen: dict[tuple[str, int, str], None] = {}
     for header in sorted((results / "runs").glob("*/header.json")):
-        found = Folder(header.parent).header()
+        found = ExperimentFolder(header.parent).header()
         session = found["sessions"][-1]
         versions = ", ".join(f"{name} {version}" for name, version in session["versions"].items())
         seen[_command(session["command"]), found["experiment"]["seed"], versions] = None

@@ -23,7 +23,7 @@ Open = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LOOK", 0.05)
-    monkeypatch.setattr(watch, "_SHARE", 0.9)
+    monkeypatch.setattr(watch, "_SHARE_OF_A_CORE", 0.9)
 
 
 @pytest.fixture

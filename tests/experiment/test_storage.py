@@ -13,7 +13,7 @@ import small_problems
 from argbest import GP
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, Results, run
-from argbest.experiment.results import Folder
+from argbest.experiment.results import ExperimentFolder
 from argbest.policies.equal import Equal
 
 
@@ -103,14 +103,14 @@ def test_labels_that_differ_have_files_that_differ(tmp_path: Path) -> None:
     own = [Contender("equal", "independent", label=label) for label in labels]
     run(asked(*own, macroreps=1), out=tmp_path)
     assert len(list((tmp_path / "runs").glob("*.csv"))) == len(labels)
-    assert all(Folder(tmp_path).finished(label) == [range(1)] for label in labels)
+    assert all(ExperimentFolder(tmp_path).finished(label) == [range(1)] for label in labels)
     # The name that a colon always had, so that older folders go on.
     assert (tmp_path / "runs" / "a+b.000000-000000.csv").exists()
 
 
 def test_of_parts_that_overlap_the_first_counts(tmp_path: Path) -> None:
     whole = run(asked("equal:independent"), out=tmp_path)
-    folder, looks = Folder(tmp_path), asked().checkpoints
+    folder, looks = ExperimentFolder(tmp_path), asked().checkpoints
     runs = folder.read("equal:independent", range(3), looks)
     second = runs[runs["macroreplication"] == 1].assign(cost=99.0)
     folder.write("equal:independent", range(1, 2), second)
@@ -122,7 +122,7 @@ def test_of_parts_that_overlap_the_first_counts(tmp_path: Path) -> None:
 def test_two_runs_in_one_folder_at_once_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     with (
-        Folder(tmp_path).taken(),
+        ExperimentFolder(tmp_path).taken(),
         pytest.raises(InputError, match="another process is running in the folder .* Wait for it"),
     ):
         run(asked(), out=tmp_path)
@@ -211,7 +211,7 @@ def test_an_unusable_folder_is_refused(tmp_path: Path) -> None:
 def test_contenders_without_a_run_in_common_are_said_to_be_so(tmp_path: Path) -> None:
     labels = ("equal:independent", "random:independent")
     run(asked(*labels), out=tmp_path)
-    folder, looks = Folder(tmp_path), asked().checkpoints
+    folder, looks = ExperimentFolder(tmp_path), asked().checkpoints
     for label, kept in zip(labels, (0, 2), strict=True):
         runs = folder.read(label, range(3), looks)
         folder.write(label, range(kept, kept + 1), runs[runs["macroreplication"] == kept])

@@ -52,7 +52,7 @@ def line(model: Named = "gp", *, goal: str = "max", policy: str = "equal", names
 def crowd(monkeypatch: pytest.MonkeyPatch) -> Study:
     """Eight alternatives in six contexts, more than a page holds that has room for twenty pairs."""
     monkeypatch.setattr(curves, "MOST_PAIRS", 20)
-    monkeypatch.setattr(curves, "_CONTEXTS", 3)
+    monkeypatch.setattr(curves, "_FEWEST_CONTEXTS", 3)
     x, a = np.arange(6.0), np.arange(8.0)
     truth = 3.0 * np.cos(x[None, :] - a[:, None])
     problem = Problem([f"plan {k}" for k in range(8)], [{"x": v} for v in x], name="crowd", goal="min")

@@ -436,7 +436,7 @@ def test_a_comparison_is_written_as_a_page(tmp_path: Path) -> None:
 def test_large_tables_are_written_with_six_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.array([[1 / 3, 0.0], [np.nan, -123456.789]])
     assert studies._brief(table) is table
-    monkeypatch.setattr(studies, "_LARGE", 3)
+    monkeypatch.setattr(studies, "_LONG_TABLE", 3)
     np.testing.assert_array_equal(studies._brief(table), [[0.333333, 0.0], [np.nan, -123457.0]])
 
 

@@ -17,7 +17,7 @@ __all__ = ["postgres"]
 def _hurry() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "LOOK", 0.05)
-        patch.setattr(watch, "_SHARE", 0.9)
+        patch.setattr(watch, "_SHARE_OF_A_CORE", 0.9)
         yield
 
 

@@ -40,11 +40,11 @@ _UNASKED_SECONDS = 5.0  # after which one that nobody asked for by name is given
 _RANGE_FACTOR = 2.0  # by which the ends of ranges are moved apart
 _FEWEST_PATHS = 12  # paths whose ends still say something
 _MOST_NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
-_STRIDE = 30  # a decision stands for a thirtieth of the further replications so far
+_DECISIONS_PER_GROWTH = 30  # a decision stands for a thirtieth of the further replications so far
 _HORIZON_FACTOR = 10  # times the replications so far: nobody plans farther ahead
 _LEAST_HORIZON = 500  # replications that are looked ahead at least
-_NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
-_NEVER = 2.0  # a target that no probability reaches
+_N_NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
+_UNREACHABLE = 2.0  # a target that no probability reaches
 _CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
 _TAILS = (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2
 
@@ -136,7 +136,13 @@ def after(
     """
     certificate, until = view.certificate(delta), time.monotonic() + seconds
     looks, claims = _paths(
-        view, certificate, _NEVER, worst=False, horizon=max(replications, default=0), until=until, most=paths
+        view,
+        certificate,
+        _UNREACHABLE,
+        worst=False,
+        horizon=max(replications, default=0),
+        until=until,
+        most=paths,
     )
     there = _claims_after(looks, claims, np.array(replications, np.int64))
     low, _, high = np.quantile(there, _TAILS, axis=1)
@@ -179,9 +185,9 @@ def _is_quick(view: "View") -> bool:
 def n_paths(view: "View", most: int = PATHS) -> int:
     """Return how many paths, at most so many, fit into memory; 0 where these are too few to say anything."""
     n_alternatives, n_contexts = view.problem.shape
-    rows = int((view.tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
+    rows = int((view.tally.count > 0).sum()) + _DECISIONS_PER_GROWTH * 5  # and one for every decision ahead
     fitting = _MOST_NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
-    return 0 if fitting < _FEWEST_PATHS else min(most, _NORMALS, fitting)
+    return 0 if fitting < _FEWEST_PATHS else min(most, _N_NORMALS, fitting)
 
 
 def _paths(
@@ -210,7 +216,7 @@ def _paths(
     setting, out, begun = view.setting, view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
-    truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
+    truth = certificate.certainty.draw(certificate.normals[:_N_NORMALS])[:n]
     tally = _tiled(view.tally, n)
     belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
     behind = _score(_right(view.question, belief, out, certificate.delta)) - _score(certificate.pcs)
@@ -252,7 +258,7 @@ def _next(
     """
     shocks = shocks_of(belief)
     if shocks is None:
-        m = 1 + further // _STRIDE
+        m = 1 + further // _DECISIONS_PER_GROWTH
         value = at(truth, decision) + np.sqrt(at(belief.noise, decision) / m) * normals
         return belief.update(decision, value, m), value, m
     starts = _starts(int(shocks.following.max()) + 1)

@@ -1,4 +1,4 @@
-"""How a study stands, and how it came to that: progress, workers, failures; certainty along the records."""
+"""How a study stands, and how it came to that: progress, workers, failures; certainty over time."""
 
 import re
 import time
@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 _HISTORY_COLUMNS = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
-_BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
+# Of every alternative, and of every pair that has so many in the end, before the first checkpoint.
+_FEWEST_REPLICATIONS = 2
 _MOST_CAUSES = 5  # causes of failures told
-_RECENT_SECONDS, _FEWEST_RECORDS = (
-    300.0,
-    5,
-)  # seconds in which a pace is measured, and records that this takes at least
+# A pace is measured over the last seconds, and over at least so many records.
+_RECENT_SECONDS, _FEWEST_RECORDS = 300.0, 5
 # What differs between failures of one cause: the command that was run, numbers, addresses, identifiers.
 _VARYING = re.compile(
     rf"^{COMMAND}.*$|\b0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{{8,}}\b|[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?",
@@ -239,7 +238,7 @@ def _ready(due: BoolArray, pairs: Sequence[tuple[int, int]], n: Sequence[int]) -
     final, count = np.zeros(due.shape, np.int64), np.zeros(due.shape, np.int64)
     for pair, more in zip(pairs, n, strict=True):
         final[pair] += more
-    per_pair, per_alternative = (min(_BEGINNING, fewest) for fewest in least(final))
+    per_pair, per_alternative = (min(_FEWEST_REPLICATIONS, fewest) for fewest in least(final))
     for i, (pair, more) in enumerate(zip(pairs, n, strict=True)):
         count[pair] += more
         of_pairs, of_alternatives = least(count)

@@ -28,14 +28,14 @@ _PARTS, _LOCK = "runs", ".lock"
 _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
 _TEXTS = {"correct": "[01]+", "claims": measures.CLAIMS}  # columns that are no numbers
-_FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
+_TO_FILE_NAME = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
 _OLD_NAMES = {"samples": "replications"}  # of version 0.2
-_LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
+_CURVES = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The runs of an experiment: a row per contender, macro-replication and checkpoint, as `scored`."""
+    """The runs of an experiment (`measures.scored`): a row per contender, macro-replication, checkpoint."""
 
     problem: str
     seed: int
@@ -45,7 +45,7 @@ class Results:
     @classmethod
     def load(cls, folder: str | Path) -> "Results":
         """Return what a folder holds: of every contender, the macro-replications that all of them have."""
-        place = Folder.at(folder)
+        place = ExperimentFolder.at(folder)
         header = place.header()
         spec = header["experiment"]
         # A header without names is of the first version, which knew objects by their descriptions alone.
@@ -109,7 +109,7 @@ class Results:
                 "model": model,
                 "n_initial": int(runs["n_initial"].iloc[0]),
                 "replications": own["replications"].tolist(),
-                **{name: values(own[name].tolist()) for name in _LISTED},
+                **{name: values(own[name].tolist()) for name in _CURVES},
                 **{
                     name: value(fast[name][label]) for name in ("replications_to_pcs", "replications_to_loss")
                 },
@@ -125,13 +125,13 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Folder:
+class ExperimentFolder:
     """A folder that holds one experiment, to be extended by macro-replications and contenders."""
 
     path: Path
 
     @classmethod
-    def at(cls, path: object) -> "Folder":
+    def at(cls, path: object) -> "ExperimentFolder":
         """Return the folder of this path, which need not exist yet."""
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"out={path!r} names no folder. Give its path.")
@@ -139,7 +139,7 @@ class Folder:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from running in it, where the system can."""
+        """Make the folder, and lock it against other processes where the system has locks."""
         try:
             (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
             file = open(self.path / _LOCK, "w", encoding="utf-8")  # noqa: SIM115
@@ -156,7 +156,7 @@ class Folder:
             yield
 
     def open(self, experiment: Experiment, command: str) -> None:
-        """Write the header, or check that it is of the same experiment and note the new session."""
+        """Write the header; one that is there must be of the same experiment, and gets this session added."""
         header = self._earlier()
         spec, known = experiment.plain(), header["contenders"]
         if header["sessions"]:
@@ -210,12 +210,12 @@ class Folder:
     def finished(self, label: str) -> list[range]:
         """Return the macro-replications of a contender that are there, part by part in ascending order."""
         found = (_PART.fullmatch(path.name) for path in (self.path / _PARTS).glob("*.csv"))
-        own = (m for m in found if m and m["label"] == label.translate(_FILE))
+        own = (m for m in found if m and m["label"] == label.translate(_TO_FILE_NAME))
         parts = (range(int(m["first"]), int(m["last"]) + 1) for m in own)
         return sorted(parts, key=lambda part: (part.start, part.stop))
 
     def write(self, label: str, part: range, runs: pd.DataFrame) -> None:
-        """Keep a part: the file is there in full or not at all."""
+        """Write a part to its file, in full or not at all."""
         write_csv(self._file(label, part), runs)
 
     def read(self, label: str, part: range, checkpoints: IntArray) -> pd.DataFrame:
@@ -230,7 +230,7 @@ class Folder:
             ) from error
 
     def _file(self, label: str, part: range) -> Path:
-        name = f"{label.translate(_FILE)}.{part.start:06d}-{part.stop - 1:06d}.csv"
+        name = f"{label.translate(_TO_FILE_NAME)}.{part.start:06d}-{part.stop - 1:06d}.csv"
         return self.path / _PARTS / name
 
     def _compare(self, what: str, there: dict[str, Any], wanted: dict[str, Any]) -> None:
@@ -318,7 +318,7 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
 
 
 def _lock(file: int) -> bool:
-    """Return whether this process now holds the file; it does where nothing can tell."""
+    """Return whether this process has locked the file; True where the system has no locks."""
     try:
         import fcntl
 

@@ -129,7 +129,7 @@ def payload(
     how: Mapping[str, object] | None,
     reached: str,
 ) -> Plain:
-    """Return the payload of a page of an experiment; ``shown`` is its table, ``reached`` says of when."""
+    """Return the payload of a page of an experiment; ``shown`` is its table, ``reached`` its caption."""
     return {
         "format": FORMAT,
         "kind": "experiment",
