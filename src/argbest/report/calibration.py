@@ -36,8 +36,8 @@ def calibration(results: object, *, bins: int | Sequence[float] = EDGES) -> pd.D
 
     ``se`` is the standard error of ``achieved``; looks at the same macro-replication are not independent,
     so it is that of a mean of clusters, √(m/(m − 1) Σ_r (Σ_{i in r} (y_i − ȳ))²)/n with m macro-replications
-    and n looks, NaN where m = 1. ``low`` to ``high`` is the 95 % interval of Wilson for as many independent looks
-    as have that standard error; for m of them where all or none came true.
+    and n looks, NaN where m = 1. ``low`` to ``high`` is the 95 % interval of Wilson for as many independent
+    looks as have that standard error; for m of them where all or none came true.
     """
     runs = results.runs if isinstance(results, Results) else results
     if not isinstance(runs, pd.DataFrame) or not set(_NEEDED) <= set(runs.columns):
