@@ -8,6 +8,7 @@ import click
 
 from argbest.cli import PlainCommand
 from argbest.cli.terminal import echo, list_written, note, prepare, say, table
+from experiments import command_options
 
 if TYPE_CHECKING:
     from experiments.plan import Outcome, Plan
@@ -45,15 +46,9 @@ _AT_MOST = ("table1",)  # asking for more than usual changes nothing
     type=click.IntRange(1),
     help="Simulations after the initial design.  [default: 2000; for models 500, for fig3 and fig4 4616]",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@command_options.jobs
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("paper"),
-    show_default=True,
-    help="Folder that keeps runs, tables and pictures.",
-)
+@command_options.out("paper", "runs, tables and pictures")
 @click.option(
     "--published", type=click.Path(path_type=Path), help="CSV file of published curves to draw beside ours."
 )

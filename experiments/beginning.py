@@ -33,6 +33,7 @@ from argbest.options import MODEL, POLICY
 from argbest.problems.base import Problem
 from argbest.problems.design import Automatic, for_model
 from argbest.table_files import write_csv
+from experiments import command_options
 
 SEED, MACROREPS = 2026, 30
 PROBLEMS = (
@@ -166,14 +167,8 @@ def standard_error(values: Array) -> float:
 
 
 @click.command("python -m experiments.beginning")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("beginning"),
-    show_default=True,
-    help="Folder that keeps runs and tables.",
-)
+@command_options.jobs
+@command_options.out("beginning", "runs and tables")
 def main(jobs: int, out: Path) -> None:
     """Test the share of the budget that the whole initial design may take."""
     rows = pd.DataFrame(

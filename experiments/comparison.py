@@ -17,6 +17,7 @@ from argbest.cli.terminal import say, table
 from argbest.experiment import Experiment, run
 from argbest.options import POLICY
 from argbest.table_files import write_csv
+from experiments import command_options
 from experiments.models import first_below
 
 SEED, REPLICATIONS, MACROREPS = 2026, 500, 50
@@ -134,14 +135,8 @@ def needed(ours: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
 
 @click.command("python -m experiments.comparison")
 @click.argument("problems", nargs=-1)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("comparison"),
-    show_default=True,
-    help="Folder that keeps runs and tables.",
-)
+@command_options.jobs
+@command_options.out("comparison", "runs and tables")
 @click.option("--common", is_flag=True, help="With common random numbers, which version 0.1 did not have.")
 def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool) -> None:
     """Compare the default with every contender of version 0.1, on all problems or those named."""

@@ -33,6 +33,7 @@ import pandas as pd
 from argbest.cli.terminal import say, table
 from argbest.experiment import Experiment, run
 from argbest.table_files import write_csv
+from experiments import command_options
 
 MODEL = "additive-gp"
 POLICIES = ("dvr", "dvr-loss", "dvr-m", "ikg", "levi", "top-two", "gp-c-ocba", "equal")
@@ -122,14 +123,8 @@ def standing(found: pd.DataFrame, barred: tuple[str, ...] = ()) -> pd.DataFrame:
 
 @click.command("python -m experiments.tournament")
 @click.argument("problems", nargs=-1)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("tournament"),
-    show_default=True,
-    help="Folder that keeps runs and tables.",
-)
+@command_options.jobs
+@command_options.out("tournament", "runs and tables")
 @click.option("--common", is_flag=True, help="With common random numbers.")
 @click.option("--share", default=1.0, show_default=True, help="Of the macro-replications, at least 2.")
 def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, share: float) -> None:
