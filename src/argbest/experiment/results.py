@@ -29,7 +29,7 @@ _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
 _TEXTS = {"correct": "[01]+", "claims": measures.CLAIMS}  # columns that are no numbers
 _TO_FILE_NAME = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
-_OLD_NAMES = {"samples": "replications"}  # of version 0.2
+_OLD_NAMES = {"samples": "replications"}  # in version 0.2
 _CURVES = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
 
 
@@ -279,7 +279,7 @@ def _sound(header: dict[str, Any]) -> bool:
 
 
 def _rename_samples(spec: dict[str, Any]) -> None:
-    """Give what a header of version 0.2 calls samples its name of today, in place."""
+    """Give what version 0.2 calls samples in a header its name of today, in place."""
     for old, new in _OLD_NAMES.items():
         if old in spec:
             spec[new] = spec.pop(old)
@@ -291,7 +291,7 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
         raise ValueError("its end is missing")
     # The reader's own floats may be one bit off, so it reads texts.
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if "samples" in table.columns:  # of version 0.2, which wrote this number twice
+    if "samples" in table.columns:  # version 0.2 wrote this number twice
         table = table.rename(columns=_OLD_NAMES).drop(columns="samples_taken", errors="ignore")
     if "claims" not in table.columns and "correct" in table.columns:  # of a version that kept none
         table.insert(measures.COLUMNS.index("claims"), "claims", "")

@@ -233,7 +233,7 @@ class Experiment:
 
 
 def _length(replications: int | None, samples: int | None) -> int:
-    """Return the replications after the initial design, under this name or under that of version 0.2."""
+    """Return the replications after the initial design, whichever of the two names they were given by."""
     if replications is not None and samples is not None:
         raise InputError(
             f"got replications={replications!r} and samples={samples!r}, two names of one number. Leave out "
