@@ -70,7 +70,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/policies.py
 	$(BIN)/python benchmarks/covid.py
 	$(BIN)/python benchmarks/storage.py
-	$(BIN)/python -m benchmarks.paper --macroreps 10 --samples 200
+	$(BIN)/python -m benchmarks.paper --macroreps 10 --replications 200
 
 # The pages in site/, every warning an error.
 docs: $(VENV)/.docs

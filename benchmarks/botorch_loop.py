@@ -1,8 +1,8 @@
 """Take the same GP-C-OCBA decisions with a loop on plain BoTorch, and compare their cost.
 
-Branin, two replications of every pair to begin with, a refit every 10 samples. Prints CPU time per decision,
-refits included and simulations not: of the BoTorch loop, of a live `Study`, and per run of an experiment of
-many; right after the initial design, and 1,000 samples later. Needs the extra `bench`.
+Branin, two replications of every pair to begin with, a refit every 10 replications. Prints CPU time per
+decision, refits included and simulations not: of the BoTorch loop, of a live `Study`, and per run of an
+experiment of many; right after the initial design, and 1,000 replications later. Needs the extra `bench`.
 """
 
 import argparse
@@ -238,13 +238,13 @@ def run_together(seed: int, macroreps: int, starts: tuple[int, ...], number: int
     experiment = Experiment(
         "branin",
         "gp-c-ocba",
-        samples=max(starts) + number,
+        replications=max(starts) + number,
         macroreps=macroreps,
         seed=seed,
         checkpoint_every=REFIT_EVERY,
         common_random_numbers=False,
     )
-    times = run(experiment).runs.groupby("samples").mean(numeric_only=True)
+    times = run(experiment).runs.groupby("replications").mean(numeric_only=True)
     refit = times["refit_seconds"].to_dict()
     apart = times[["refit_seconds", "certify_seconds", "simulate_seconds"]].sum(axis=1)
     rest = (times["seconds"] - apart).to_dict()
@@ -260,7 +260,7 @@ def run_together(seed: int, macroreps: int, starts: tuple[int, ...], number: int
 def measure(
     *, number: int = 60, after: int = 1_000, seeds: int = 3, macroreps: int = 100
 ) -> dict[int, dict[str, float]]:
-    """Return, for decisions from 0 and from ``after`` samples on, their agreement and CPU seconds of each.
+    """Return agreement and CPU seconds of decisions right after the design and ``after`` replications later.
 
     ``number`` decisions (a multiple of 10) of each seed by BoTorch, refitted "cold" and "warm", by a "single"
     study and by an experiment of ``macroreps`` ("vectorised"). "cold given" and "warm given" are the shares
@@ -296,7 +296,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--decisions", type=int, default=60, help="decisions of each window, a multiple of 10"
     )
-    parser.add_argument("--after", type=int, default=1_000, help="samples before the second window")
+    parser.add_argument("--after", type=int, default=1_000, help="replications before the second window")
     parser.add_argument("--seeds", type=int, default=3, help="studies, each beside BoTorch cold and warm")
     parser.add_argument("--macroreps", type=int, default=100, help="runs of the experiment")
     options = parser.parse_args(arguments)
@@ -306,7 +306,7 @@ def main(arguments: list[str] | None = None) -> None:
     figures = measure(number=number, after=options.after, seeds=options.seeds, macroreps=macroreps)
     print(f"torch {torch.__version__}, botorch {botorch.__version__}, one thread; CPU time per decision")
     columns = ("BoTorch", "1 study", "ratio", f"{macroreps} runs", "ratio", "given", "alone")
-    print(f"{'samples':>11} {'refits':>6} " + " ".join(f"{name:>9}" for name in columns))
+    print(f"{'replications':>11} {'refits':>6} " + " ".join(f"{name:>9}" for name in columns))
     for start, row in figures.items():
         single, vectorised = row["single"], row["vectorised"]
         for kind in ("cold", "warm"):

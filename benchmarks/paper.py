@@ -1,9 +1,9 @@
 """Time all runs of Figure 2, per problem and policy, beside the authors' core-seconds; then BoTorch's loop.
 
-Prints CPU seconds by part, those of the paper's 100 macro-replications of 2,000 samples at that pace, and the
-core-seconds that Table 1 of the paper comes to (wall clock times 4 cores). With --botorch GP-C-OCBA's
-decisions are timed beside a loop on plain BoTorch too; that needs the extra `bench`. It is called by
-`python -m benchmarks.paper`, in the folder above, for it times `experiments`.
+Prints CPU seconds by part, those of the paper's 100 macro-replications with 2,000 replications each at that
+pace, and the core-seconds that Table 1 of the paper comes to (wall clock times 4 cores). With --botorch
+GP-C-OCBA's decisions are timed beside a loop on plain BoTorch too; that needs the extra `bench`. It is called
+by `python -m benchmarks.paper`, in the folder above, for it times `experiments`.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from experiments import published
 from experiments.figure2 import experiment, runs, seconds
-from experiments.plan import MACROREPS, SAMPLES, Plan
+from experiments.plan import MACROREPS, REPLICATIONS, Plan
 
 PARTS = ("decide", "refit", "certify", "simulate")
 
@@ -26,15 +26,15 @@ def core_seconds(problem: str, policy: str) -> float | None:
     per_thousand = published.SECONDS.get(rule, {}).get(problem)
     if per_thousand is None:
         return None
-    return per_thousand * published.CORES * SAMPLES / 1_000 * MACROREPS
+    return per_thousand * published.CORES * REPLICATIONS / 1_000 * MACROREPS
 
 
-def measure(macroreps: int, samples: int, jobs: int) -> None:
+def measure(macroreps: int, replications: int, jobs: int) -> None:
     """Print a row per problem, weights and policy, and the sums."""
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan(Path(folder), macroreps=macroreps, samples=samples, jobs=jobs)
+        plan = Plan(Path(folder), macroreps=macroreps, replications=replications, jobs=jobs)
         results = {each: plan.run("-".join(each), experiment(plan, *each)) for each in runs()}
-    scale, total, published_total = MACROREPS * SAMPLES / (macroreps * samples), 0.0, 0.0
+    scale, total, published_total = MACROREPS * REPLICATIONS / (macroreps * replications), 0.0, 0.0
     heads = ("CPU s", *PARTS, "full", "authors", "ratio")
     print(f"{'problem':>10} {'weights':>8} {'policy':>15} " + " ".join(f"{head:>11}" for head in heads))
     for row in seconds(results).to_dict("records"):
@@ -55,11 +55,13 @@ def measure(macroreps: int, samples: int, jobs: int) -> None:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--macroreps", type=int, default=MACROREPS, help="macro-replications per policy")
-    parser.add_argument("--samples", type=int, default=SAMPLES, help="samples after the initial design")
+    parser.add_argument(
+        "--replications", type=int, default=REPLICATIONS, help="replications after the initial design"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--botorch", action="store_true", help="time the loop on plain BoTorch, too")
     options = parser.parse_args(arguments)
-    measure(options.macroreps, options.samples, options.jobs)
+    measure(options.macroreps, options.replications, options.jobs)
     if options.botorch:
         from benchmarks import botorch_loop
 

@@ -1,6 +1,6 @@
 """Your own policy against those that ship: write it, have it checked, compare it.
 
-    python examples/own_policy.py --samples 150 --macroreps 50
+    python examples/own_policy.py --replications 150 --macroreps 50
 
 The policy here looks for the difference between a selected alternative and a rival that is nearest to a tie,
 in standard deviations, and samples the side of it that is known less. The conformance suite of
@@ -42,7 +42,7 @@ class ClosestCall(OneByOne):
 def main(arguments: list[str] | None = None) -> Results:
     """Check the policy, compare it, and print PCS_E and the opportunity cost of everybody."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--samples", type=int, default=150, help="decisions after the initial design")
+    parser.add_argument("--replications", type=int, default=150, help="decisions after the initial design")
     parser.add_argument("--macroreps", type=int, default=50, help="whole studies of each policy")
     options = parser.parse_args(arguments)
 
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> Results:
         "dvr",
     ]
     experiment = Experiment(
-        "newsvendor", contenders, samples=options.samples, macroreps=options.macroreps, seed=1
+        "newsvendor", contenders, replications=options.replications, macroreps=options.macroreps, seed=1
     )
     results = run(experiment)
     last = results.summary().groupby("contender", sort=False).tail(1)
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> Results:
             f"opportunity cost {row['eoc']:.3f} ± {row['eoc_se']:.3f}"
         )
     winner = min(last.to_dict("records"), key=lambda row: float(row["eoc"]))["contender"]
-    print(f"least opportunity cost on newsvendor after {options.samples} decisions: {winner}")
+    print(f"least opportunity cost on newsvendor after {options.replications} decisions: {winner}")
     return results
 
 

@@ -8,11 +8,12 @@ import click
 
 from argbest.cli import PlainCommand
 from argbest.cli.terminal import echo, list_written, note, prepare, say, table
+from experiments import command_options
 
 if TYPE_CHECKING:
     from experiments.plan import Outcome, Plan
 
-# Macro-replications and samples of a part if nothing is asked for; None where it has no such number.
+# Macro-replications and replications of a part if nothing is asked for; None where it has no such number.
 _USUAL: dict[str, tuple[int | None, int | None]] = {
     "fig1": (None, None),
     "fig2": (100, 2_000),
@@ -41,19 +42,13 @@ _AT_MOST = ("table1",)  # asking for more than usual changes nothing
     help="Macro-replications per policy.  [default: 100; for fig3, fig4 and covid-models 50]",
 )
 @click.option(
-    "--samples",
+    "--replications",
     type=click.IntRange(1),
     help="Simulations after the initial design.  [default: 2000; for models 500, for fig3 and fig4 4616]",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@command_options.jobs
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Seed.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("paper"),
-    show_default=True,
-    help="Folder that keeps runs, tables and pictures.",
-)
+@command_options.out("paper", "runs, tables and pictures")
 @click.option(
     "--published", type=click.Path(path_type=Path), help="CSV file of published curves to draw beside ours."
 )
@@ -63,7 +58,7 @@ _AT_MOST = ("table1",)  # asking for more than usual changes nothing
 def main(
     part: str,
     macroreps: int | None,
-    samples: int | None,
+    replications: int | None,
     jobs: int,
     seed: int,
     out: Path,
@@ -91,7 +86,7 @@ def main(
     plan = Plan(
         out,
         macroreps=macroreps,
-        samples=samples,
+        replications=replications,
         jobs=jobs,
         seed=seed,
         published=published,
@@ -110,13 +105,13 @@ def _how(part: str, plan: "Plan") -> dict[str, object]:
     from argbest.report.page import versions
 
     numbers = {}
-    asked = {"macro-replications": plan.macroreps, "samples": plan.samples}
+    asked = {"macro-replications": plan.macroreps, "replications": plan.replications}
     for (name, given), usual in zip(asked.items(), _USUAL[part], strict=True):
         if usual is not None:
             most = usual if part in _AT_MOST else math.inf
             numbers[name] = f"{usual if given is None else min(given, most):,}"
-    if "samples" in numbers:
-        numbers["samples"] += " after the initial design"
+    if "replications" in numbers:
+        numbers["replications"] += " after the initial design"
     rest = {"seed": plan.seed, "versions": versions(), "command": command_line()}
     return {"part": part, **numbers, **rest}
 

@@ -33,6 +33,7 @@ from argbest.options import MODEL, POLICY
 from argbest.problems.base import Problem
 from argbest.problems.design import Automatic, for_model
 from argbest.table_files import write_csv
+from experiments import command_options
 
 SEED, MACROREPS = 2026, 30
 PROBLEMS = (
@@ -64,14 +65,14 @@ def duel(
     name: str, taken: float, folder: Path, *, macroreps: int = MACROREPS, jobs: int = 1
 ) -> dict[str, object]:
     """Return a row: what the two shares begin with on a problem, what they lose, their difference."""
-    problem = Experiment(name, RULE, samples=0, seed=SEED).first_problem()
+    problem = Experiment(name, RULE, replications=0, seed=SEED).first_problem()
     total = budget(problem, taken)
     begun = [beginning(problem, total, share) for share in NEIGHBOURS[taken]]
     experiments = [
         Experiment(
             name,
             RULE,
-            samples=total - each.size(problem),
+            replications=total - each.size(problem),
             macroreps=macroreps,
             initial=each.chosen(problem),
             seed=SEED,
@@ -103,7 +104,7 @@ def duel(
 def final_losses(experiment: Experiment, folder: Path, *, jobs: int) -> Array:
     """Return the loss of every macro-replication after the last sample."""
     runs = run(experiment, jobs=jobs, out=folder, progress=True).runs
-    last = runs[runs["samples"] == experiment.samples]
+    last = runs[runs["replications"] == experiment.replications]
     found: Array = last.sort_values("macroreplication")["cost"].to_numpy(float)
     return found
 
@@ -166,14 +167,8 @@ def standard_error(values: Array) -> float:
 
 
 @click.command("python -m experiments.beginning")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("beginning"),
-    show_default=True,
-    help="Folder that keeps runs and tables.",
-)
+@command_options.jobs
+@command_options.out("beginning", "runs and tables")
 def main(jobs: int, out: Path) -> None:
     """Test the share of the budget that the whole initial design may take."""
     rows = pd.DataFrame(

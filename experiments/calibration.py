@@ -3,7 +3,7 @@
 The rule, written before the first run:
 
 - Problems: all that are shipped with at most 200 pairs, of the families a new draw in every
-  macro-replication. Every pair twice, then the default policy and model; looks after `LOOKS` samples.
+  macro-replication. Every pair twice, then the default policy and model; looks after `LOOKS` replications.
 - One study is asked twice at every look: `certificate()`, which averages over hyper-parameters and noise,
   and `certificate(integrate=False)`, which takes the estimates for known. The selection is the same, so
   claims are judged apart from selections.
@@ -15,7 +15,7 @@ The rule, written before the first run:
   miss by the chance of that truth: each is shown.
 
 What it found is in `stored/calibration.csv`: 200 macro-replications of 11 problems, 33 of the two Covid ones.
-Every bin holds. One mean misses: over all problems after 100 samples 0.886 was claimed and 0.918 right.
+Every bin holds. One mean misses: over all problems after 100 replications 0.886 was claimed and 0.918 right.
 `python -m experiments.calibration --out DIR` runs it again.
 """
 
@@ -47,15 +47,15 @@ def claims(name: str, number: int, looks: tuple[int, ...]) -> pd.DataFrame:
     problem = made if isinstance(made, Problem) else made.draw(root)
     study, begun = Study(problem, initial=2, seed=root), 2 * problem.n_alternatives * problem.n_contexts
     rows = []
-    for samples in looks:
-        study.run(begun + samples)
+    for replications in looks:
+        study.run(begun + replications)
         integrated, plug_in = study.certificate(), study.certificate(integrate=False)
         rows.append(
             pd.DataFrame(
                 {
                     "problem": name,
                     "macroreplication": number,
-                    "samples": samples,
+                    "replications": replications,
                     "integrated": integrated.pcs,
                     "plug_in": plug_in.pcs,
                     "right": problem.correct(integrated.selected).astype(int),
@@ -70,9 +70,9 @@ def bins(rows: pd.DataFrame) -> pd.DataFrame:
     groups = {name: rows[rows["problem"] == name] for name in rows["problem"].unique()}
     groups |= {"families": rows[rows["problem"].isin(FAMILIES)], "all": rows}
     found = [
-        {"problems": name, "samples": samples, "claim": kind, **line}
+        {"problems": name, "replications": replications, "claim": kind, **line}
         for name, group in groups.items()
-        for samples, look in group.groupby("samples")
+        for replications, look in group.groupby("replications")
         for kind in CLAIMS
         for line in _lines(look, kind)
     ]

@@ -1,6 +1,6 @@
 """The default against every contender of version 0.1, whose models are gone and whose results are kept.
 
-`stored/version_0_1_runs.csv` has the loss of every macro-replication after 0, 100 and 500 samples,
+`stored/version_0_1_runs.csv` has the loss of every macro-replication after 0, 100 and 500 replications,
 `stored/version_0_1_curves.csv` the mean loss after every ten. Version 0.1 wrote them, with the command
 `argbest compare PROBLEM --policy ... --samples 500 --macroreps 50 --seed 2026`. Macro-replication r of the
 default has the same seed and the same initial design now, so differences are paired.
@@ -17,10 +17,11 @@ from argbest.cli.terminal import say, table
 from argbest.experiment import Experiment, run
 from argbest.options import POLICY
 from argbest.table_files import write_csv
+from experiments import command_options
 from experiments.models import first_below
 
-SEED, SAMPLES, MACROREPS = 2026, 500, 50
-LANDMARKS = (0, 100, SAMPLES)
+SEED, REPLICATIONS, MACROREPS = 2026, 500, 50
+LANDMARKS = (0, 100, REPLICATIONS)
 LEVEL = 0.05
 SPLITS = 1_000
 BEFORE = "gp-c-ocba"  # the default of version 0.1
@@ -28,27 +29,27 @@ STORED = Path(__file__).parent / "stored"
 
 
 def stored_runs() -> pd.DataFrame:
-    """Return the losses of version 0.1: problem, contender, macroreplication, samples, cost."""
+    """Return the losses of version 0.1: problem, contender, macroreplication, replications, cost."""
     return pd.read_csv(STORED / "version_0_1_runs.csv")
 
 
 def stored_curves() -> pd.DataFrame:
-    """Return the mean losses of version 0.1: problem, contender, samples, cost."""
+    """Return the mean losses of version 0.1: problem, contender, replications, cost."""
     return pd.read_csv(STORED / "version_0_1_curves.csv")
 
 
 def runs_of_default(problem: str, folder: Path, *, jobs: int, common: bool = False) -> pd.DataFrame:
-    """Return the losses of today's default: macroreplication, samples, cost."""
+    """Return the losses of today's default: macroreplication, replications, cost."""
     experiment = Experiment(
         problem,
         POLICY,
-        samples=SAMPLES,
+        replications=REPLICATIONS,
         macroreps=MACROREPS,
         seed=SEED,
         common_random_numbers=common,
     )
     runs = run(experiment, jobs=jobs, out=folder / problem, progress=True).runs
-    return runs[["macroreplication", "samples", "cost"]].assign(problem=problem)
+    return runs[["macroreplication", "replications", "cost"]].assign(problem=problem)
 
 
 def differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
@@ -56,10 +57,10 @@ def differences(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
     ``difference`` is ours less theirs; ``p`` is two-sided, by Student's t of the paired differences.
     """
-    keys = ["problem", "macroreplication", "samples"]
+    keys = ["problem", "macroreplication", "replications"]
     both = theirs.merge(ours, on=keys, suffixes=("_theirs", "_ours"))
     both["difference"] = both["cost_ours"] - both["cost_theirs"]
-    grouped = both.groupby(["problem", "contender", "samples"], sort=False)
+    grouped = both.groupby(["problem", "contender", "replications"], sort=False)
     found = grouped[["cost_ours", "cost_theirs", "difference"]].mean()
     found["se"], n = grouped["difference"].sem(), grouped.size()
     ratio = (found["difference"] / found["se"]).where(found["se"] > 0, 0.0)
@@ -82,9 +83,11 @@ def behind_best(found: pd.DataFrame) -> pd.DataFrame:
 
     ``behind`` is a share of its loss, negative where we are ahead.
     """
-    best = found.loc[found.groupby(["problem", "samples"], sort=False)["cost_theirs"].idxmin()].copy()
+    best = found.loc[found.groupby(["problem", "replications"], sort=False)["cost_theirs"].idxmin()].copy()
     best["behind"] = best["cost_ours"] / best["cost_theirs"] - 1.0
-    return best[["problem", "samples", "contender", "cost_theirs", "cost_ours", "se", "behind", "p_holm"]]
+    return best[
+        ["problem", "replications", "contender", "cost_theirs", "cost_ours", "se", "behind", "p_holm"]
+    ]
 
 
 def behind_chosen(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
@@ -93,10 +96,10 @@ def behind_chosen(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     The best of many is favoured by chance (`behind_best`). Here the contender that is best in one half of the
     macro-replications is compared with in the other half; the average of `SPLITS` random halves.
     """
-    keys = ["problem", "macroreplication", "samples"]
+    keys = ["problem", "macroreplication", "replications"]
     both = theirs.merge(ours, on=keys, suffixes=("_theirs", "_ours"))
     random, rows = np.random.default_rng(SEED), []
-    for (problem, samples), group in both.groupby(["problem", "samples"], sort=False):
+    for (problem, replications), group in both.groupby(["problem", "replications"], sort=False):
         past = group.pivot(index="macroreplication", columns="contender", values="cost_theirs").to_numpy()
         own = (
             group.drop_duplicates("macroreplication").sort_values("macroreplication")["cost_ours"].to_numpy()
@@ -105,25 +108,25 @@ def behind_chosen(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
         one, other = order[:, : len(own) // 2], order[:, len(own) // 2 :]
         chosen = np.argmin(past[one].mean(axis=1), axis=-1)
         cost = float(past[other, chosen[:, None]].mean())
-        rows.append((problem, samples, cost, float(own[other].mean())))
-    found = pd.DataFrame(rows, columns=["problem", "samples", "cost_theirs", "cost_ours"])
+        rows.append((problem, replications, cost, float(own[other].mean())))
+    found = pd.DataFrame(rows, columns=["problem", "replications", "cost_theirs", "cost_ours"])
     found["behind"] = found["cost_ours"] / found["cost_theirs"].where(found["cost_theirs"] > 0) - 1.0
     return found
 
 
 def needed(ours: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """Return per problem the samples that reach the loss that equal allocation of version 0.1 has at the end.
+    """Return per problem how many replications reach the loss at which version 0.1's equal allocation ends.
 
     Of today's default and of version 0.1's; infinite if never.
     """
     rows = []
-    mean = ours.groupby(["problem", "samples"], sort=False)["cost"].mean().reset_index()
+    mean = ours.groupby(["problem", "replications"], sort=False)["cost"].mean().reset_index()
     for problem, own in mean.groupby("problem", sort=False):
         of_problem = curves[curves["problem"] == problem]
         past = dict(list(of_problem.groupby("contender", sort=False)))
         goal = float(past["equal"]["cost"].iloc[-1])
         reached = [
-            first_below(each["samples"].to_numpy(float), each["cost"].to_numpy(float), goal)
+            first_below(each["replications"].to_numpy(float), each["cost"].to_numpy(float), goal)
             for each in (own, past[BEFORE])
         ]
         rows.append((problem, goal, *reached))
@@ -132,14 +135,8 @@ def needed(ours: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
 
 @click.command("python -m experiments.comparison")
 @click.argument("problems", nargs=-1)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("comparison"),
-    show_default=True,
-    help="Folder that keeps runs and tables.",
-)
+@command_options.jobs
+@command_options.out("comparison", "runs and tables")
 @click.option("--common", is_flag=True, help="With common random numbers, which version 0.1 did not have.")
 def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool) -> None:
     """Compare the default with every contender of version 0.1, on all problems or those named."""
@@ -147,7 +144,7 @@ def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool) -> None:
     names = [name for name in theirs["problem"].unique() if not problems or name in problems]
     runs = [runs_of_default(name, out / "runs", jobs=jobs, common=common) for name in names]
     ours = pd.concat(runs, ignore_index=True)
-    marked, theirs = ours[ours["samples"].isin(LANDMARKS)], theirs[theirs["problem"].isin(names)]
+    marked, theirs = ours[ours["replications"].isin(LANDMARKS)], theirs[theirs["problem"].isin(names)]
     found = differences(marked, theirs)
     best, chosen = behind_best(found), behind_chosen(marked, theirs)
     saved = needed(ours, stored_curves())

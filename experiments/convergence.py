@@ -21,7 +21,7 @@ from experiments.plan import Outcome, Plan, picture, texts, write
 
 TRUTH = np.array([[1.0, 0.0], [0.3, 1.0], [0.0, 0.4]])
 INITIAL = 2  # replications of every pair
-HORIZON = 480  # samples up to which false selections are counted
+HORIZON = 480  # replications up to which false selections are counted
 REPLICATIONS = 500  # per macro-replication asked for: false selections are rare
 _SURE = 3.0  # standard errors
 _ROWS = 12  # of a curve
@@ -46,9 +46,9 @@ def convergence(plan: Plan) -> Outcome:
     notes = (
         f"eta* = {optimum.rate:.4f}; rate is -2 d log PFS/dn over the last quarter, which Theorem 1 says "
         "tends to eta* for the static p*.",
-        f"After {end['n']:.0f} samples, medians over {plan.runs} runs: max |p - p*| {end['distance']:.3f}, "
-        f"balance residual {end['balance']:.3f}, min eta/eta* {end['efficiency']:.3f}; at p* they "
-        "are 0, 0 and 1.",
+        f"After {end['n']:.0f} replications, medians over {plan.runs} runs: max |p - p*| "
+        f"{end['distance']:.3f}, balance residual {end['balance']:.3f}, min eta/eta* "
+        f"{end['efficiency']:.3f}; at p* they are 0, 0 and 1.",
         verdict(decay),
     )
     return Outcome("Convergence of GP-C-OCBA", table, notes + missing, paths + drawn)
@@ -64,7 +64,7 @@ def verdict(decay: pd.DataFrame) -> str:
     static = float(last["static p*"]["pfs"])
     facts = f"PFS of GP-C-OCBA {pfs:.1e} ± {error:.1e}, of the static p* {static:.1e}"
     if not pfs - _SURE * error > static:
-        return f"{facts}: with so few samples and replications no contradiction to the theorem on its rate."
+        return f"{facts}: with so few runs and replications no contradiction to the theorem on its rate."
     return (
         f"{facts}: the adaptive policy does not attain eta*. The theorem on its rate treats the allocation "
         "as if it were independent of the data, but a best alternative that begins badly is seldom sampled "
@@ -101,7 +101,7 @@ def allocations(problem: Problem, length: int, runs: int, seed: int) -> tuple[pd
 
 
 def false_selection(problem: Problem, length: int, replications: int, seed: int) -> pd.DataFrame:
-    """Return P(some context selected wrong) by samples, under GP-C-OCBA, the static p* and equal shares.
+    """Return P(some context selected wrong) by replications, under GP-C-OCBA, the static p* and equal shares.
 
     Counted over replications for the policy; exact for the static allocations, whose sample means are
     independent: 1 − Π_c PCS(c). ``reference`` is exp(−n η*/2); ``rate`` is −2 d log PFS/dn.
@@ -128,7 +128,7 @@ def false_selection(problem: Problem, length: int, replications: int, seed: int)
 
 
 def adaptive(problem: Problem, checkpoints: IntArray, runs: int, seed: int) -> Iterator[tallies.Tally]:
-    """Yield the tallies of GP-C-OCBA at these numbers of samples, initial ones included, for all runs."""
+    """Yield the tallies of GP-C-OCBA of all runs after so many replications, initial ones included."""
     truth, noise = _known(problem)
     shape = (runs, *problem.shape)
     normal = streams.generator(seed, streams.Purpose.NOISE)
@@ -154,7 +154,7 @@ def _known(problem: Problem) -> tuple[Array, Array]:
 
 
 def _checkpoints(problem: Problem, length: int) -> IntArray:
-    """Return about a dozen numbers of samples, the initial ones included, up to these and ``length`` more."""
+    """Return about a dozen numbers of replications, initial ones included: up to ``length`` after these."""
     first = INITIAL * problem.n_alternatives * problem.n_contexts
     return np.unique(np.linspace(first, first + length, _ROWS + 1).round().astype(np.int64))
 

@@ -27,15 +27,15 @@ def corrections(frames: Frames) -> list[str]:
         _cost(frames),
         "**Wall clock.** The authors' times include a Monte Carlo estimate of PCS with 64 draws in every "
         "iteration and a refit of all models every 10 iterations, on 4 cores. Ours are CPU seconds of "
-        "one core, including a refit every 10 samples.",
+        "one core, including a refit every 10 replications.",
         "**Priors.** The model `gp` has the priors of the time of the paper: Matérn-5/2, lengthscale "
         "Gamma(3, 6), output scale Gamma(2, 0.15), noise Gamma(1.1, 0.05) with floor 1e-4. Today's BoTorch "
         "has others, so running the authors' code again gives other curves.",
         "**Initial design.** The 6 (Hartmann) or 16 (Cosine8) contexts of every alternative are drawn with "
-        "replacement, so a context can come twice. TS and TS+ spend as many samples as the others, but "
+        "replacement, so a context can come twice. TS and TS+ spend as many replications as the others, but "
         "only in the two extreme contexts: 10 (Branin) or 20 (Griewank) per alternative and context.",
-        "**Index.** Point i of a published curve is scored with i samples after the initial design, before "
-        "sample i + 1; the published runs therefore end at 1999. We score at 2000 too.",
+        "**Index.** Point i of a published curve is scored with i replications after the initial design, "
+        "before replication i + 1; the published runs therefore end at 1999. We score at 2000 too.",
     ]
 
 
@@ -94,7 +94,7 @@ def _hartmann(frames: Frames) -> str:
     ratio = registry.problem("hartmann3").gap_over_noise
     text = (
         f"**Hartmann.** The best alternative leads by {ratio.min():.3f} to {ratio.max():.2f} standard "
-        f"deviations of the noise (median {np.median(ratio):.3f}), so 2,000 samples can reach "
+        f"deviations of the noise (median {np.median(ratio):.3f}), so 2,000 replications can reach "
         "only a PCS_E near 0.2."
     )
     if "fig2" not in frames:
@@ -125,7 +125,7 @@ def _rate(frames: Frames) -> str:
         return text
     end = frames["convergence_pfs"].groupby("allocation", sort=False).tail(1).set_index("allocation")
     shown = ", ".join(f"{name} {row['pfs']:.1e} (rate {row['rate']:.3f})" for name, row in end.iterrows())
-    return f"{text} PFS after {int(end['n'].iloc[0])} samples: {shown}."
+    return f"{text} PFS after {int(end['n'].iloc[0])} replications: {shown}."
 
 
 def _cost(frames: Frames) -> str:

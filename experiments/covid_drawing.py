@@ -27,14 +27,14 @@ _SUM = "#1a1a1a"  # nearly black, so that the wide band of the sum is not taken 
 _GROUP_COLOURS = dict(zip(GROUPS, (*COLOURS[: len(GROUPS) - 1], _SUM), strict=True))
 
 
-def by_samples(curves: pd.DataFrame, policies: Sequence[str], subtitles: dict[str, str]) -> "Figure":
-    """Return Figure 3: a panel per problem, PCS_E against samples in all, lines with 95 % bands."""
+def by_replications(curves: pd.DataFrame, policies: Sequence[str], subtitles: dict[str, str]) -> "Figure":
+    """Return Figure 3: a panel per problem, PCS_E against replications in all, lines with 95 % bands."""
     figure = canvas(11.0, 4.6)
     axes = figure.subplots(1, len(subtitles), squeeze=False).ravel()
     for ax, (problem, subtitle) in zip(axes, subtitles.items(), strict=True):
         _policies(ax, curves[curves["problem"] == problem], policies, "total")
         ax.set_title(f"{problem}\n{subtitle}", fontsize=9)
-        ax.set_xlabel("samples, initial design included", fontsize=9)
+        ax.set_xlabel("replications, initial design included", fontsize=9)
     _legend(figure, axes[0])
     return figure
 

@@ -17,9 +17,9 @@ POLICIES = ("gp-c-ocba", "dvr")
 MODELS = ("gp", "additive-gp")
 # What is asked: the first model of each pair against the second.
 QUESTIONS = (("additive-gp", "gp"),)
-SAMPLES = 2_000
+REPLICATIONS = 2_000
 LANDMARKS = (0, 100, 500, 2_000)
-_EVERY = 50  # samples between checkpoints
+_EVERY = 50  # replications between checkpoints
 _SURE = 2.0  # standard errors from which a difference counts
 _KEYS = ["problem", "policy", "model"]
 # What is averaged over macro-replications: its name in the table, and the form in which it is shown.
@@ -64,7 +64,7 @@ def experiment(plan: Plan, name: str) -> Experiment:
     return Experiment(
         name,
         [Contender(policy, model, label=f"{policy}:{model}") for model in MODELS for policy in POLICIES],
-        samples=plan.length(SAMPLES),
+        replications=plan.length(REPLICATIONS),
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
@@ -76,8 +76,8 @@ def experiment(plan: Plan, name: str) -> Experiment:
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per problem, policy, model and checkpoint: means and standard errors."""
     rows = []
-    for key, own in runs.groupby([*_KEYS, "samples"], sort=False):
-        row = dict(zip([*_KEYS, "samples"], key, strict=True))
+    for key, own in runs.groupby([*_KEYS, "replications"], sort=False):
+        row = dict(zip([*_KEYS, "replications"], key, strict=True))
         for name in _COLUMNS:
             mean, error = mean_and_error(own[name].to_numpy(float))
             row |= {name: float(mean), f"{name}_se": float(error)}
@@ -90,7 +90,7 @@ def costs(runs: pd.DataFrame, problem: str) -> dict[str, Array]:
 
     The mean over the checkpoints after the initial design, and over the policies.
     """
-    own = runs[(runs["problem"] == problem) & (runs["samples"] > 0)]
+    own = runs[(runs["problem"] == problem) & (runs["replications"] > 0)]
     table = own.pivot_table(index="macroreplication", columns="model", values="cost", aggfunc="mean")
     return {str(name): table[name].to_numpy(float) for name in table.columns}
 
@@ -142,19 +142,18 @@ def verdicts(answers: pd.DataFrame) -> list[str]:
 
 def calibration(landmarks: pd.DataFrame) -> str:
     """Return how much too sure the certificates are after the last sample, the worst case of each model."""
-    last = landmarks[landmarks["samples"] == landmarks["samples"].max()]
+    last = landmarks[landmarks["replications"] == landmarks["replications"].max()]
     worst = {model: own.loc[own["excess"].abs().idxmax()] for model, own in last.groupby("model", sort=False)}
     listed = ", ".join(
         f"{model} {row['excess']:+.3f} ± {row['excess_se']:.3f}" for model, row in worst.items()
     )
-    return (
-        f"Certificate's PCS_E minus PCS_E after {last['samples'].max():,} samples, largest in size: {listed}."
-    )
+    after = f"after {last['replications'].max():,} replications"
+    return f"Certificate's PCS_E minus PCS_E {after}, largest in size: {listed}."
 
 
 def at_landmarks(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at 0, 100, 500 and 2,000 samples, and at the last."""
-    return numbers[numbers["samples"].isin([*LANDMARKS, int(numbers["samples"].max())])]
+    """Return the rows at 0, 100, 500 and 2,000 replications, and at the last."""
+    return numbers[numbers["replications"].isin([*LANDMARKS, int(numbers["replications"].max())])]
 
 
 def _runs(plan: Plan, problem: str) -> pd.DataFrame:
@@ -166,7 +165,7 @@ def _runs(plan: Plan, problem: str) -> pd.DataFrame:
 
 def _shown(landmarks: pd.DataFrame) -> pd.DataFrame:
     """Return a row per problem, policy and model: every measure at the landmarks."""
-    at = "/".join(str(n) for n in landmarks["samples"].unique())
+    at = "/".join(str(n) for n in landmarks["replications"].unique())
     rows = []
     for key, own in landmarks.groupby(_KEYS, sort=False):
         rows.append(

@@ -12,16 +12,15 @@ from argbest.problems.design import ExtremeContexts
 from experiments import papers
 from experiments.plan import Plan
 
-MACROREPS, TOTAL = 50, 5_000  # the authors'; samples include the initial design
+MACROREPS, TOTAL = 50, 5_000  # the authors'; replications include the initial design
 REPLICATIONS = 2  # of every pair at the start, or of every alternative at the corners
 EVERYWHERE = ("gp-c-ocba", "ikg", "ikg-noise-free", "c-ocba", "dsco")  # begin with all pairs
 CORNERS = ("ts", "ts-plus")  # begin with the extreme contexts, and never leave them
 POLICIES = (*EVERYWHERE, *CORNERS)
 # The problem of a panel, and how many infections more than the least still count as good there.
 PROBLEMS = {"covid-paper": 10.0, "covid-regional": 30.0}
-_EVERY = (
-    48  # samples between checkpoints: it divides 384 - 96, so that all policies are scored at equal totals
-)
+# Replications between checkpoints: the number divides 384 - 96, so all policies are scored at equal totals.
+_EVERY = 48
 _MEASURES = (
     "pcs_e",
     "pcs_e_se",
@@ -42,10 +41,10 @@ def usual(plan: Plan) -> Plan:
 
 
 def curves(plan: Plan) -> pd.DataFrame:
-    """Return one row per problem, policy and checkpoint: every measure against the samples in all.
+    """Return one row per problem, policy and checkpoint: every measure against the replications in all.
 
     ``total`` counts the initial design; all policies end at the same one, so TS and TS+, which begin with
-    fewer samples, decide more often.
+    fewer replications, decide more often.
     """
     frames = []
     for name in PROBLEMS:
@@ -64,7 +63,7 @@ def experiment(plan: Plan, name: str, policies: tuple[str, ...]) -> Experiment:
     return Experiment(
         name,
         [papers.contender(policy, initial=own) for policy in policies],
-        samples=plan.length(TOTAL - full) + spared,
+        replications=plan.length(TOTAL - full) + spared,
         macroreps=plan.runs,
         initial=REPLICATIONS,
         seed=plan.seed,
@@ -85,7 +84,7 @@ def _curves(name: str, results: Results) -> pd.DataFrame:
     initial = results.runs.groupby("contender", sort=False)["n_initial"].first()
     frame = pd.DataFrame({"problem": name, "contender": summary["contender"]})
     frame["n_initial"] = frame["contender"].map(initial)
-    frame["total"] = frame["n_initial"] + summary["samples"]
+    frame["total"] = frame["n_initial"] + summary["replications"]
     frame["macroreps"] = results.macroreps
     return pd.concat([frame, summary[list(_MEASURES)]], axis=1)
 

@@ -48,7 +48,7 @@ def panels(
         if theirs is not None:
             _dots(ax, _of(theirs, place), policies)
         ax.set_title(place.title, fontsize=10)
-        ax.set_xlabel("samples after the initial design", fontsize=9)
+        ax.set_xlabel("replications after the initial design", fontsize=9)
         ax.set_ylabel(_YLABELS[place.measure], fontsize=9)
     handles, labels = axes[0].get_legend_handles_labels()
     if theirs is not None:
@@ -63,7 +63,7 @@ def _of(curves: pd.DataFrame, place: Placed) -> pd.DataFrame:
 
 
 def _line(ax: "Axes", curve: pd.DataFrame, colour: str, dashes: object, label: str) -> None:
-    x, y = curve["samples"].to_numpy(float), curve["value"].to_numpy(float)
+    x, y = curve["replications"].to_numpy(float), curve["value"].to_numpy(float)
     reach = BAND * np.nan_to_num(curve["se"].to_numpy(float))
     ax.plot(x, y, color=colour, linestyle=dashes, linewidth=1.3, label=label)
     ax.fill_between(
@@ -77,7 +77,7 @@ def _dots(ax: "Axes", published: pd.DataFrame, policies: Sequence[str]) -> None:
     for policy, curve in published.groupby("contender", sort=False):
         if policy in policies:
             colour = COLOURS[policies.index(str(policy))]
-            ax.plot(curve["samples"], curve["value"], ":", color=colour, linewidth=1.6)
+            ax.plot(curve["replications"], curve["value"], ":", color=colour, linewidth=1.6)
 
 
 def predictions(numbers: pd.DataFrame, models: Sequence[str]) -> "Figure":
@@ -113,7 +113,7 @@ def decay(shares: pd.DataFrame, residuals: pd.DataFrame, pfs: pd.DataFrame) -> "
     for i, (pair, own) in enumerate(shares.groupby(["alternative", "context"], sort=False)):
         ratios.plot(own["n"], own["share"], color=COLOURS[i], label=", ".join(map(str, pair)))
         ratios.plot(own["n"], own["optimal"], ":", color=COLOURS[i])
-    ratios.set_ylabel("share of samples (dotted: p*)", fontsize=9)
+    ratios.set_ylabel("share of replications (dotted: p*)", fontsize=9)
     labels = {"distance": "max |p - p*|", "balance": "|balance|", "across": "1 - min η / max η"}
     for i, (name, label) in enumerate(labels.items()):
         gaps.plot(residuals["n"], residuals[name], color=COLOURS[i], linestyle=DASHES[i], label=label)
@@ -129,7 +129,7 @@ def decay(shares: pd.DataFrame, residuals: pd.DataFrame, pfs: pd.DataFrame) -> "
     false.set_yscale("log")
     false.set_ylabel("P(some context selected wrong)", fontsize=9)
     for ax in (ratios, gaps, false):
-        ax.set_xlabel("samples", fontsize=9)
+        ax.set_xlabel("replications", fontsize=9)
         bare(ax)
         place = {"loc": "center right", "ncols": 3} if ax is ratios else {}
         ax.legend(frameon=False, fontsize=8, **place)
@@ -147,9 +147,11 @@ def models(numbers: pd.DataFrame, order: Sequence[str], policy: str = "gp-c-ocba
         for i, model in enumerate(order):
             curve = own[(own["problem"] == name) & (own["model"] == model)]
             if len(curve):
-                ax.plot(curve["samples"], curve["eoc"], color=COLOURS[i], linestyle=DASHES[i], label=model)
+                ax.plot(
+                    curve["replications"], curve["eoc"], color=COLOURS[i], linestyle=DASHES[i], label=model
+                )
         ax.set_title(name, fontsize=10)
-        ax.set_xlabel("samples after the initial design", fontsize=9)
+        ax.set_xlabel("replications after the initial design", fontsize=9)
         ax.set_ylim(bottom=0.0)
         bare(ax)
     for ax in axes[len(names) :]:

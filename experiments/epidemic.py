@@ -16,7 +16,7 @@ _MOST = (2.5, 97.5)  # percent of the runs between which 95 % lie
 def epidemic(plan: Plan) -> Outcome:
     """Return an epidemic curve where contagion is highest: mean and spread over runs, seeds as planned.
 
-    ``macroreps`` is the number of runs; ``samples`` does not matter here.
+    ``macroreps`` is the number of runs; ``replications`` does not matter here.
     """
     outbreak = Outbreak(infection=0.03, contacts=12.0)  # the most contagious of the paper's contexts
     counts = curves(outbreak, SPLIT, np.arange(plan.seed, plan.seed + plan.runs))

@@ -19,7 +19,7 @@ _NOISE_SD = 1.0
 def figure1(plan: Plan) -> Outcome:
     """Return Figure 1: two alternatives over their contexts, the truth and two predictions from one data set.
 
-    Neither ``macroreps`` nor ``samples`` matters here: it is one data set of ten replications of every pair.
+    Neither ``macroreps`` nor ``replications`` matters here: the data are ten replications of every pair.
     """
     numbers = predictions(plan.seed)
     paths = write(plan, {"fig1": numbers})

@@ -1,4 +1,4 @@
-"""Figure 2: six panels of PCS over samples, for all policies of the paper on its four synthetic problems."""
+"""Figure 2: six panels of PCS over replications, all policies of the paper on its four synthetic problems."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ PANELS = (
     Panel("hartmann3", "pcs_e", "problem", "Hartmann, expected"),
     Panel("cosine8", "pcs_e", "problem", "Cosine8, expected"),
 )
-_EVERY = 25  # samples between checkpoints: the grid of the published curves
+_EVERY = 25  # replications between checkpoints: the grid of the published curves
 _KEYS = ["problem", "measure", "contender"]
 
 
@@ -52,8 +52,8 @@ def figure2(plan: Plan) -> Outcome:
         frames["fig2_comparison"] = published.compare(ours, theirs)
         notes += (
             "Published IKG is compared with ikg-noise-free, which it is, and with ikg. All policies, TS and "
-            "TS+ too, are compared at equal samples after the initial design; the published iteration 1999 "
-            "meets our 2000.",
+            "TS+ too, are compared at equal replications after the initial design; the published "
+            "iteration 1999 meets our 2000.",
         )
     paths = write(plan, frames)
     drawn, missing = picture(plan, "fig2", lambda: drawing.panels(ours, PANELS, POLICIES, theirs))
@@ -72,7 +72,7 @@ def experiment(plan: Plan, name: str, weights: str) -> Experiment:
     return Experiment(
         name,
         [papers.contender(policy) for policy in (PROBLEMS[name] if weights == "problem" else LOOKAHEAD)],
-        samples=plan.length(),
+        replications=plan.length(),
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
@@ -102,7 +102,7 @@ def seconds(results: dict[tuple[str, str], Results]) -> pd.DataFrame:
         last = found.summary().groupby("contender", sort=False).tail(1)
         times = [name for name in last.columns if name.endswith("seconds")]
         frame = pd.DataFrame({"problem": problem, "weights": weights, "contender": last["contender"]})
-        frame["macroreps"], frame["samples"] = found.macroreps, last["samples"]
+        frame["macroreps"], frame["replications"] = found.macroreps, last["replications"]
         rows.append(pd.concat([frame, last[times] * found.macroreps], axis=1))
     return pd.concat(rows, ignore_index=True)
 
@@ -115,7 +115,7 @@ def _panel(panel: Panel, summary: pd.DataFrame, n: int) -> pd.DataFrame:
             "problem": panel.problem,
             "measure": panel.measure,
             "contender": summary["contender"],
-            "samples": summary["samples"],
+            "replications": summary["replications"],
             "value": summary[panel.measure],
             "se": summary[f"{panel.measure}_se"],
             "n": n,

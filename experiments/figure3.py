@@ -1,4 +1,4 @@
-"""Figure 3: PCS_E against samples, for all policies of the paper on the testing-allocation problem."""
+"""Figure 3: PCS_E against replications, for all policies of the paper on the testing-allocation problem."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ SUBTITLES = {
 
 
 def figure3(plan: Plan) -> Outcome:
-    """Return Figure 3: run what is missing, write every measure against the samples in all, and the picture.
+    """Return Figure 3: run what is missing, write every measure by replications in all, and the picture.
 
     Two panels: the paper's experiment, and an edition in which the context truly matters.
     """
@@ -20,16 +20,16 @@ def figure3(plan: Plan) -> Outcome:
     numbers = covid_runs.curves(plan)
     paths = write(plan, {"fig3": numbers})
     drawn, missing = picture(
-        plan, "fig3", lambda: covid_drawing.by_samples(numbers, covid_runs.POLICIES, SUBTITLES)
+        plan, "fig3", lambda: covid_drawing.by_replications(numbers, covid_runs.POLICIES, SUBTITLES)
     )
     good = ", ".join(
         f"{delta:g} infections of the least ({name})" for name, delta in covid_runs.PROBLEMS.items()
     )
     notes = (
         *covid_runs.truths(),
-        f"Scored after {numbers['total'].max():,} samples, initial design included: {_initial(numbers)}. "
-        f"± one standard error. PGS: within {good}. EOC: infections more than the least. "
-        "claim: the certificate's PCS_E.",
+        f"Scored after {numbers['total'].max():,} replications, initial design included: "
+        f"{_initial(numbers)}. ± one standard error. PGS: within {good}. EOC: infections more than the "
+        "least. claim: the certificate's PCS_E.",
     )
     return Outcome(
         f"Figure 3, {plan.runs} macro-replications", _shown(numbers), notes + missing, paths + drawn

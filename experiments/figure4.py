@@ -15,7 +15,7 @@ from experiments.plan import Outcome, Plan, picture, write
 SIMULATIONS = (1.0, 10.0)  # seconds
 GOALS = (0.5, 0.6, 0.7)
 MEASURED = 200  # decisions of a live study
-_REFIT = 10  # samples between refits, the usual
+_REFIT = 10  # replications between refits, the usual
 _HOUR = 3600.0
 _NOTHING = 0.01  # of the time: too little to see in a picture
 
@@ -23,8 +23,8 @@ _NOTHING = 0.01  # of the time: too little to see in a picture
 def figure4(plan: Plan) -> Outcome:
     """Return Figure 4: the curves of Figure 3 over the time a study would take; nothing sleeps.
 
-    n samples of which n₀ are initial take n s + (n − n₀) d seconds: s is the stated time of a simulation, d
-    the measured processor time of a decision, the mean of the first ones taken for all.
+    n replications of which n₀ are initial take n s + (n − n₀) d seconds: s is the stated time of a
+    simulation, d the measured processor time of a decision, the mean of the first ones taken for all.
     """
     plan = covid_runs.usual(plan)
     numbers = covid_runs.curves(plan)
@@ -40,8 +40,8 @@ def figure4(plan: Plan) -> Outcome:
     )
     notes = (
         f"ms: processor time of a decision, the mean of the first {n} of one live study each after its "
-        f"initial design, a refit of the model every {_REFIT} samples included, simulations not. Measured on "
-        "this machine, and counted for all later decisions too.",
+        f"initial design, a refit of the model every {_REFIT} replications included, simulations not. "
+        "Measured on this machine, and counted for all later decisions too.",
         verdict(measured),
         "hours: until the mean PCS_E first reaches the level, linear between checkpoints; > if never.",
     )

@@ -31,6 +31,7 @@ from argbest.cli.terminal import say, table
 from argbest.problems.base import Problem
 from argbest.study.limits import ExpectedPCS
 from argbest.table_files import write_csv
+from experiments import command_options
 
 TARGET, BEGUN, AHEAD, STUDIES, FIRST = 0.95, 200, 1_000, 8, 100
 PROBLEMS = ("branin", "queue-staffing", "newsvendor", "metric-draws", "trend-draws")
@@ -48,7 +49,7 @@ def trial(name: str, seed: int) -> dict[str, object] | None:
     study = Study(given, seed=seed)
     begun = max(BEGUN, 4 * given.n_alternatives * given.n_contexts)
     found = study.run(begun).forecast(TARGET)
-    if not found.samples:
+    if not found.replications:
         return None
     asked = [0]
 
@@ -65,7 +66,7 @@ def trial(name: str, seed: int) -> dict[str, object] | None:
         "begun": begun,
         "now": found.now,
         "low": found.low,
-        "median": found.samples,
+        "median": found.replications,
         "high": found.high,
         "after": after,
         "until": until,
@@ -99,13 +100,7 @@ def kept(found: pd.DataFrame) -> bool:
 @click.option(
     "--studies", type=click.IntRange(1), default=STUDIES, show_default=True, help="Of each problem."
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("forecast"),
-    show_default=True,
-    help="Folder for the table.",
-)
+@command_options.out("forecast", "the table")
 def main(studies: int, out: Path) -> None:
     """Hold forecasts of studies against what came."""
     warnings.simplefilter("ignore")

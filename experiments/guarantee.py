@@ -37,6 +37,7 @@ from argbest.cli.terminal import list_written, prepare, table
 from argbest.core import sequences
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.table_files import write_csv
+from experiments import command_options
 from experiments.guarantee_laws import RUNS, costs_of_checks, false_alarms
 
 SEED, MACROREPS, K, ALPHA, DELTA = 2026, 500, 10, 0.05, 0.5
@@ -248,13 +249,7 @@ TABLES: dict[str, dict[str, Callable[[int], pd.DataFrame]]] = {
 @click.option("--only", type=click.Choice(list(TABLES)), help="One part of it.  [default: all]")
 @click.option("--macroreps", type=click.IntRange(2), default=MACROREPS, show_default=True, help="Of each.")
 @click.option("--runs", type=click.IntRange(2), default=RUNS, show_default=True, help="Of each law.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("guarantee"),
-    show_default=True,
-    help="Folder that keeps the tables.",
-)
+@command_options.out("guarantee", "the tables")
 def main(only: str | None, macroreps: int, runs: int, out: Path) -> None:
     """Test the guarantee without a model, and compare its cost with KN.
 

@@ -1,4 +1,4 @@
-"""Models: how many samples additive-gp saves, under three policies on every shipped problem."""
+"""Models: how many replications additive-gp saves, under three policies on every shipped problem."""
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,12 @@ from experiments.plan import Outcome, Plan, picture, write
 
 MODELS = (papers.GP, "additive-gp")
 POLICIES = ("gp-c-ocba", "ikg", "dvr")
-SAMPLES = 500
+REPLICATIONS = 500
 LANDMARKS = (0, 100, 500)
 # Pairs up to which models whose alternatives covary are run: IKG then needs the envelope of all of them.
 _COVARYING = {"additive-gp": 400}
 _ENVELOPE = 100
-_EVERY = 25  # samples between checkpoints
+_EVERY = 25  # replications between checkpoints
 _ROUNDING = 1e-9  # of the largest cost of a curve
 _FORMS = {"pcs_e": ".3f", "eoc": ".3g"}
 _LEFT_OUT = ("covid",)  # studies of their own
@@ -27,7 +27,7 @@ Skipped = tuple[str, str, str, str]  # problem, policy, model, reason
 
 
 def models(plan: Plan) -> Outcome:
-    """Return PCS_E and opportunity cost of models under policies, and the samples that a model saves."""
+    """Return PCS_E and opportunity cost of models under policies, and the replications that a model saves."""
     results: dict[str, Results] = {}
     skipped: list[Skipped] = []
     for name in problems():
@@ -43,8 +43,8 @@ def models(plan: Plan) -> Outcome:
     paths = write(plan, frames | {"models_skipped": left_out})
     drawn, missing = picture(plan, "models", lambda: drawing.models(numbers, MODELS))
     notes = (
-        "needed: samples that the paper's model, gp, needs for the opportunity cost (EOC) that this model "
-        f"has at {_landmark(numbers)}; > is more than were run.",
+        "needed: replications that the paper's model, gp, needs for the opportunity cost (EOC) that this "
+        f"model has at {_landmark(numbers)}; > is more than were run.",
         *_left_out(skipped),
     )
     title = f"Models, {plan.runs} macro-replications"
@@ -70,9 +70,9 @@ def contenders(plan: Plan, name: str) -> tuple[list[Contender], list[Skipped]]:
 
 
 def savings(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return, per problem, policy and other model, how many samples the paper's model needs for the same.
+    """Return, per problem, policy and other model, how many replications `gp` needs for the same.
 
-    The same is the opportunity cost of the model after 100 samples, or after the last if fewer were run.
+    The same is the opportunity cost of the model after 100 replications, or after the last if fewer were run.
     ``needed`` is interpolated between checkpoints of the paper's model; infinite if it never gets there.
     """
     rows = []
@@ -83,13 +83,13 @@ def savings(numbers: pd.DataFrame) -> pd.DataFrame:
         usual = curves.pop(papers.GP)
         for model, curve in curves.items():
             at = _landmark(curve)
-            goal = float(curve.loc[curve["samples"] == at, "eoc"].iloc[0])
-            needed = first_below(usual["samples"].to_numpy(float), usual["eoc"].to_numpy(float), goal)
+            goal = float(curve.loc[curve["replications"] == at, "eoc"].iloc[0])
+            needed = first_below(usual["replications"].to_numpy(float), usual["eoc"].to_numpy(float), goal)
             rows.append((problem, policy, model, at, goal, needed))
     return pd.DataFrame(rows, columns=["problem", "policy", "model", "at", "eoc", "needed"])
 
 
-def first_below(samples: Array, cost: Array, goal: float) -> float:
+def first_below(replications: Array, cost: Array, goal: float) -> float:
     """Return where the running minimum of a curve first reaches the goal, linear between its points.
 
     Costs that differ by rounding, as those of tied alternatives do, are the same; infinite if never.
@@ -100,15 +100,15 @@ def first_below(samples: Array, cost: Array, goal: float) -> float:
         return float("inf")
     i = int(reached[0])
     if i == 0:
-        return float(samples[0])
+        return float(replications[0])
     share = (least[i - 1] - goal) / (least[i - 1] - least[i])
-    return float(samples[i - 1] + share * (samples[i] - samples[i - 1]))
+    return float(replications[i - 1] + share * (replications[i] - replications[i - 1]))
 
 
 def at_landmarks(numbers: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at 0, 100 and 500 samples, and at the last if it comes before."""
-    last = int(numbers["samples"].max())
-    return numbers[numbers["samples"].isin([*LANDMARKS, *([last] if last < LANDMARKS[-1] else [])])]
+    """Return the rows at 0, 100 and 500 replications, and at the last if it comes before."""
+    last = int(numbers["replications"].max())
+    return numbers[numbers["replications"].isin([*LANDMARKS, *([last] if last < LANDMARKS[-1] else [])])]
 
 
 def _obstacle(plan: Plan, name: str, policy: str, model: str) -> str:
@@ -136,15 +136,15 @@ def _left_out(skipped: list[Skipped]) -> list[str]:
 
 
 def _landmark(curve: pd.DataFrame) -> int:
-    """Return 100 samples, or the last if fewer were run."""
-    return min(LANDMARKS[1], int(curve["samples"].max()))
+    """Return 100 replications, or the last if fewer were run."""
+    return min(LANDMARKS[1], int(curve["replications"].max()))
 
 
 def _experiment(plan: Plan, name: str, found: list[Contender]) -> Experiment:
     return Experiment(
         name,
         found,
-        samples=plan.length(SAMPLES),
+        replications=plan.length(REPLICATIONS),
         macroreps=plan.runs,
         seed=plan.seed,
         checkpoint_every=_EVERY,
@@ -158,20 +158,20 @@ def _curves(problem: str, results: Results) -> pd.DataFrame:
     frame = pd.DataFrame(
         {"problem": problem, "policy": names[0], "model": names[1], "macroreps": results.macroreps}
     )
-    kept = ["samples", "pcs_e", "pcs_e_se", "eoc", "eoc_se", "seconds"]
+    kept = ["replications", "pcs_e", "pcs_e_se", "eoc", "eoc_se", "seconds"]
     return pd.concat([frame, summary[kept]], axis=1)
 
 
 def _shown(landmarks: pd.DataFrame, saved: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per problem, policy and model: PCS_E and EOC at the landmarks, and samples needed."""
+    """Return a row per problem, policy and model: PCS_E and EOC at the landmarks, and replications needed."""
     keys = ["problem", "policy", "model"]
     needed = {tuple(row[:3]): row[5] for row in saved.itertuples(index=False)}
-    most = int(landmarks["samples"].max())
+    most = int(landmarks["replications"].max())
     rows = []
     for key, own in landmarks.groupby(keys, sort=False):
         pcs, cost = ("/".join(f"{v:{form}}" for v in own[name]) for name, form in _FORMS.items())
         rows.append((*key, pcs, cost, _amount(needed.get(tuple(key)), most)))
-    at = "/".join(str(n) for n in landmarks["samples"].unique())
+    at = "/".join(str(n) for n in landmarks["replications"].unique())
     return pd.DataFrame(rows, columns=[*keys, f"PCS_E at {at}", f"EOC at {at}", "needed"])
 
 

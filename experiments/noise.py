@@ -319,7 +319,7 @@ def stops(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def sharpness(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per problem and design that the oracle has run too: claims, sure and samples of both."""
+    """Return a row per problem and design of the oracle, too: claims, sure and replications of both."""
     place = ["problem", "design", "seed", "context"]
     own, theirs = (rows[rows["model"] == model] for model in (DEFAULT, ORACLE))
     both = own.merge(theirs, on=place, suffixes=("", "_oracle"))

@@ -40,13 +40,14 @@ def outcome_payload(
 ) -> Plain:
     """Return everything the page of an outcome shows, as JSON-ready values.
 
-    ``curves`` tells the contender (or policy and model), samples (or total), and either measures with their
-    ``_se`` or value, se and measure. There is a panel per measure and, where there are several, problem.
+    ``curves`` tells the contender (or policy and model), replications (or total), and either measures with
+    their ``_se`` or value, se and measure. There is a panel per measure and, where there are several,
+    problem.
     """
     if curves is not None and not _has_curves(curves):
         raise InputError(
-            f"got curves with the columns {list(curves.columns)}; expected contender, samples, and value and "
-            "se or measures such as pcs_e and pcs_e_se. Rename or add columns."
+            f"got curves with the columns {list(curves.columns)}; expected contender, replications, and "
+            "value and se or measures such as pcs_e and pcs_e_se. Rename or add columns."
         )
     panels = [] if curves is None else _panels(curves)
     return payload(title, list(notes[:1]), shown, panels, notes[1:], how, "")
@@ -54,7 +55,7 @@ def outcome_payload(
 
 def _has_curves(frame: pd.DataFrame) -> bool:
     names = set(frame.columns)
-    who, when = names & {"contender", "policy"}, names & {"samples", "total"}
+    who, when = names & {"contender", "policy"}, names & {"replications", "total"}
     return bool(who and when and ({"value", "se"} <= names or _measures(frame)))
 
 
@@ -65,9 +66,9 @@ def _measures(frame: pd.DataFrame) -> list[str]:
 def _panels(given: pd.DataFrame) -> list[Plain]:
     """Return a panel for every problem and measure."""
     curves = given.assign(contender=_contenders(given))
-    along = ALONG if "samples" in curves.columns else "replications in all"
-    if "samples" not in curves.columns:
-        curves["samples"] = curves["total"]
+    along = ALONG if "replications" in curves.columns else "replications in all"
+    if "replications" not in curves.columns:
+        curves["replications"] = curves["total"]
     parts = [("", curves)]
     if "problem" in curves.columns:
         parts = [(str(problem), part) for problem, part in curves.groupby("problem", sort=False)]
@@ -94,5 +95,5 @@ def _by_measure(curves: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     named = curves if "measure" in curves.columns else curves.assign(measure="pcs_e")
     groups = [(str(name), own) for name, own in named.groupby("measure", sort=False)]
     # What a long frame says beside its value must not be taken for the bounds of a measure.
-    kept = ["contender", "samples", "value", "se"]
+    kept = ["contender", "replications", "value", "se"]
     return [(name, own[kept].rename(columns={"value": name, "se": f"{name}_se"})) for name, own in groups]

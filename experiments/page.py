@@ -8,7 +8,7 @@ import pandas as pd
 
 from argbest import files
 from argbest.errors import InputError
-from argbest.experiment.results import Folder
+from argbest.experiment.results import ExperimentFolder
 from experiments import published
 from experiments.convergence import verdict
 from experiments.corrections import Frames, corrections
@@ -59,15 +59,16 @@ def side_by_side(frames: Frames) -> pd.DataFrame:
         quoted = published.QUOTED.get((panel.problem, panel.measure), {})
         for contender, curve in own.groupby("contender", sort=False):
             marks = sorted(
-                {i for i in published.LANDMARKS if i in set(curve["samples"])} | {curve["samples"].max()}
+                {i for i in published.LANDMARKS if i in set(curve["replications"])}
+                | {curve["replications"].max()}
             )
-            at = curve.set_index("samples").loc[marks]
+            at = curve.set_index("replications").loc[marks]
             found = differences.get((panel.problem, panel.measure, str(contender)))
             rows.append(
                 {
                     "panel": panel.title,
                     "policy": contender,
-                    "samples": "/".join(map(str, marks)),
+                    "replications": "/".join(map(str, marks)),
                     "ours": "/".join(f"{value:.3f}" for value in at["value"]),
                     "± se": "-" if pd.isna(at["se"].iloc[-1]) else f"{at['se'].iloc[-1]:.3f}",
                     "published": quoted.get(str(contender), "-"),
@@ -102,7 +103,7 @@ def _origin(results: Path) -> Iterator[str]:
     """Yield the command, the seed and the versions of the last session of every experiment, once each."""
     seen: dict[tuple[str, int, str], None] = {}
     for header in sorted((results / "runs").glob("*/header.json")):
-        found = Folder(header.parent).header()
+        found = ExperimentFolder(header.parent).header()
         session = found["sessions"][-1]
         versions = ", ".join(f"{name} {version}" for name, version in session["versions"].items())
         seen[_command(session["command"]), found["experiment"]["seed"], versions] = None
@@ -149,12 +150,12 @@ def _figure1(_: Frames) -> Iterator[str]:
 
 def _figure2(frames: Frames) -> Iterator[str]:
     yield f"## Figure 2: {int(frames['fig2']['n'].max())} macro-replications"
-    yield _image("fig2", "PCS over samples for all policies on the four problems")
+    yield _image("fig2", "PCS over replications for all policies on the four problems")
     yield markdown(side_by_side(frames))
     yield (
         "Bands are ± 1.96 standard errors; published curves, where a file gave them, are dotted. Worst-case "
         "panels are P_all, as in the paper. All policies, including TS and TS+, are compared at equal "
-        "samples after the initial design."
+        "replications after the initial design."
     )
     if "fig2_comparison" in frames:
         yield from _differences(frames["fig2_comparison"])
@@ -174,7 +175,7 @@ def _differences(comparison: pd.DataFrame) -> Iterator[str]:
     large = fair[size > _LARGE]
     if len(large):
         yield f"Differences of more than {_LARGE:g} combined standard errors:"
-        forms = {"problem": "", "measure": "", "contender": "", "samples": "", "ours": ".3f"}
+        forms = {"problem": "", "measure": "", "contender": "", "replications": "", "ours": ".3f"}
         yield markdown(texts(large, forms | {"published": ".3f", "difference": "+.1f"}))
 
 
@@ -209,15 +210,15 @@ def _convergence(frames: Frames) -> Iterator[str]:
 def _models(frames: Frames) -> Iterator[str]:
     landmarks, saved = frames["models_landmarks"], frames["models_savings"]
     at, runs = int(saved["at"].iloc[0]), int(landmarks["macroreps"].min())
-    yield "## Models: how many samples does a better one save?"
-    yield _image("models", "Opportunity cost over samples by model and problem")
+    yield "## Models: how many replications does a better one save?"
+    yield _image("models", "Opportunity cost over replications by model and problem")
     yield (
         f"{runs} macro-replications, so that single rows are rough; what they have in common is not. PCS_E "
-        f"and expected opportunity cost (EOC) after {at} samples, and how many the paper's model `gp` needs "
-        "for that cost under the same policy; inf is more than were run."
+        f"and expected opportunity cost (EOC) after {at} replications, and how many the paper's model `gp` "
+        "needs for that cost under the same policy; inf is more than were run."
     )
     keys = ["problem", "policy", "model"]
-    table = landmarks[landmarks["samples"] == at].merge(saved[[*keys, "needed"]], on=keys, how="left")
+    table = landmarks[landmarks["replications"] == at].merge(saved[[*keys, "needed"]], on=keys, how="left")
     forms = dict.fromkeys(keys, "") | {"pcs_e": ".3f", "pcs_e_se": ".3f", "eoc": ".3g", "eoc_se": ".2g"}
     yield markdown(texts(table, forms | {"needed": ".0f"}).replace("nan", "-"))
     if len(frames["models_skipped"]):

@@ -17,7 +17,7 @@ from argbest.table_files import write_csv
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MACROREPS, SAMPLES = 100, 2_000  # the paper's
+MACROREPS, REPLICATIONS = 100, 2_000  # the paper's
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Plan:
     out: Path
     _: KW_ONLY
     macroreps: int | None = None
-    samples: int | None = None
+    replications: int | None = None
     jobs: int = 1
     seed: int = 0
     published: Path | None = None
@@ -38,7 +38,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         whole("macroreps", self.runs, at_least=1)
-        whole("samples", self.length(), at_least=1)
+        whole("replications", self.length(), at_least=1)
         whole("jobs", self.jobs, at_least=1)
         whole("seed", self.seed, at_least=0, below=2**64)
 
@@ -47,9 +47,9 @@ class Plan:
         """Macro-replications."""
         return MACROREPS if self.macroreps is None else self.macroreps
 
-    def length(self, usual: int = SAMPLES) -> int:
-        """Return the samples after the initial design: as asked, or the usual number."""
-        return usual if self.samples is None else self.samples
+    def length(self, usual: int = REPLICATIONS) -> int:
+        """Return the replications after the initial design: as asked, or the usual number."""
+        return usual if self.replications is None else self.replications
 
     def run(self, name: str, experiment: Experiment, *, jobs: int | None = None) -> Results:
         """Return the results of an experiment, kept in a folder of that name so that it can go on later."""

@@ -31,7 +31,7 @@ SECONDS = {
     "gp-c-ocba": {"branin": 249.0, "griewank": 293.0, "hartmann3": 441.0, "cosine8": 544.0},
 }
 CORES = 4
-# PCS after 0, 100, 500, 1000 and 1999 samples (of Hartmann's IKG 1,000 were run), behind Figure 2.
+# PCS after 0, 100, 500, 1000 and 1999 replications (of Hartmann's IKG 1,000 were run), behind Figure 2.
 QUOTED = {
     ("branin", "pcs_e"): {
         "gp-c-ocba": "0.785/0.884/0.922/0.946/0.972",
@@ -54,7 +54,7 @@ QUOTED = {
         "ikg-noise-free": "0.098/0.141/0.173/0.201/-",
     },
 }
-_APART = 1  # samples between a published iteration and a checkpoint of ours that count as the same
+_APART = 1  # replications between a published iteration and a checkpoint of ours that count as the same
 _ALSO = {"ikg-noise-free": ("ikg",)}  # IKG as defined is set beside the published one, too
 LANDMARKS = (0, 100, 500, 1000)  # and the last
 
@@ -68,7 +68,9 @@ class Sample(NamedTuple):
 
 
 def read(path: Path) -> pd.DataFrame:
-    """Return the published curves under our names: problem, measure, contender, samples, value, se, n, pcs_m.
+    """Return the published curves under our names.
+
+    These are problem, measure, contender, replications, value, se, n and pcs_m.
 
     ``value`` is what was plotted. ``pcs_m`` is min_c PCS(c) for the worst-case panels, else unknown.
     """
@@ -81,7 +83,7 @@ def read(path: Path) -> pd.DataFrame:
             "problem": table["experiment"].replace(PROBLEMS),
             "measure": table["objective"].map(MEASURES),
             "contender": table["algorithm"].map(CONTENDERS),
-            "samples": column["iteration"].astype(int),
+            "replications": column["iteration"].astype(int),
             "value": column["pcs_as_plotted"],
             "se": column["stderr"],
             "n": column["n_rep"].astype(int),
@@ -97,7 +99,7 @@ def read(path: Path) -> pd.DataFrame:
 def compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Return ours, published, and their difference in combined standard errors at the landmarks.
 
-    ``ours`` has the columns of Figure 2's numbers. Both are scored at the same number of samples after the
+    ``ours`` has the columns of Figure 2's numbers. Both are scored equally many replications after the
     initial design, also TS and TS+; a published last iteration of 1999 meets our checkpoint at 2000.
     Standard errors combine as √(s₁² + s₂²); those of P_all come from the share of both together, which
     knows an error even if none or all selections are right.
@@ -111,7 +113,7 @@ def compare(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
             ]
             if len(own):
                 rows += [_row(contender, own, curve, i) for i in _landmarks(own, curve)]
-    columns = ["problem", "measure", "contender", "samples", "published_samples"]
+    columns = ["problem", "measure", "contender", "replications", "published_replications"]
     columns += ["ours", "ours_se", "published", "published_se", "difference", "pcs_m", "published_pcs_m"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -142,21 +144,21 @@ def largest(comparison: pd.DataFrame) -> dict[tuple[str, ...], float]:
 
 def _landmarks(own: pd.DataFrame, curve: pd.DataFrame) -> list[int]:
     """Return the published iterations to compare at: the landmarks and the last one that we have too."""
-    checkpoints = own["samples"].to_numpy()
-    shared = [i for i in curve["samples"].tolist() if np.abs(checkpoints - i).min() <= _APART]
+    checkpoints = own["replications"].to_numpy()
+    shared = [i for i in curve["replications"].tolist() if np.abs(checkpoints - i).min() <= _APART]
     return sorted({i for i in LANDMARKS if i in shared} | set(shared[-1:]))
 
 
 def _row(contender: str, own: pd.DataFrame, curve: pd.DataFrame, at: int) -> dict[str, object]:
-    theirs = curve[curve["samples"] == at].iloc[0]
-    ours = own.iloc[int(np.argmin(np.abs(own["samples"].to_numpy() - at)))]
+    theirs = curve[curve["replications"] == at].iloc[0]
+    ours = own.iloc[int(np.argmin(np.abs(own["replications"].to_numpy() - at)))]
     first, second = (Sample(float(row["value"]), float(row["se"]), int(row["n"])) for row in (ours, theirs))
     return {
         "problem": theirs["problem"],
         "measure": theirs["measure"],
         "contender": contender,
-        "samples": int(ours["samples"]),
-        "published_samples": at,
+        "replications": int(ours["replications"]),
+        "published_replications": at,
         "ours": first.value,
         "ours_se": first.se,
         "published": second.value,

@@ -101,7 +101,7 @@ def certified(study: Study, model: AdditiveGP, tally: Tally) -> Certificate:
 def look(name: str, seed: int, design: str, looker: str, study: Study) -> pd.DataFrame:
     """Return a row per context of what one way to look at the data of a study finds."""
     problem, tally = study.problem, study.view().tally
-    tally = replace(tally, common=None) if looker == APART else tally
+    tally = tally.unshared if looker == APART else tally
     found = certified(study, MODELS[looker](), tally)
     return pd.DataFrame(
         {

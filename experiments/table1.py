@@ -19,8 +19,9 @@ _TOGETHER = 20  # macro-replications side by side
 def table1(plan: Plan) -> Outcome:
     """Return Table 1: processor seconds per 1,000 iterations of a live study and of a run among several.
 
-    Both include what an iteration includes in the paper: simulating, refits every 10 samples, the decision,
-    and an estimate of PCS at checkpoints. ``samples`` and ``macroreps`` make it shorter, not longer.
+    Both include what an iteration includes in the paper: simulating, refits every 10 replications, the
+    decision, and an estimate of PCS at checkpoints. ``replications`` and ``macroreps`` make it
+    shorter, not longer.
     """
     length, runs = min(plan.length(), _ITERATIONS), min(plan.runs, _TOGETHER)
     rows = []
@@ -72,7 +73,7 @@ def _together(plan: Plan, name: str, length: int, runs: int) -> dict[str, float]
     experiment = Experiment(
         name,
         contenders,
-        samples=length,
+        replications=length,
         macroreps=runs,
         seed=plan.seed,
         checkpoint_every=length,

@@ -3,11 +3,11 @@
 The rule, written before the first run:
 
 - Contenders: `POLICIES`, all with the model `additive-gp`.
-- Problems: `PROBLEMS`, with macro-replications and samples as given there. Initial designs are the problems'
-  own, the same for all contenders; macro-replication r of all contenders has the same seed, so they meet the
+- Problems: `PROBLEMS`, with the numbers given there. Initial designs are the problems' own,
+  the same for all contenders; macro-replication r of all contenders has the same seed, so they meet the
   same noise.
 - Loss: the opportunity cost of the selections, weighted over contexts, averaged over macro-replications and
-  over the checkpoints at a quarter, a half and all of the samples.
+  over the checkpoints at a quarter, a half and all of the replications.
 - Relative loss: the loss divided by the smallest of any contender on that problem.
 - Score: the worst relative loss over all problems. Of the contenders whose score is within a tenth of the
   smallest, the one with the smallest geometric mean of relative losses wins.
@@ -33,12 +33,13 @@ import pandas as pd
 from argbest.cli.terminal import say, table
 from argbest.experiment import Experiment, run
 from argbest.table_files import write_csv
+from experiments import command_options
 
 MODEL = "additive-gp"
 POLICIES = ("dvr", "dvr-loss", "dvr-m", "ikg", "levi", "top-two", "gp-c-ocba", "equal")
 SEED = 2026
 WITHIN = 1.1  # of the smallest score
-# Who poured more than half of 200 samples on Branin into a context while another lost more, in some of the
+# Who put more than half of 200 replications on Branin into a context while another lost more, in some of the
 # studies with seeds 0 to 7: dvr 1, dvr-m 3, gp-c-ocba 5, ikg 1, levi 1 of 8.
 BARRED = ("dvr", "dvr-m", "gp-c-ocba", "ikg", "levi")
 
@@ -49,7 +50,7 @@ class Match:
 
     problem: str
     macroreps: int = 50
-    samples: int = 200
+    replications: int = 200
     too_slow: tuple[str, ...] = ()  # contenders that need more than a second for a decision
 
 
@@ -75,16 +76,16 @@ def play(match: Match, folder: Path, *, jobs: int, common: bool = False) -> pd.D
     experiment = Experiment(
         match.problem,
         contenders,
-        samples=match.samples,
+        replications=match.replications,
         macroreps=match.macroreps,
         seed=SEED,
-        checkpoint_every=match.samples // 4,
+        checkpoint_every=match.replications // 4,
         common_random_numbers=common,
     )
     runs = run(experiment, jobs=jobs, out=folder / match.problem, progress=True).runs
-    marks = [match.samples // 4, match.samples // 2, match.samples]
-    kept = runs[runs["samples"].isin(marks)]
-    frame = kept.pivot_table(index=["contender", "macroreplication"], columns="samples", values="cost")
+    marks = [match.replications // 4, match.replications // 2, match.replications]
+    kept = runs[runs["replications"].isin(marks)]
+    frame = kept.pivot_table(index=["contender", "macroreplication"], columns="replications", values="cost")
     frame.columns = pd.Index(["quarter", "half", "end"])
     frame = frame.reset_index()
     frame["contender"] = frame["contender"].str.removesuffix(f":{MODEL}")
@@ -122,14 +123,8 @@ def standing(found: pd.DataFrame, barred: tuple[str, ...] = ()) -> pd.DataFrame:
 
 @click.command("python -m experiments.tournament")
 @click.argument("problems", nargs=-1)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("tournament"),
-    show_default=True,
-    help="Folder that keeps runs and tables.",
-)
+@command_options.jobs
+@command_options.out("tournament", "runs and tables")
 @click.option("--common", is_flag=True, help="With common random numbers.")
 @click.option("--share", default=1.0, show_default=True, help="Of the macro-replications, at least 2.")
 def main(problems: tuple[str, ...], jobs: int, out: Path, common: bool, share: float) -> None:

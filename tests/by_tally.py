@@ -1,6 +1,9 @@
 """What the tests of policies that decide from the tally alone have in common."""
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from scipy.optimize import brentq
 
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -8,8 +11,12 @@ from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.errors import InputError
 from argbest.policies.base import Policy
 from argbest.streams import Draws, Purpose
+
+Propose = Callable[..., Decision]  # tally, n, pending, allowed
+Rule = Callable[[Array, Array, IntArray], tuple[int, int]]  # mean, variance, count: the rule in loops
 
 
 def a_tally(rng: np.random.Generator, shape: tuple[int, ...]) -> Tally:
@@ -50,3 +57,52 @@ def propose_by(
     draws = Draws(np.zeros(tally.shape[:-2], int), Purpose.POLICY)
     under_way = np.zeros_like(tally.count) if pending is None else pending
     return policy.propose(belief, tally, under_way, setting, draws, n)
+
+
+def assert_batches_count_earlier_decisions_and_what_is_pending(
+    propose: Propose, rule: Rule, shape: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        tally = a_tally(rng, shape)
+        pending = rng.integers(0, 3, shape)
+        count = tally.count + pending
+        for k, c in pairs(propose(tally, 6, pending)):
+            assert (k, c) == rule(tally.mean, variance(tally), count)  # means and variances as they were
+            count[k, c] += 1
+
+
+def assert_many_studies_at_once_equal_single_ones(
+    propose: Propose, shape: tuple[int, int], *, ties: bool = True
+) -> None:
+    """Whole numbers, if ``ties`` are wanted, give ties at the top; only some contexts are allowed."""
+    rng = np.random.default_rng(3)
+    tally = a_tally(rng, (5, 10, *shape))
+    tally = Tally(tally.count, np.round(tally.mean) if ties else tally.mean, tally.m2)
+    pending = rng.integers(0, 2, tally.shape)
+    allowed = rng.random((5, 10, shape[1])) < 0.5
+    allowed[..., shape[1] // 2] = True
+    many = propose(tally, 3, pending, allowed)
+    assert many.alternative.shape == many.context.shape == (5, 10, 3)
+    for i in np.ndindex(5, 10):
+        one = propose(Tally(tally.count[i], tally.mean[i], tally.m2[i]), 3, pending[i], allowed[i])
+        assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
+        assert allowed[i][one.context].all()
+
+
+def assert_defined_where_pairs_have_no_spread(
+    propose: Propose, rule: Rule, shape: tuple[int, int], noisy: int
+) -> None:
+    """All but so many ``noisy`` pairs have values that agree."""
+    rng = np.random.default_rng(8)
+    for _ in range(30):
+        tally = a_tally(rng, shape)
+        tally.m2.flat[rng.permutation(tally.m2.size)[noisy:]] = 0.0
+        assert pairs(propose(tally)) == [rule(tally.mean, filled(tally), tally.count)]
+
+
+def assert_one_replication_of_a_pair_is_refused(propose: Propose, shape: tuple[int, int]) -> None:
+    tally, c = a_tally(np.random.default_rng(9), shape), shape[1] // 2
+    tally.count[1, c] = 1
+    with pytest.raises(InputError, match=rf"alternative 1 and context {c} .*has 1 obs.*initial=2"):
+        propose(tally, pending=np.full(shape, 5))  # trials under way have no variance yet

@@ -58,7 +58,7 @@ def test_what_holds_nothing_is_no_list(value: Any) -> None:
     assert entries(value) is None
     if not isinstance(value, str) and value is not None:
         with pytest.raises(InputError, match="is not a list of contenders"):
-            Experiment("branin", value, samples=1)
+            Experiment("branin", value, replications=1)
 
 
 @pytest.mark.parametrize("value", [FRAME, np.arange(2), 3, "yes", None], ids=repr)

@@ -382,7 +382,7 @@ def test_when_every_pair_is_set_aside_the_command_to_readmit_them_is_told(tmp_pa
 
 def test_status_as_json_is_one_object_per_look(place: Path) -> None:
     [now] = rows(call("status", place, "--json"))
-    assert now["observations"] == 0
+    assert now["replications"] == 0
     assert now["certainty"] is None
     assert now["model"] is None
     study = Study.load(place)
@@ -391,7 +391,7 @@ def test_status_as_json_is_one_object_per_look(place: Path) -> None:
     assert now["trials"] == {"told": 1, "pending": 0, "given_back": 0, "failed": 0}
     call("worker", place, "--quiet")
     [now] = rows(call("status", place, "--json", "--watch"))  # finished, so one look is enough
-    assert now["observations"] == now["budget"] == 8
+    assert now["replications"] == now["budget"] == 8
     assert 0 <= now["certainty"]["pcs_m"] <= now["certainty"]["pcs_e"] <= 1
     noise, shared = now["model"]["sentences"][-2:]
     assert noise.startswith("The noise of one replication")
@@ -410,7 +410,7 @@ def test_status_watches_until_the_study_is_finished(place: Path) -> None:
             study.tell(study.ask()[0], float(study.n_replications))
         seen = [first, *map(json.loads, watcher.stdout)]
     assert watcher.returncode == 0
-    counts = [now["observations"] for now in seen]
+    counts = [now["replications"] for now in seen]
     assert counts[0] == 0
     assert counts[-1] == 8
     assert counts == sorted(counts)

@@ -15,10 +15,10 @@ from argbest.cli import main
 from argbest.errors import FitError
 
 KEYS = [
-    *("model", "n_initial", "samples_taken", "samples", "pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se"),
-    *("eoc", "certificate", "samples_to_pcs", "samples_to_loss", "seconds"),
+    *("model", "n_initial", "replications", "pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se"),
+    *("eoc", "certificate", "replications_to_pcs", "replications_to_loss", "seconds"),
 ]
-SMALL = ("--samples", "25", "--macroreps", "3", "--seed", "4")
+SMALL = ("--replications", "25", "--macroreps", "3", "--seed", "4")
 CERTIFIED = (*SMALL, "--certify")
 
 
@@ -39,7 +39,7 @@ def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
         assert list(own) == KEYS
         assert own["model"] == "independent"
         assert own["n_initial"] == 200
-        assert own["samples"] == own["samples_taken"] == [0, 10, 20, 25]
+        assert own["replications"] == [0, 10, 20, 25]
         assert {len(own[name]) for name in KEYS[2:-3]} == {4}
     assert "150/150" in result.stderr
 
@@ -51,7 +51,7 @@ def test_json_is_what_the_library_finds() -> None:
     asked = experiment.Experiment(
         "branin",
         own,
-        samples=25,
+        replications=25,
         macroreps=3,
         seed=4,
         weights="uniform",
@@ -77,7 +77,7 @@ def test_the_table_has_a_row_per_policy_in_at_most_80_columns() -> None:
     rows = {
         line.split()[0]: line.split()[1:] for line in lines[:8] if line.split()[:1] in (["c-ocba"], ["ts"])
     }
-    asked = experiment.Experiment("branin", ["c-ocba", "ts"], samples=25, macroreps=3, seed=4)
+    asked = experiment.Experiment("branin", ["c-ocba", "ts"], replications=25, macroreps=3, seed=4)
     last = experiment.run(asked).plain()["policies"]
     for name, row in rows.items():
         assert row[0] == f"{last[name]['pcs_e'][-1]:.3f}±{last[name]['pcs_e_se'][-1]:.3f}"
@@ -97,7 +97,9 @@ def test_no_initial_design_is_a_choice_too() -> None:
     assert "Start with initial=2 or more" in refused.stderr
 
 
-def test_an_automatic_initial_design_is_what_each_model_needs_for_twice_the_samples(tmp_path: Path) -> None:
+def test_an_automatic_initial_design_is_what_each_model_needs_for_twice_the_replications(
+    tmp_path: Path,
+) -> None:
     policies = ("--policy", "dvr-loss", "--policy", "c-ocba")
     result = call("branin", *policies, "--initial", "auto", *SMALL, "--json", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
@@ -146,15 +148,17 @@ def test_a_folder_gets_runs_summary_and_curves_and_is_taken_up_again(tmp_path: P
     assert (out / "curves.png").read_bytes().startswith(b"\x89PNG\r\n")
     assert str(out / "curves.png") in result.stdout
     summary = pd.read_csv(out / "summary.csv")
-    assert summary["samples"].tolist() == [0, 10, 20, 25]
+    assert summary["replications"].tolist() == [0, 10, 20, 25]
     header = json.loads((out / "header.json").read_text())
     assert header["experiment"]["problem"] == "branin"
     again = call(*command, "--json")
     own = json.loads(again.stdout)["policies"]["c-ocba"]
     np.testing.assert_allclose(own["pcs_e"], summary["pcs_e"], rtol=1e-12)
-    other = call("branin", "--policy", "c-ocba", "--samples", "26", "--macroreps", "3", "--out", str(out))
+    other = call(
+        "branin", "--policy", "c-ocba", "--replications", "26", "--macroreps", "3", "--out", str(out)
+    )
     assert other.exit_code == 2
-    assert "samples is 25, asked for 26" in other.stderr
+    assert "replications is 25, asked for 26" in other.stderr
 
 
 def test_without_matplotlib_the_summary_is_written_and_a_note_says_what_to_install(
@@ -185,8 +189,8 @@ def test_without_matplotlib_the_summary_is_written_and_a_note_says_what_to_insta
         (("branin", "--policy", "equal", "--policy", "equal", *SMALL), "labelled 'equal'"),
         (("branin", *SMALL), "Missing option '--policy'"),
         (("branin", "--policy", "ikg:", *SMALL), "'ikg:' names no model after the colon"),
-        (("branin", "--policy", "equal", "--macroreps", "3"), "Missing option '--samples'"),
-        (("branin", "--policy", "equal", "--samples", "3"), "Missing option '--macroreps'"),
+        (("branin", "--policy", "equal", "--macroreps", "3"), "Missing option '--replications'"),
+        (("branin", "--policy", "equal", "--replications", "3"), "Missing option '--macroreps'"),
         (("branin", "--policy", "equal", *SMALL, "--jobs", "0"), "0 is not in the range x>=1"),
         (
             ("branin", "--policy", "equal", *SMALL, "--initial", "two"),

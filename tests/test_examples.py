@@ -184,7 +184,7 @@ def test_the_treatments_are_the_best_ones_and_the_new_patient_gets_one(
 def test_a_policy_of_ones_own_is_checked_and_beats_equal_allocation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    results = example("own_policy")["main"](["--samples", "60", "--macroreps", "12"])
+    results = example("own_policy")["main"](["--replications", "60", "--macroreps", "12"])
     last = results.summary().groupby("contender", sort=False).tail(1).set_index("contender")
     assert last.loc["closest-call", "eoc"] < last.loc["equal", "eoc"]
     printed = capsys.readouterr().out

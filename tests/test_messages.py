@@ -10,7 +10,15 @@ SOURCE = Path(argbest.__file__).parent
 CALL = re.compile(r"\b(?:study|Study)\.(?!db)[a-z_]+\b|(?<![\w.(])(?!P\()[A-Za-z_][\w.]*\((?!s\))[^)]*\)?")
 # In messages that no command can cause: they are about arguments of Python functions.
 IN_PYTHON_ALONE = {
-    *("separated(truth, delta)", "Experiment(problem, ...)", "run()", "Contender(policy, model)", "_()"),
+    *(
+        "separated(truth, delta)",
+        "Experiment(problem, ...)",
+        "Experiment(..., replications=200)",
+        "forecast(study, 100)",
+        "run()",
+        "Contender(policy, model)",
+        "_()",
+    ),
     *(
         "draw(_)",
         "draw(seed)",

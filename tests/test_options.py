@@ -73,7 +73,7 @@ def test_uniform_weights_keep_what_the_reward_is_called() -> None:
     problem = argbest.Problem(
         ["a", "b"], ["x"], lambda k, c, s: 0.0, truth=[[0.0], [1.0]], reward="profit", reward_range=(0, 1)
     )
-    run = Experiment(problem, "equal", samples=1, weights="uniform").first_problem()
+    run = Experiment(problem, "equal", replications=1, weights="uniform").first_problem()
     assert (run.reward, run.reward_range) == ("profit", (0.0, 1.0))
 
 

@@ -1,4 +1,4 @@
-"""Our curves against the published ones, at the same numbers of samples.
+"""Our curves against the published ones, at the same numbers of replications.
 
 Every comparison allows four combined standard errors: false alarms of 6e-5 each, below 1 % for all together.
 The published "worst" curves are the share of macro-replications that are right in every context. The
@@ -36,11 +36,11 @@ def published(reference: Path, problem: str, objective: str, algorithm: str) -> 
 def differences(
     ours: pd.DataFrame, theirs: pd.DataFrame, measure: str, column: str, error: str, at: list[int]
 ) -> list[tuple[int, float, float, float]]:
-    """Return (samples, ours, theirs, difference in combined standard errors); the nearest row counts."""
+    """Return (replications, ours, theirs, difference in combined standard errors); the nearest row counts."""
     found = []
     for i in at:
         row = theirs.iloc[int(np.argmin(np.abs(theirs.index.to_numpy() - i)))]
-        mine = ours[ours["samples"] == i].iloc[0]
+        mine = ours[ours["replications"] == i].iloc[0]
         spread = np.hypot(float(mine[f"{measure}_se"]), float(row[error]))
         gap = float(mine[measure]) - float(row[column])
         found.append((i, float(mine[measure]), float(row[column]), gap / max(spread, 1e-12)))
@@ -52,7 +52,7 @@ def check(
     policies: list[str],
     reference: Path,
     *,
-    samples: int,
+    replications: int,
     macroreps: int,
     at: list[int],
     objectives: tuple[str, ...] = ("mean", "worst"),
@@ -61,7 +61,7 @@ def check(
 ) -> None:
     contenders = [papers.contender(policy) for policy in policies]
     experiment = Experiment(
-        problem, contenders, samples=samples, macroreps=macroreps, weights=weights, seed=2021
+        problem, contenders, replications=replications, macroreps=macroreps, weights=weights, seed=2021
     )
     summary = run(experiment, jobs=jobs).summary()
     for policy in policies:
@@ -77,8 +77,8 @@ def check(
 
 
 @pytest.mark.parametrize("policies", [["gp-c-ocba"], ["c-ocba", "dsco", "ts", "ts-plus"]])
-def test_the_first_hundred_samples_agree(policies: list[str], reference: Path) -> None:
-    check("branin", policies, reference, samples=100, macroreps=60, at=[0, 50, 100], jobs=1)
+def test_the_first_hundred_replications_agree(policies: list[str], reference: Path) -> None:
+    check("branin", policies, reference, replications=100, macroreps=60, at=[0, 50, 100], jobs=1)
 
 
 WHOLE = [0, 100, 500, 1000, 1999]
@@ -87,7 +87,7 @@ WHOLE = [0, 100, 500, 1000, 1999]
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["gp-c-ocba", "c-ocba", "dsco", "ts", "ts-plus"])
 def test_branin_agrees_all_the_way(policy: str, reference: Path) -> None:
-    check("branin", [policy], reference, samples=1999, macroreps=400, at=WHOLE)
+    check("branin", [policy], reference, replications=1999, macroreps=400, at=WHOLE)
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_ikg_without_noise_is_the_published_one(reference: Path) -> None:
             "branin",
             ["ikg-noise-free"],
             reference,
-            samples=1999,
+            replications=1999,
             macroreps=400,
             at=WHOLE,
             objectives=(objective,),
@@ -107,4 +107,12 @@ def test_ikg_without_noise_is_the_published_one(reference: Path) -> None:
 
 @pytest.mark.slow
 def test_hartmann_agrees_all_the_way(reference: Path) -> None:
-    check("hartmann3", ["gp-c-ocba"], reference, samples=1999, macroreps=400, at=WHOLE, objectives=("mean",))
+    check(
+        "hartmann3",
+        ["gp-c-ocba"],
+        reference,
+        replications=1999,
+        macroreps=400,
+        at=WHOLE,
+        objectives=("mean",),
+    )

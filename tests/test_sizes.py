@@ -54,10 +54,13 @@ def study(**options: Any) -> Study:
             lambda: Problem(["a", "b"], range(HUGE)),
             "the number of contexts: 1,000,000,000; at most 10,000,000",
         ),
-        (lambda: Experiment("branin", "equal", samples=10, macroreps=HUGE), "macroreps is 1,000,000,000; at"),
         (
-            lambda: Experiment("branin", "equal", samples=HUGE),
-            "samples is 1,000,000,000; at most",
+            lambda: Experiment("branin", "equal", replications=10, macroreps=HUGE),
+            "macroreps is 1,000,000,000; at",
+        ),
+        (
+            lambda: Experiment("branin", "equal", replications=HUGE),
+            "replications is 1,000,000,000; at most",
         ),
     ],
 )

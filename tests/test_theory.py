@@ -131,7 +131,7 @@ def test_expected_pcs_weighs_the_contexts() -> None:
     assert found.pcs_e == pytest.approx(0.75 * pcs[0] + 0.25 * pcs[1])
     assert found.pcs_m == pytest.approx(pcs[0])
     assert theory.expected_pcs(problem, np.ones((2, 2)), 40, delta=1.0).pcs_m == pytest.approx(pcs[1])
-    with pytest.raises(InputError, match="n must be a finite number of samples"):
+    with pytest.raises(InputError, match="n must be a finite number of replications"):
         theory.expected_pcs(problem, np.ones((2, 2)), -1)
 
 
@@ -150,7 +150,7 @@ def test_expected_pcs_is_what_simulation_finds() -> None:
     assert np.all(np.abs(seen - pcs) < 5 * np.sqrt(pcs * (1 - pcs) / 40_000))
 
 
-def test_a_pair_without_samples_is_above_a_sampled_one_half_the_time() -> None:
+def test_a_pair_without_replications_is_above_a_sampled_one_half_the_time() -> None:
     problem = Problem(range(4), ["only"], truth=[[2.0], [1.0], [0.0], [0.0]], noise_sd=1.0)
     for count, n, expected in (([4, 3, 3, 0], 1e6, 0.5), ([5, 5, 0, 0], 1e6, 0.25), ([1, 1, 1, 1], 0, 0.25)):
         pcs = theory.expected_pcs(problem, np.array(count)[:, None], n).pcs_e
@@ -207,7 +207,7 @@ def test_contenders_of_a_study_are_as_few_as_reach_the_level(study: Study) -> No
 
 def test_a_forecast_rises_from_the_certificate_to_1(study: Study) -> None:
     frame = theory.forecast(study, [0, 10, 100, 1000, 10**5], draws=40)
-    assert list(frame.columns) == ["samples", "mean", "p5", "p95"]
+    assert list(frame.columns) == ["replications", "mean", "p5", "p95"]
     mean = frame["mean"].to_numpy()
     assert np.all(np.diff(mean) > 0)
     assert mean[-1] > 0.99
@@ -220,8 +220,8 @@ def test_a_forecast_rises_from_the_certificate_to_1(study: Study) -> None:
 
 def test_both_forecasts_follow_the_same_paths(study: Study) -> None:
     found = study.forecast(0.999)
-    curve = found.curve[found.curve["samples"] <= found.low]
-    frame = theory.forecast(study, curve["samples"].tolist(), draws=20)
+    curve = found.curve[found.curve["replications"] <= found.low]
+    frame = theory.forecast(study, curve["replications"].tolist(), draws=20)
     assert len(curve) > 3
     np.testing.assert_allclose(frame[["p5", "p95"]], curve[["low", "high"]], rtol=1e-12)
 
@@ -232,9 +232,13 @@ def test_an_indifference_zone_makes_a_forecast_brighter(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "draws", "match"),
-    [(-1, 200, "samples must be a whole number"), ([1.5], 200, "samples must be"), (1, 0, "draws must be")],
+    ("replications", "draws", "match"),
+    [
+        (-1, 200, "replications must be a whole number"),
+        ([1.5], 200, "replications must be"),
+        (1, 0, "draws must be"),
+    ],
 )
-def test_a_forecast_wants_whole_numbers(study: Study, samples: int, draws: int, match: str) -> None:
+def test_a_forecast_wants_whole_numbers(study: Study, replications: int, draws: int, match: str) -> None:
     with pytest.raises(InputError, match=match):
-        theory.forecast(study, samples, draws=draws)
+        theory.forecast(study, replications, draws=draws)

@@ -29,7 +29,7 @@ def pictures() -> dict[str, Callable[..., Any]]:
     grid = Study(regional, policy="dvr", initial=1, seed=0).run(1_000)
     policies = ("gp-c-ocba", "ikg", "dvr", "equal")
     contenders = [Contender.named(name) for name in policies]
-    experiment = Experiment("branin", contenders, samples=200, macroreps=50, certify=True)
+    experiment = Experiment("branin", contenders, replications=200, macroreps=50, certify=True)
     results = run(experiment, progress=False)
     return {
         "policy_map": partial(report.plot_policy_map, line),

@@ -20,7 +20,7 @@ from argbest.core import rates as core
 from argbest.core.arrays import Array
 from argbest.core.rates import Convergence
 from argbest.core.states import LEVEL
-from argbest.errors import InputError
+from argbest.errors import InputError, warn_of_old_name
 from argbest.problems.base import Problem
 from argbest.study.study import Study
 
@@ -33,13 +33,13 @@ __all__ = [
 class StaticOptimum(NamedTuple):
     """The allocation of the largest rate, and that rate."""
 
-    allocation: pd.DataFrame  # a row per pair: its share of all samples
+    allocation: pd.DataFrame  # a row per pair: its share of all replications
     rate: float  # η*: P(false selection) falls as exp(−n η*/2)
 
 
 @dataclass(frozen=True)
 class PCS:
-    """The probability of correct selection that n samples give."""
+    """The probability of correct selection that n replications give."""
 
     pcs_e: float  # Σ_c w_c PCS(c)
     pcs_m: float  # min_c PCS(c)
@@ -52,7 +52,8 @@ def optimal_allocation(
     """Return the share of every pair under the best static allocation p*, and its rate η*.
 
     p* maximises min η of `rate_function` (Gao, Du and Chen, 2019; Theorem 1 of Cakmak, Gao and Zhou). A small
-    gap is expensive, some 4σ²/gap² samples for each unit of rate, so the closest context may take nearly all.
+    gap is expensive, some 4σ²/gap² replications for each unit of rate, so the closest context may take nearly
+    all.
     Contexts whose best alternatives are tied are refused unless ``delta`` sets these apart. With a table
     ``cost`` [alternative][context] of a sample: the largest min η for what it costs, the rate being per unit
     of cost: with a budget of B the probability of a false selection falls as exp(−B η*/2).
@@ -69,7 +70,7 @@ def optimal_allocation(
 def rate_function(problem: Problem, allocation: object, *, delta: float = 0.0) -> pd.DataFrame:
     """Return one row per pair with its share and its rate η, infinite for the best of each context.
 
-    η(k, c) = (F_b − F_k)² / (σ_b²/p_b + σ_k²/p_k). With n samples the false selection of k in c has a
+    η(k, c) = (F_b − F_k)² / (σ_b²/p_b + σ_k²/p_k). With n replications the false selection of k in c has a
     probability that falls as exp(−n η/2); the least η tells (Theorem 1, Cakmak, Gao and Zhou).
     """
     truth, noise = _known(problem)
@@ -81,15 +82,15 @@ def rate_function(problem: Problem, allocation: object, *, delta: float = 0.0) -
 
 
 def expected_pcs(problem: Problem, allocation: object, n: float, *, delta: float = 0.0) -> PCS:
-    """Return PCS_E, PCS_M and PCS per context for n samples in these shares, when the best mean is selected.
+    """Return PCS_E, PCS_M and PCS per context when n replications have these shares and the best mean wins.
 
     PCS(c) = P(the largest of independent N(F_k, σ_k²/(n p_k)) is right), by quadrature; all tied for the best
-    are right. Counts may be fractional. A pair without samples may come out as anything: it is above a
+    are right. Counts may be fractional. A pair without replications may come out as anything: it is above a
     sampled one with probability 1/2.
     """
     truth, noise = _known(problem)
     if not isinstance(n, Real) or isinstance(n, bool) or not 0 <= n < np.inf:
-        raise InputError(f"n must be a finite number of samples, 0 or more, got {n!r}.")
+        raise InputError(f"n must be a finite number of replications, 0 or more, got {n!r}.")
     chance = core.selection_probability(truth, noise, _shares(problem, allocation), n)
     every = np.arange(problem.n_alternatives)[:, None] + np.zeros(problem.n_contexts, np.int64)
     pcs = np.where(problem.good(every, delta), chance, 0.0).sum(axis=0)
@@ -126,17 +127,27 @@ def contention(study: Study, *, level: float = LEVEL) -> pd.DataFrame:
 
 
 def forecast(
-    study: Study, samples: int | Sequence[int], *, draws: int = 50, delta: float = 0.0
+    study: Study,
+    replications: int | Sequence[int] | None = None,
+    *,
+    draws: int = 50,
+    delta: float = 0.0,
+    samples: int | Sequence[int] | None = None,
 ) -> pd.DataFrame:
-    """Return one row per number of further samples: mean, p5 and p95 of the PCS_E that they would give.
+    """Return one row per number of further replications: mean, p5 and p95 of the PCS_E that they would give.
 
     The question opposite to that of `Study.forecast`, answered from the same simulated paths
     (`argbest.answers.forecasting`): each of the draws from the present belief is taken for the truth, and the
-    study's policy goes on until it has placed so many samples. At most 256 draws are used, and fewer in large
-    tables. With 0 samples all three are the certificate's PCS_E.
+    study's policy goes on until it has placed so many replications. At most 256 draws are used, and fewer in
+    large tables. With 0 replications all three are the certificate's PCS_E.
     """
-    several = [samples] if isinstance(samples, int | np.integer) else list(samples)
-    further = [whole("samples", m, at_least=0) for m in several]
+    if samples is not None:
+        warn_of_old_name("forecast(samples=...)", "forecast(replications=...)")
+        replications = samples if replications is None else replications
+    if replications is None:
+        raise InputError("got no number of further replications. Give one, or a list: forecast(study, 100).")
+    several = [replications] if isinstance(replications, int | np.integer) else list(replications)
+    further = [whole("replications", m, at_least=0) for m in several]
     paths = whole("draws", draws, at_least=1, at_most=10**6)
     return forecasting.after(study.view(), further, delta=indifference_zone(delta), paths=paths)
 

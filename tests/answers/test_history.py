@@ -25,17 +25,17 @@ def test_the_last_point_is_todays_certificate() -> None:
     study = started(initial=2).run(47)
     frame, today = overview.history(study.view()), study.certificate()
     last = frame.iloc[-1]
-    assert last["observations"] == 47
+    assert last["replications"] == 47
     for name in ("pcs_e", "pcs_m", "eoc"):
         assert last[name] == float(getattr(today, name))
-    assert frame["observations"].is_monotonic_increasing
-    assert frame["observations"].iloc[0] == 24  # two replications of every pair
+    assert frame["replications"].is_monotonic_increasing
+    assert frame["replications"].iloc[0] == 24  # two replications of every pair
 
 
 def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
     study = started(initial=2, seed=3, common_random_numbers=False).run(60)
     frame = overview.history(study.view(), points=4)
-    assert frame["observations"].tolist() == [24, 36, 48, 60]
+    assert frame["replications"].tolist() == [24, 36, 48, 60]
     params, setting = None, study.problem.setting
     for n, row in zip((24, 36, 48), frame.to_dict("records"), strict=False):
         tally = study.problem.tally(study.observations().iloc[:n])
@@ -107,7 +107,7 @@ def test_pairs_never_simulated_are_not_waited_for() -> None:
 
 def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
     study = Study(problem(), policy="c-ocba", initial=2, refit_every=1).run(40)
-    assert overview.history(study.view(), points=3)["observations"].tolist() == [24, 32, 40]
+    assert overview.history(study.view(), points=3)["replications"].tolist() == [24, 32, 40]
     # One context does not determine a line: the first six observations are not enough.
     pairs = [(label, context) for context in (0, 0, 3, 3) for label in "abc"]
     some = Study(problem(), model="linear", initial=pairs).run(12)
@@ -121,7 +121,7 @@ def test_points_with_too_few_data_for_the_model_are_left_out() -> None:
         11,
         12,
     ]
-    assert overview.history(some.view(), points=7)["observations"].tolist() == [9, 10, 11, 12]
+    assert overview.history(some.view(), points=7)["replications"].tolist() == [9, 10, 11, 12]
 
 
 def test_nothing_has_a_history_before_anything_is_told() -> None:

@@ -509,7 +509,7 @@ def test_the_model_of_the_paper_is_rejected_where_it_does_not_hold(name: str, bu
 
 @pytest.mark.slow
 def test_fitted_models_that_hold_are_doubted_at_the_stated_level() -> None:
-    """200 studies with learned hyper-parameters and adaptive samples: more than 21 have probability 1e-3."""
+    """200 adaptive studies with learned hyper-parameters: more than 21 have probability 1e-3."""
     family: Any = registry.problem_entry("gp-draws").make()
     doubts = 0
     for seed in range(200):

@@ -23,7 +23,7 @@ Open = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LOOK", 0.05)
-    monkeypatch.setattr(watch, "_SHARE", 0.9)
+    monkeypatch.setattr(watch, "_SHARE_OF_A_CORE", 0.9)
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def contact(page: Any, words: str) -> None:
     page.locator("#contact", has_text=words).wait_for(state="attached")
 
 
-def answered(page: Any, observations: int) -> None:
+def answered(page: Any, replications: int) -> None:
     """Wait until the page shows the answer after so many."""
-    page.locator("#answer", has_text=f"After {observations} ").wait_for(state="attached")
+    page.locator("#answer", has_text=f"After {replications} ").wait_for(state="attached")
 
 
 def column(page: Any, section: str, place: int) -> list[str]:

@@ -45,9 +45,10 @@ def both() -> tuple[Data, AdditivePrior, FocusedBelief, AdditiveBelief]:
             c = int(rng.integers(2))
             own = np.sqrt(rho[c]) * shocks[r, c] + np.sqrt(1 - rho[c]) * rng.standard_normal()
             value = level[k] + np.sqrt(noise[k, c]) * own
-            tally = tallies.add(
-                tally, Decision(k, np.asarray(c)), value, number=None if k % 7 == 0 else np.asarray(r)
-            )
+            where, shown = Decision(k, np.asarray(c)), tally.replications
+            if k % 7 and shown is not None:
+                shown = shown.add(where, np.asarray(r), value)
+            tally = tallies.add(tally, where, value, replications=shown)
     data = Data(tally, noise, np.array(0.3), rho)
     focused, whole = conditioned(prior, data), dense(prior, data)
     assert isinstance(focused, FocusedBelief)

@@ -130,7 +130,7 @@ def test_they_conform() -> None:
 def test_a_study_and_an_experiment_run_with_them_and_decide_alike(common: bool) -> None:
     contender = Contender(PlainPolicy(), PlainModel(), label="plain")
     experiment = Experiment(
-        small_problems.table(), contender, samples=12, initial=2, seed=3,
+        small_problems.table(), contender, replications=12, initial=2, seed=3,
         certify=True, common_random_numbers=common,
     )  # fmt: skip
     found = loop.trace(experiment, contender, np.array([0, 1]), lambda _: None)

@@ -18,15 +18,15 @@ RUNS = np.array([0, 3])
 LARGE = ("flow-line", "serial-inventory")
 
 
-def compare(problem: Any, contender: Any, *, common: bool, samples: int, **options: Any) -> None:
+def compare(problem: Any, contender: Any, *, common: bool, replications: int, **options: Any) -> None:
     """Check that runs side by side and live studies of the same seeds take the same decisions."""
     experiment = Experiment(
-        problem, contender, samples=samples, seed=11, common_random_numbers=common, **options
+        problem, contender, replications=replications, seed=11, common_random_numbers=common, **options
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
     for run, number in enumerate(RUNS.tolist()):
         study = alone(experiment, experiment.contenders[0], number)
-        study.run(found.n_initial + samples)
+        study.run(found.n_initial + replications)
         chosen = [trial.pair for trial in study._journal.ledger.trials][found.n_initial :]
         decided = np.stack([found.alternative[:, run], found.context[:, run]], axis=-1)
         assert decided.tolist() == np.array(chosen).tolist()
@@ -37,13 +37,13 @@ def compare(problem: Any, contender: Any, *, common: bool, samples: int, **optio
 @pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
 @pytest.mark.parametrize("problem", registry.PROBLEMS)
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
-    compare(problem, "dvr-loss", common=common, samples=12 if problem in LARGE else 4)
+    compare(problem, "dvr-loss", common=common, replications=12 if problem in LARGE else 4)
 
 
 @pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
 @pytest.mark.parametrize("policy", ["top-two", "gp-c-ocba", "equal"])
 def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
-    compare("serial-inventory", f"{policy}:additive-gp", common=common, samples=4)
+    compare("serial-inventory", f"{policy}:additive-gp", common=common, replications=4)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, com
 )
 def test_claims_about_large_tables_are_those_of_live_studies(integrate: bool) -> None:
     experiment = Experiment(
-        "serial-inventory", "dvr-loss", samples=2, seed=11, certify=True, integrate=integrate
+        "serial-inventory", "dvr-loss", replications=2, seed=11, certify=True, integrate=integrate
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
     for run, number in enumerate(RUNS.tolist()):
@@ -68,18 +68,18 @@ def test_claims_about_large_tables_are_those_of_live_studies(integrate: bool) ->
 @pytest.mark.parametrize("policy", ["dvr", "dvr-loss", "dvr-m", "top-two", "gp-c-ocba", "equal"])
 @pytest.mark.parametrize("problem", LARGE)
 def test_large_tables_are_decided_alike_over_refits(problem: str, policy: str, common: bool) -> None:
-    compare(problem, f"{policy}:additive-gp", common=common, samples=40, refit_every=12)
+    compare(problem, f"{policy}:additive-gp", common=common, replications=40, refit_every=12)
 
 
 @pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
 @pytest.mark.parametrize("contender", ["dvr-loss:additive-gp", "c-ocba:independent"])
 def test_more_names_than_are_followed_are_decided_alike(contender: str, common: bool) -> None:
-    compare(small_problems.names(1100), contender, common=common, samples=4, initial="auto")
+    compare(small_problems.names(1100), contender, common=common, replications=4, initial="auto")
 
 
 def after_the_initial_design(problem: Any, contender: str, *, common: bool) -> tuple[Any, list[Study]]:
     """Return runs side by side with their initial designs simulated, and the same as live studies."""
-    experiment = Experiment(problem, contender, samples=1, seed=11, common_random_numbers=common)
+    experiment = Experiment(problem, contender, replications=1, seed=11, common_random_numbers=common)
     start = loop._start(experiment, experiment.contenders[0], RUNS, loop._Clock())
     studies = [alone(experiment, experiment.contenders[0], number) for number in RUNS.tolist()]
     return start, [study.run(start.n_initial) for study in studies]
@@ -147,7 +147,7 @@ def test_runs_whose_beliefs_cannot_share_arrays_are_learned_by_themselves() -> N
 def mixed_runs() -> tuple[Any, Tally]:
     """Return runs of which some find that alternatives share noise, and some do not."""
     experiment = Experiment(
-        small_problems.table(), "dvr-loss:additive-gp", samples=1, initial=2, common_random_numbers=True
+        small_problems.table(), "dvr-loss:additive-gp", replications=1, initial=2, common_random_numbers=True
     )
     start = loop._start(experiment, experiment.contenders[0], np.arange(12), loop._Clock())
     return start, start.tally

@@ -132,7 +132,7 @@ def problem(simulate: Any = None, **options: Any) -> str:
     table = small_problems.table()
     given: dict[str, Any] = {"truth": table.truth, "bounds": {"x": (0.0, 1.0)}} | options
     made = Problem(table.alternatives, table.contexts, simulate or small_problems.Plain(), **given)
-    described: str = Experiment(made, "equal", samples=1).plain()["problem"]
+    described: str = Experiment(made, "equal", replications=1).plain()["problem"]
     return described
 
 
@@ -164,7 +164,7 @@ import numpy as np
 import small_problems
 from argbest.experiment import Experiment
 from argbest.experiment.fingerprint import text
-print(Experiment(small_problems.table(), "equal", samples=1).plain()["problem"])
+print(Experiment(small_problems.table(), "equal", replications=1).plain()["problem"])
 print(text({"a", "b", "c"}), text(Experiment), text(np.random.default_rng(3)), text(np.random.default_rng))
 """
 
@@ -184,5 +184,6 @@ def test_another_session_describes_it_alike() -> None:
     ]
     assert shown[0] == shown[1]
     assert (
-        shown[0].splitlines()[0] == Experiment(small_problems.table(), "equal", samples=1).plain()["problem"]
+        shown[0].splitlines()[0]
+        == Experiment(small_problems.table(), "equal", replications=1).plain()["problem"]
     )

@@ -20,9 +20,9 @@ NUMBERS = np.array([0, 4])
 
 
 def assert_same(experiment: Experiment, found: Trace, run: int, study: Study, *, rtol: float = 1e-10) -> None:
-    for look, samples in enumerate(experiment.checkpoints.tolist()):
-        study.run(max(found.n_initial + samples, 1))
-        if found.n_initial + samples == 0:
+    for look, replications in enumerate(experiment.checkpoints.tolist()):
+        study.run(max(found.n_initial + replications, 1))
+        if found.n_initial + replications == 0:
             continue  # a study is asked for an answer once something was observed
         certificate = study.certificate(integrate=experiment.integrate)
         np.testing.assert_array_equal(found.selected[look, run], certificate.selected)
@@ -113,7 +113,7 @@ PROBLEMS: dict[str, Any] = {
 @pytest.mark.parametrize("case", CASES)
 def test_runs_together_equal_studies_alone(case: str) -> None:
     problem, contender, options = CASES[case]
-    experiment = Experiment(PROBLEMS[problem], contender, samples=33, seed=11, certify=True, **options)
+    experiment = Experiment(PROBLEMS[problem], contender, replications=33, seed=11, certify=True, **options)
     rehearse(experiment, contender)
     found = trace(experiment, contender, NUMBERS, lambda _: None)
     for run, number in enumerate(NUMBERS.tolist()):
@@ -122,7 +122,7 @@ def test_runs_together_equal_studies_alone(case: str) -> None:
 
 
 def test_a_run_does_not_depend_on_its_company() -> None:
-    experiment = Experiment("branin", "gp-c-ocba", samples=20, seed=2, certify=True)
+    experiment = Experiment("branin", "gp-c-ocba", replications=20, seed=2, certify=True)
     [contender] = experiment.contenders
     many, one = (trace(experiment, contender, np.array(n), lambda _: None) for n in ([0, 1, 2, 3], [2]))
     np.testing.assert_array_equal(many.alternative[:, 2], one.alternative[:, 0])
@@ -131,7 +131,7 @@ def test_a_run_does_not_depend_on_its_company() -> None:
 
 
 def observations(policy: str, number: int) -> dict[tuple[int, int, int], float]:
-    study = alone(Experiment("branin", policy, samples=40), Contender(policy), number).run(240)
+    study = alone(Experiment("branin", policy, replications=40), Contender(policy), number).run(240)
     trials = study._journal.ledger.trials
     return {(*trials[r.trial].pair, trials[r.trial].replication): r.mean for r in study.view().records}
 
@@ -145,8 +145,8 @@ def test_policies_meet_the_same_noise_in_the_same_replication_of_a_pair() -> Non
     assert not any(second[key] == other[key] for key in second.keys() & other.keys())
 
 
-def test_ticks_count_the_samples_of_all_runs_and_parts_of_time_fit_in_the_whole() -> None:
-    experiment = Experiment(small_problems.table(), "equal", samples=25)
+def test_ticks_count_the_replications_of_all_runs_and_parts_of_time_fit_in_the_whole() -> None:
+    experiment = Experiment(small_problems.table(), "equal", replications=25)
     ticks: list[int] = []
     found = trace(experiment, experiment.contenders[0], np.arange(4), ticks.append)
     assert experiment.checkpoints.tolist() == [0, 10, 20, 25]
@@ -156,23 +156,23 @@ def test_ticks_count_the_samples_of_all_runs_and_parts_of_time_fit_in_the_whole(
     assert (sum(parts) <= whole + 1e-9).all()
 
 
-def test_samples_taken_are_those_that_the_tally_has_beyond_the_initial_design() -> None:
+def test_replications_are_those_that_the_tally_has_beyond_the_initial_design() -> None:
     contender = Contender("gp-c-ocba", initial=RandomContexts(3))
-    experiment = Experiment(small_problems.table(), contender, samples=25)
+    experiment = Experiment(small_problems.table(), contender, replications=25)
     found = trace(experiment, contender, NUMBERS, lambda _: None)
     problems = experiment.problems(NUMBERS.tolist())
     runs = measures.scored(found, problems, NUMBERS, experiment.checkpoints, 0.0)
     last = runs.groupby("macroreplication").tail(1)
     taken = found.tally.count.sum(axis=(1, 2)) - last["n_initial"].to_numpy()
     assert (last["n_initial"] == 3 * len(small_problems.table().alternatives)).all()
-    np.testing.assert_array_equal(last["samples_taken"], taken)
+    np.testing.assert_array_equal(last["replications"], taken)
 
 
 def test_repeated_pairs_of_a_design_get_replications_of_their_own() -> None:
     named = [("A", 0.0), ("B", 0.5), ("A", 0.0), ("A", 0.0), ("B", 0.5)]
     rest = [(label, x) for label in "ABCD" for x in (0.25, 0.75)] * 2
     contender = Contender("equal", initial=named + rest)
-    experiment = Experiment(small_problems.plain(), contender, samples=0, certify=True)
+    experiment = Experiment(small_problems.plain(), contender, replications=0, certify=True)
     found = trace(experiment, contender, NUMBERS, lambda _: None)
     for run, number in enumerate(NUMBERS.tolist()):
         assert_same(experiment, found, run, alone(experiment, contender, number))
@@ -181,7 +181,7 @@ def test_repeated_pairs_of_a_design_get_replications_of_their_own() -> None:
 
 @pytest.mark.parametrize("policy", ["c-ocba", "dsco", "equal:independent"])
 def test_a_contender_that_cannot_begin_is_refused_with_a_remedy(policy: str) -> None:
-    experiment = Experiment("branin", policy, samples=10, initial=RandomContexts(6))
+    experiment = Experiment("branin", policy, replications=10, initial=RandomContexts(6))
     with pytest.raises(
         InputError,
         match=f"^{policy} with the model independent cannot begin on branin after an initial design of 60",
@@ -196,7 +196,7 @@ def test_a_rehearsal_simulates_nothing() -> None:
         pytest.fail("simulated")
 
     problem = Problem(["A", "B"], [0.0, 1.0], fails, truth=[[0, 1], [1, 0]])
-    experiment = Experiment(problem, ["gp-c-ocba", "ts"], samples=10)
+    experiment = Experiment(problem, ["gp-c-ocba", "ts"], replications=10)
     for contender in experiment.contenders:
         rehearse(experiment, contender)
 
@@ -213,14 +213,16 @@ class Lonely(GP):
 
 def test_a_model_that_cannot_serve_many_runs_at_once_is_refused_in_the_rehearsal() -> None:
     contender = Contender("dvr", Lonely())
-    many = Experiment("branin", contender, samples=10, macroreps=51)
+    many = Experiment("branin", contender, replications=10, macroreps=51)
     with pytest.raises(InputError, match="cannot begin on branin.*2 studies at once"):
         rehearse(many, contender)
-    rehearse(Experiment("branin", contender, samples=10, macroreps=1), contender)
+    rehearse(Experiment("branin", contender, replications=10, macroreps=1), contender)
 
 
 def test_an_interruption_is_noticed_at_refits_too() -> None:
-    experiment = Experiment(small_problems.table(), "equal", samples=25, refit_every=4, checkpoint_every=25)
+    experiment = Experiment(
+        small_problems.table(), "equal", replications=25, refit_every=4, checkpoint_every=25
+    )
     ticks: list[int] = []
     trace(experiment, experiment.contenders[0], np.arange(2), ticks.append)
     assert ticks == [0, *[8] * 6, 2]
@@ -239,7 +241,7 @@ class Growing:
 
 def test_designs_of_different_lengths_are_refused() -> None:
     contender = Contender("equal", initial=Growing())
-    experiment = Experiment(small_problems.table(), contender, samples=5)
+    experiment = Experiment(small_problems.table(), contender, replications=5)
     with pytest.raises(InputError, match="differs in length between macro-replications"):
         trace(experiment, contender, NUMBERS, lambda _: None)
 
@@ -269,7 +271,7 @@ class Failing:
 )
 def test_a_failing_simulator_is_named_with_pair_and_seed(outcome: object, reason: str) -> None:
     problem = Problem(["A", "B"], [0.0, 1.0], Failing(outcome), truth=[[0, 1], [1, 0]], name="bad")
-    experiment = Experiment(problem, "equal", samples=1)
+    experiment = Experiment(problem, "equal", replications=1)
     with pytest.raises(
         SimulationError,
         match=f"simulator of 'bad' failed on alternative 'B', context 0.0 with seed [0-9]+: {reason}",
@@ -278,7 +280,7 @@ def test_a_failing_simulator_is_named_with_pair_and_seed(outcome: object, reason
 
 
 def test_the_usual_design_of_ts_is_as_large_as_that_of_the_others() -> None:
-    experiment = Experiment("branin", ["ts", "gp-c-ocba", "ts-plus"], samples=0)
+    experiment = Experiment("branin", ["ts", "gp-c-ocba", "ts-plus"], replications=0)
     problem = registry.problem("branin")
     sizes = [
         len(experiment.design(each, problem).pairs(problem, np.random.default_rng(0)))
@@ -294,31 +296,33 @@ def test_integrated_claims_are_those_of_the_study_s_certificate() -> None:
         Contender("equal", "linear"),
     ):
         experiment = Experiment(
-            small_problems.table(), contender, samples=4, macroreps=2, initial=2, seed=5, integrate=True
+            small_problems.table(), contender, replications=4, macroreps=2, initial=2, seed=5, integrate=True
         )
         found = trace(experiment, contender, np.arange(2), lambda _: None)
         for run in range(2):
             study = alone(experiment, contender, run)
-            for look, samples in enumerate(experiment.checkpoints.tolist()):
-                study.run(found.n_initial + samples)
+            for look, replications in enumerate(experiment.checkpoints.tolist()):
+                study.run(found.n_initial + replications)
                 np.testing.assert_allclose(found.claim[look, run], study.certificate().pcs, rtol=1e-8)
 
 
 def test_whether_claims_are_integrated_tells_stored_experiments_apart() -> None:
     plain, integrated = (
-        Experiment("branin", "equal", samples=1, certify=True, integrate=flag).plain()
+        Experiment("branin", "equal", replications=1, certify=True, integrate=flag).plain()
         for flag in (False, True)
     )
     assert integrated == plain | {"integrate": True}
     assert "integrate" not in plain
-    assert Experiment("branin", "equal", samples=1, integrate=True).certify  # to integrate is to certify
+    assert Experiment("branin", "equal", replications=1, integrate=True).certify  # to integrate is to certify
 
 
 def test_without_certificates_all_else_is_the_same_and_nothing_is_claimed() -> None:
     contender = Contender("gp-c-ocba", "gp")
     found, bare = (
         trace(
-            Experiment(small_problems.table(), contender, samples=3, macroreps=2, initial=2, certify=flag),
+            Experiment(
+                small_problems.table(), contender, replications=3, macroreps=2, initial=2, certify=flag
+            ),
             contender,
             np.arange(2),
             lambda _: None,
@@ -329,6 +333,8 @@ def test_without_certificates_all_else_is_the_same_and_nothing_is_claimed() -> N
     assert np.isnan(bare.claim).all()
     np.testing.assert_array_equal(bare.selected, found.selected)
     np.testing.assert_array_equal(bare.tally.mean, found.tally.mean)
-    told, silent = (Experiment("branin", "equal", samples=1, certify=flag).plain() for flag in (True, False))
+    told, silent = (
+        Experiment("branin", "equal", replications=1, certify=flag).plain() for flag in (True, False)
+    )
     assert silent == told | {"certify": False}
     assert "certify" not in told

@@ -41,7 +41,7 @@ def frame(selected: object, delta: float = 0.0, problem: Problem = TIED) -> pd.D
 def test_runs_are_scored_as_by_hand() -> None:
     runs = frame([[[0, 0, 1], [0, 1, 0]], [[2, 0, 2], [1, 2, 1]]])
     assert runs["macroreplication"].tolist() == [0, 0, 1, 1]
-    assert runs["samples"].tolist() == [0, 10, 0, 10]
+    assert runs["replications"].tolist() == [0, 10, 0, 10]
     assert runs["correct"].tolist() == ["111", "010", "100", "001"]
     np.testing.assert_allclose(runs["share_correct"], [1.0, 0.3, 0.5, 0.2])
     assert runs["all_correct"].tolist() == [1, 0, 0, 0]
@@ -99,7 +99,7 @@ def test_the_worst_context_is_that_of_all_runs_and_not_of_each() -> None:
 def test_the_summary_equals_literal_loops() -> None:
     chosen = np.random.default_rng(3).integers(0, 3, (4, 7, 3))
     table = measures.summary(frame(chosen, delta=0.1))
-    assert table["samples"].tolist() == [0, 10, 20, 30]
+    assert table["replications"].tolist() == [0, 10, 20, 30]
     for i, row in enumerate(table.to_dict("records")):
         rights = [[int(chosen[i, r, c]) == [0, 0, 1][c] for c in range(3)] for r in range(7)]
         shares = [sum(w for w, right in zip(WEIGHTS, run, strict=True) if right) for run in rights]
@@ -147,21 +147,21 @@ def test_the_interval_is_never_empty(hits: int, n: int) -> None:
 
 
 def curves(**columns: list[float]) -> pd.DataFrame:
-    """The summary of one contender with checkpoints every 10 samples."""
+    """The summary of one contender with checkpoints every 10 replications."""
     n = len(next(iter(columns.values())))
-    return pd.DataFrame({"contender": "one", "samples": 10 * np.arange(n), **columns})
+    return pd.DataFrame({"contender": "one", "replications": 10 * np.arange(n), **columns})
 
 
-def test_samples_to_a_goal_are_where_the_curve_last_gets_there() -> None:
+def test_replications_to_a_goal_are_where_the_curve_last_gets_there() -> None:
     found = measures.reached(curves(pcs_e=[0.5, 0.95, 0.8, 1.0], eoc=[4.0, 2.0, 1.0, 0.0]), pcs=0.9, loss=1.5)
-    assert found["samples_to_pcs"].tolist() == pytest.approx([25.0])
-    assert found["samples_to_loss"].tolist() == pytest.approx([15.0])
+    assert found["replications_to_pcs"].tolist() == pytest.approx([25.0])
+    assert found["replications_to_loss"].tolist() == pytest.approx([15.0])
 
 
 def test_a_goal_never_reached_or_not_kept_has_no_number_and_one_met_at_once_is_zero() -> None:
     found = measures.reached(curves(pcs_e=[0.95, 0.95, 0.85], eoc=[0.1, 0.1, 0.1]), pcs=0.9, loss=0.1)
-    assert math.isnan(found["samples_to_pcs"][0])
-    assert found["samples_to_loss"].tolist() == [0.0]
+    assert math.isnan(found["replications_to_pcs"][0])
+    assert found["replications_to_loss"].tolist() == [0.0]
 
 
 def test_the_usual_loss_is_a_tenth_of_the_largest_at_the_beginning() -> None:
@@ -169,4 +169,4 @@ def test_the_usual_loss_is_a_tenth_of_the_largest_at_the_beginning() -> None:
     both = pd.concat([one, other.assign(contender="other")])
     assert measures.usual_loss(both) == pytest.approx(0.3)
     found = measures.reached(both)
-    assert found["samples_to_loss"].tolist() == pytest.approx([10 * (2 - 0.3) / 2, 10 * (3 - 0.3) / 3])
+    assert found["replications_to_loss"].tolist() == pytest.approx([10 * (2 - 0.3) / 2, 10 * (3 - 0.3) / 3])

@@ -25,7 +25,7 @@ QUICK = ["c-ocba", "equal:independent"]  # nothing compiled, which every new pro
 
 
 def asked(policies: list[str] = QUICK, **options: Any) -> Experiment:
-    given = {"samples": 12, "macroreps": 12, "seed": 5} | options
+    given = {"replications": 12, "macroreps": 12, "seed": 5} | options
     return Experiment(given.pop("problem", small_problems.table()), policies, **given)
 
 
@@ -55,7 +55,7 @@ def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:
         if any((tmp_path / "runs").glob("*.csv")):
             raise KeyboardInterrupt
 
-    long = asked(samples=400, macroreps=40, checkpoint_every=1)
+    long = asked(replications=400, macroreps=40, checkpoint_every=1)
     with pytest.raises(KeyboardInterrupt, match="finished parts are kept"):
         run(long, out=tmp_path, jobs=2, progress=interrupt)
     assert 1 <= len(kept(tmp_path)) < 20
@@ -105,7 +105,7 @@ def test_a_second_interruption_loses_nothing_either(tmp_path: Path, monkeypatch:
 )
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_processes_start_prints_one_line(tmp_path: Path, delay: float) -> None:
-    options = ("--policy", "c-ocba", "--samples", "100000", "--macroreps", "200", "--jobs", "2")
+    options = ("--policy", "c-ocba", "--replications", "100000", "--macroreps", "200", "--jobs", "2")
     command = [sys.executable, "-c", "from argbest.cli import main; main(prog_name='argbest')"]
     process = subprocess.Popen(
         [*command, "compare", "branin", *options, "--out", str(tmp_path)],
@@ -145,7 +145,7 @@ def test_one_process_apart_finds_the_same_numbers_as_several(
     monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    experiment = asked([policy], problem="branin", macroreps=5, samples=20)
+    experiment = asked([policy], problem="branin", macroreps=5, replications=20)
     one, two = (numbers(run(experiment, jobs=jobs, apart=True)) for jobs in (1, 2))
     pd.testing.assert_frame_equal(one, two, check_exact=True)
 

@@ -23,7 +23,7 @@ QUICK = ["c-ocba", "equal:independent"]  # nothing compiled, which every new pro
 def experiment(
     macroreps: int = 10, problem: Any = None, policies: list[str] = POLICIES, **options: Any
 ) -> Experiment:
-    given = {"samples": 12, "macroreps": macroreps, "seed": 5} | options
+    given = {"replications": 12, "macroreps": macroreps, "seed": 5} | options
     return Experiment(small_problems.table() if problem is None else problem, policies, **given)
 
 
@@ -102,8 +102,10 @@ def test_more_macroreplications_are_added_to_those_there(tmp_path: Path) -> None
 
 
 def test_another_contender_may_join(tmp_path: Path) -> None:
-    run(Experiment(small_problems.table(), "equal", samples=12, macroreps=3), out=tmp_path)
-    both = run(Experiment(small_problems.table(), ["equal", "random"], samples=12, macroreps=3), out=tmp_path)
+    run(Experiment(small_problems.table(), "equal", replications=12, macroreps=3), out=tmp_path)
+    both = run(
+        Experiment(small_problems.table(), ["equal", "random"], replications=12, macroreps=3), out=tmp_path
+    )
     assert list(both.models) == ["equal", "random"]
     assert Results.load(tmp_path).macroreps == 3
 
@@ -124,7 +126,7 @@ def test_a_folder_with_gaps_is_read_as_far_as_all_contenders_have_it(tmp_path: P
 @pytest.mark.parametrize(
     ("options", "difference"),
     [
-        ({"samples": 13}, "samples is 12, asked for 13"),
+        ({"replications": 13}, "replications is 12, asked for 13"),
         ({"seed": 6}, "seed is 5, asked for 6"),
         ({"delta": 0.5}, "delta is 0.0, asked for 0.5"),
         ({"weights": "uniform"}, "weights is 'problem', asked for 'uniform'"),
@@ -143,12 +145,12 @@ def test_a_folder_of_another_experiment_is_refused(
 
 
 def test_a_contender_under_the_same_label_but_with_another_model_is_refused(tmp_path: Path) -> None:
-    run(Experiment(small_problems.table(), "equal", samples=2, macroreps=1), out=tmp_path)
+    run(Experiment(small_problems.table(), "equal", replications=2, macroreps=1), out=tmp_path)
     other = Contender("equal", "independent", label="equal")
     with pytest.raises(
         InputError, match="other runs of contender 'equal': model is 'additive-gp', asked for 'indep"
     ):
-        run(Experiment(small_problems.table(), other, samples=2, macroreps=1), out=tmp_path)
+        run(Experiment(small_problems.table(), other, replications=2, macroreps=1), out=tmp_path)
 
 
 def test_a_file_that_is_no_header_is_refused(tmp_path: Path) -> None:
@@ -257,28 +259,18 @@ def test_chunks_depend_on_the_problem_alone_and_bound_memory(monkeypatch: pytest
 
 
 def test_the_json_form_lists_curves_by_policy() -> None:
-    found = run(experiment(3, problem="branin", samples=25))
+    found = run(experiment(3, problem="branin", replications=25))
     shown = json.loads(json.dumps(found.plain(), allow_nan=False))
     assert list(shown) == ["problem", "macroreps", "seed", "targets", "policies"]
     assert (shown["problem"], shown["macroreps"], shown["seed"]) == ("branin", 3, 5)
     assert list(shown["policies"]) == POLICIES
     own = shown["policies"]["gp-c-ocba"]
     assert list(own) == [
-        *(
-            "model",
-            "n_initial",
-            "samples_taken",
-            "samples",
-            "pcs_e",
-            "pcs_e_se",
-            "pcs_m",
-            "p_all",
-            "p_all_se",
-        ),
-        *("eoc", "certificate", "samples_to_pcs", "samples_to_loss", "seconds"),
+        *("model", "n_initial", "replications", "pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se"),
+        *("eoc", "certificate", "replications_to_pcs", "replications_to_loss", "seconds"),
     ]
     assert (own["model"], own["n_initial"]) == ("gp", 200)
-    assert own["samples"] == own["samples_taken"] == [0, 10, 20, 25]
+    assert own["replications"] == [0, 10, 20, 25]
     curves = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
     assert all(len(own[name]) == 4 for name in curves)
     assert own["seconds"] > 0

@@ -13,7 +13,7 @@ from argbest.policies.equal import Equal
 
 
 def test_names_are_policies_with_the_usual_model_or_their_own() -> None:
-    experiment = Experiment("branin", ["gp-c-ocba", "equal:independent", "c-ocba"], samples=5)
+    experiment = Experiment("branin", ["gp-c-ocba", "equal:independent", "c-ocba"], replications=5)
     shown = [(each.label, each.policy, each.model_name) for each in experiment.contenders]
     assert shown == [
         ("gp-c-ocba", "gp-c-ocba", "gp"),
@@ -31,16 +31,18 @@ def test_objects_are_contenders_by_the_name_of_their_class() -> None:
 
 
 @pytest.mark.parametrize(
-    ("samples", "every", "expected"),
+    ("replications", "every", "expected"),
     [(20, 10, [0, 10, 20]), (25, 10, [0, 10, 20, 25]), (3, 10, [0, 3]), (0, 10, [0]), (2, 1, [0, 1, 2])],
 )
-def test_checkpoints_include_the_first_and_the_last(samples: int, every: int, expected: list[int]) -> None:
-    experiment = Experiment("branin", "equal", samples=samples, checkpoint_every=every)
+def test_checkpoints_include_the_first_and_the_last(
+    replications: int, every: int, expected: list[int]
+) -> None:
+    experiment = Experiment("branin", "equal", replications=replications, checkpoint_every=every)
     assert experiment.checkpoints.tolist() == expected
 
 
 def test_uniform_weights_replace_those_of_the_problem() -> None:
-    experiment = Experiment(small_problems.table(goal="min"), "equal", samples=1, weights="uniform")
+    experiment = Experiment(small_problems.table(goal="min"), "equal", replications=1, weights="uniform")
     [problem] = experiment.problems([0])
     np.testing.assert_allclose(problem.weights, 0.2)
     np.testing.assert_allclose(problem.setting.weights, 0.2)
@@ -64,8 +66,8 @@ def test_uniform_weights_replace_those_of_the_problem() -> None:
         ({"contenders": ["ikg:"]}, "'ikg:' names no model after the colon"),
         ({"weights": np.array([0.5, 0.5])}, "unknown weights array"),
         ({"contenders": ["equal", "equal"]}, "2 contenders are labelled 'equal'"),
-        ({"samples": -1}, "samples must be a whole number ≥ 0, got -1"),
-        ({"samples": 1.5}, "samples must be a whole number ≥ 0, got 1.5"),
+        ({"replications": -1}, "replications must be a whole number ≥ 0, got -1"),
+        ({"replications": 1.5}, "replications must be a whole number ≥ 0, got 1.5"),
         ({"macroreps": 0}, "macroreps must be a whole number ≥ 1"),
         ({"refit_every": 0}, "refit_every must be a whole number ≥ 1"),
         ({"checkpoint_every": 0}, "checkpoint_every must be a whole number ≥ 1"),
@@ -76,7 +78,7 @@ def test_uniform_weights_replace_those_of_the_problem() -> None:
     ],
 )
 def test_a_mistake_is_named_at_once(options: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"problem": "branin", "contenders": ["equal"], "samples": 10} | options
+    given: dict[str, Any] = {"problem": "branin", "contenders": ["equal"], "replications": 10} | options
     with pytest.raises(InputError, match=message):
         Experiment(given.pop("problem"), given.pop("contenders"), **given)
 
@@ -94,10 +96,10 @@ def test_a_contender_with_a_bad_design_is_refused() -> None:
 
 def test_the_description_is_the_same_for_equal_experiments_and_differs_with_the_problem() -> None:
     one, same = (
-        Experiment(small_problems.table(), "equal", samples=5, initial=EveryPair(3)) for _ in range(2)
+        Experiment(small_problems.table(), "equal", replications=5, initial=EveryPair(3)) for _ in range(2)
     )
     assert one.plain() == same.plain()
-    other = Experiment(small_problems.table(1), "equal", samples=5, initial=EveryPair(3))
+    other = Experiment(small_problems.table(1), "equal", replications=5, initial=EveryPair(3))
     assert one.plain() != other.plain()
 
 
@@ -136,4 +138,4 @@ UNKNOWN = Problem(TABLE.alternatives, TABLE.contexts, small_problems.Plain())
 )
 def test_a_family_that_cannot_be_run_side_by_side_is_refused_at_once(family: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Experiment(family, "equal", samples=5)
+        Experiment(family, "equal", replications=5)

@@ -13,12 +13,12 @@ import small_problems
 from argbest import GP
 from argbest.errors import InputError
 from argbest.experiment import Contender, Experiment, Results, run
-from argbest.experiment.results import Folder
+from argbest.experiment.results import ExperimentFolder
 from argbest.policies.equal import Equal
 
 
 def asked(*contenders: str | Contender, macroreps: int = 3, **options: Any) -> Experiment:
-    given = {"samples": 12, "seed": 5, "certify": True} | options
+    given = {"replications": 12, "seed": 5, "certify": True} | options
     return Experiment(
         small_problems.table(), contenders or Contender("equal", "independent"), macroreps=macroreps, **given
     )
@@ -36,7 +36,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "a row twice": (lambda text: text + text.splitlines()[-1] + "\n", "are not those of runs 0 to 2"),
     "a column lost": (
         lambda text: "\n".join(line.rsplit(",", 1)[0] for line in text.splitlines()) + "\n",
-        "its columns are not macroreplication, samples",
+        "its columns are not macroreplication, replications",
     ),
     "a number that is none": (lambda text: text.replace("40", "4o", 1), "invalid literal"),
     "an empty number": (lambda text: text.rsplit(",", 1)[0] + ",\n", "the column simulate_seconds has"),
@@ -84,7 +84,7 @@ def test_runs_without_a_header_are_not_taken_over(tmp_path: Path) -> None:
     run(asked(), out=tmp_path)
     (tmp_path / "header.json").unlink()
     with pytest.raises(InputError, match="holds runs, but no header.json that says of what"):
-        run(Experiment("branin", "equal", samples=1, macroreps=1), out=tmp_path)
+        run(Experiment("branin", "equal", replications=1, macroreps=1), out=tmp_path)
     assert not (tmp_path / "header.json").exists()
 
 
@@ -103,14 +103,14 @@ def test_labels_that_differ_have_files_that_differ(tmp_path: Path) -> None:
     own = [Contender("equal", "independent", label=label) for label in labels]
     run(asked(*own, macroreps=1), out=tmp_path)
     assert len(list((tmp_path / "runs").glob("*.csv"))) == len(labels)
-    assert all(Folder(tmp_path).finished(label) == [range(1)] for label in labels)
+    assert all(ExperimentFolder(tmp_path).finished(label) == [range(1)] for label in labels)
     # The name that a colon always had, so that older folders go on.
     assert (tmp_path / "runs" / "a+b.000000-000000.csv").exists()
 
 
 def test_of_parts_that_overlap_the_first_counts(tmp_path: Path) -> None:
     whole = run(asked("equal:independent"), out=tmp_path)
-    folder, looks = Folder(tmp_path), asked().checkpoints
+    folder, looks = ExperimentFolder(tmp_path), asked().checkpoints
     runs = folder.read("equal:independent", range(3), looks)
     second = runs[runs["macroreplication"] == 1].assign(cost=99.0)
     folder.write("equal:independent", range(1, 2), second)
@@ -122,7 +122,7 @@ def test_of_parts_that_overlap_the_first_counts(tmp_path: Path) -> None:
 def test_two_runs_in_one_folder_at_once_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     with (
-        Folder(tmp_path).taken(),
+        ExperimentFolder(tmp_path).taken(),
         pytest.raises(InputError, match="another process is running in the folder .* Wait for it"),
     ):
         run(asked(), out=tmp_path)
@@ -153,7 +153,7 @@ def test_a_loaded_experiment_has_the_names_of_the_one_that_was_run(tmp_path: Pat
 
 
 def test_a_header_of_the_first_version_is_read_and_taken_up(tmp_path: Path) -> None:
-    experiment = Experiment("branin", "equal:independent", samples=2, macroreps=1)
+    experiment = Experiment("branin", "equal:independent", replications=2, macroreps=1)
     done = run(experiment, out=tmp_path)
     path = tmp_path / "header.json"
     header = json.loads(path.read_text())
@@ -169,7 +169,7 @@ def test_a_header_of_the_first_version_is_read_and_taken_up(tmp_path: Path) -> N
     ("room", "value"),
     [
         (("experiment", "seed"), "5"),
-        (("experiment", "samples"), 1.5),
+        (("experiment", "replications"), 1.5),
         (("experiment", "checkpoint_every"), 0),
         (("experiment", "problem"), None),
         (("experiment",), []),
@@ -211,7 +211,7 @@ def test_an_unusable_folder_is_refused(tmp_path: Path) -> None:
 def test_contenders_without_a_run_in_common_are_said_to_be_so(tmp_path: Path) -> None:
     labels = ("equal:independent", "random:independent")
     run(asked(*labels), out=tmp_path)
-    folder, looks = Folder(tmp_path), asked().checkpoints
+    folder, looks = ExperimentFolder(tmp_path), asked().checkpoints
     for label, kept in zip(labels, (0, 2), strict=True):
         runs = folder.read(label, range(3), looks)
         folder.write(label, range(kept, kept + 1), runs[runs["macroreplication"] == kept])

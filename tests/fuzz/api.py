@@ -233,7 +233,7 @@ def compared(draw: Draw, said: list[str]) -> None:
     usual = {
         "problem": "branin",
         "contenders": ["equal"],
-        "samples": 2,
+        "replications": 2,
         "macroreps": 1,
         "initial": None,
         "refit_every": 5,
@@ -242,7 +242,7 @@ def compared(draw: Draw, said: list[str]) -> None:
         "weights": "problem",
         "delta": 0.0,
     }
-    given = mixed(draw, usual, costly=("samples", "macroreps"))
+    given = mixed(draw, usual, costly=("replications", "macroreps"))
     said.append(f"Experiment(**{shown(given)})")
     made = Experiment(**given)
     run_experiment(made, apart=False, jobs=1)

@@ -35,7 +35,7 @@ SIMPLE = {  # what is too dear to be tried with any number
     "workers": ("0", "-1", "x", "1.5"),
     "jobs": ("0", "-1", "x", "1"),
     "macroreps": ("0", "-1", "1", "x"),
-    "samples": ("0", "3", "-1", "x"),
+    "replications": ("0", "3", "-1", "x"),
     "budget": ("0", "-1", "5", "9", "x", "1e3", "12"),
     "seconds": ("0", "-1", "nan", "x", "0.001"),
     "number": ("0", "1", "3", "-1", "x", "1.0"),

@@ -34,9 +34,9 @@ def test_an_old_name_is_answered_with_the_new_spelling_wherever_it_is_given(name
     with pytest.raises(InputError, match=message):
         Contender("dvr", name)
     with pytest.raises(InputError, match=message):
-        Experiment("branin", f"dvr:{name}", samples=1)
+        Experiment("branin", f"dvr:{name}", replications=1)
     result = CliRunner().invoke(
-        main, ["compare", "branin", "--policy", f"equal:{name}", "--samples", "1", "--macroreps", "1"]
+        main, ["compare", "branin", "--policy", f"equal:{name}", "--replications", "1", "--macroreps", "1"]
     )
     assert result.exit_code == 2
     assert re.search(message, " ".join(result.stderr.split()))

@@ -1,13 +1,12 @@
 from functools import partial
 
+import by_tally
 import numpy as np
 import pytest
-from by_tally import a_tally, filled, pairs, propose_by, variance
+from by_tally import a_tally, pairs, propose_by, variance
 
 from argbest.core.arrays import Array, IntArray
-from argbest.core.decision import Decision
 from argbest.core.tally import Tally
-from argbest.errors import InputError
 from argbest.policies.ocba import COCBA
 
 
@@ -60,28 +59,11 @@ def test_ties_go_to_the_first_pair_alternative_by_alternative() -> None:
 
 
 def test_a_batch_counts_its_earlier_decisions_and_what_is_pending() -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        tally = a_tally(rng, (4, 5))
-        pending = rng.integers(0, 3, (4, 5))
-        count = tally.count + pending
-        batch = pairs(propose(tally, 6, pending))
-        for k, c in batch:
-            assert (k, c) == c_ocba(tally.mean, variance(tally), count)  # means and variances as they were
-            count[k, c] += 1
+    by_tally.assert_batches_count_earlier_decisions_and_what_is_pending(propose, c_ocba, (4, 5))
 
 
 def test_many_studies_at_once_equal_single_ones() -> None:
-    tally = a_tally(np.random.default_rng(3), (5, 10, 3, 4))
-    pending = np.random.default_rng(4).integers(0, 2, tally.shape)
-    allowed = np.random.default_rng(5).random((5, 10, 4)) < 0.5
-    allowed[..., 2] = True
-    many = propose(tally, 3, pending, allowed)
-    assert many.alternative.shape == (5, 10, 3)
-    for i in np.ndindex(5, 10):
-        one = propose(Tally(tally.count[i], tally.mean[i], tally.m2[i]), 3, pending[i], allowed[i])
-        assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
-        assert allowed[i][one.context].all()
+    by_tally.assert_many_studies_at_once_equal_single_ones(propose, (3, 4), ties=False)
 
 
 def test_permuting_alternatives_and_contexts_permutes_the_decision() -> None:
@@ -105,12 +87,7 @@ def test_shift_and_unit_change_nothing(unit: float) -> None:
 
 @pytest.mark.parametrize("noisy", [0, 1, 5])
 def test_pairs_without_spread_leave_decisions_defined(noisy: int) -> None:
-    rng = np.random.default_rng(8)
-    for _ in range(30):
-        tally = a_tally(rng, (3, 4))
-        tally.m2.flat[rng.permutation(12)[noisy:]] = 0.0
-        expected = c_ocba(tally.mean, filled(tally), tally.count)
-        assert pairs(propose(tally)) == [expected]
+    by_tally.assert_defined_where_pairs_have_no_spread(propose, c_ocba, (3, 4), noisy)
 
 
 def test_a_rival_whose_first_values_agree_does_not_take_the_whole_budget() -> None:
@@ -125,14 +102,11 @@ def test_a_rival_whose_first_values_agree_does_not_take_the_whole_budget() -> No
     assert count[1, 0] > 50
 
 
-def test_when_all_observations_agree_counts_decide() -> None:
+def test_when_all_replications_agree_counts_decide() -> None:
     count = np.full((3, 2), 2)
     batch = pairs(propose(Tally(count, np.full((3, 2), 7.0), np.zeros((3, 2))), 3))
     assert batch == [(0, 0), (1, 0), (0, 0)]  # N_b² against ΣN_k²: 4 < 8, 9 > 8, then 9 < 13
 
 
-def test_fewer_than_two_observations_of_a_pair_are_refused() -> None:
-    tally = a_tally(np.random.default_rng(9), (3, 4))
-    tally.count[1, 2] = 1
-    with pytest.raises(InputError, match=r"alternative 1 and context 2 .*has 1 obs.*initial=2"):
-        propose(tally, pending=np.full((3, 4), 5))  # trials under way have no variance yet
+def test_one_replication_of_a_pair_is_refused() -> None:
+    by_tally.assert_one_replication_of_a_pair_is_refused(propose, (3, 4))

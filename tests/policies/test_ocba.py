@@ -1,11 +1,11 @@
 from functools import partial
 
+import by_tally
 import numpy as np
 import pytest
-from by_tally import a_tally, filled, pairs, propose_by, variance
+from by_tally import a_tally, pairs, propose_by, variance
 
 from argbest.core.arrays import Array, IntArray
-from argbest.core.decision import Decision
 from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.policies.ocba import OCBA, ocba_ratios
@@ -79,26 +79,11 @@ def test_allocations_approach_the_ratios() -> None:
 
 
 def test_a_batch_counts_its_earlier_decisions_and_what_is_pending() -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        tally = a_tally(rng, (4, 1))
-        pending = rng.integers(0, 3, (4, 1))
-        count = tally.count + pending
-        for k, c in pairs(propose(tally, 6, pending)):
-            assert (k, c) == ocba(tally.mean, variance(tally), count)  # means and variances as they were
-            count[k, c] += 1
+    by_tally.assert_batches_count_earlier_decisions_and_what_is_pending(propose, ocba, (4, 1))
 
 
 def test_many_studies_at_once_equal_single_ones() -> None:
-    rng = np.random.default_rng(3)
-    tally = a_tally(rng, (5, 10, 4, 1))
-    tally = Tally(tally.count, np.round(tally.mean), tally.m2)  # whole numbers on purpose: ties at the top
-    pending = rng.integers(0, 2, tally.shape)
-    many = propose(tally, 3, pending)
-    assert many.alternative.shape == many.context.shape == (5, 10, 3)
-    for i in np.ndindex(5, 10):
-        one = propose(Tally(tally.count[i], tally.mean[i], tally.m2[i]), 3, pending[i])
-        assert pairs(one) == pairs(Decision(many.alternative[i], many.context[i]))
+    by_tally.assert_many_studies_at_once_equal_single_ones(propose, (4, 1))
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
@@ -113,11 +98,10 @@ def test_order_shift_and_unit_change_nothing(unit: float) -> None:
 
 @pytest.mark.parametrize("noisy", [0, 1, 3])
 def test_alternatives_without_spread_leave_decisions_defined(noisy: int) -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(30):
-        tally = a_tally(rng, (4, 1))
-        tally.m2.flat[rng.permutation(4)[noisy:]] = 0.0
-        assert pairs(propose(tally)) == [ocba(tally.mean, filled(tally), tally.count)]
+    by_tally.assert_defined_where_pairs_have_no_spread(propose, ocba, (4, 1), noisy)
+
+
+def test_when_all_replications_agree_every_alternative_gets_some() -> None:
     agreeing = Tally(np.full((3, 1), 2), np.full((3, 1), 7.0), np.zeros((3, 1)))
     assert sorted(pairs(propose(agreeing, 4))) == [(0, 0), (0, 0), (1, 0), (2, 0)]
 
@@ -127,8 +111,5 @@ def test_more_than_one_context_is_refused() -> None:
         propose(a_tally(np.random.default_rng(6), (3, 2)))
 
 
-def test_fewer_than_two_observations_are_refused() -> None:
-    tally = a_tally(np.random.default_rng(7), (3, 1))
-    tally.count[1, 0] = 1
-    with pytest.raises(InputError, match=r"alternative 1 and context 0 .*has 1 obs.*initial=2"):
-        propose(tally, pending=np.full((3, 1), 5))
+def test_one_replication_of_an_alternative_is_refused() -> None:
+    by_tally.assert_one_replication_of_a_pair_is_refused(propose, (3, 1))

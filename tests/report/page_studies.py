@@ -52,7 +52,7 @@ def line(model: Named = "gp", *, goal: str = "max", policy: str = "equal", names
 def crowd(monkeypatch: pytest.MonkeyPatch) -> Study:
     """Eight alternatives in six contexts, more than a page holds that has room for twenty pairs."""
     monkeypatch.setattr(curves, "MOST_PAIRS", 20)
-    monkeypatch.setattr(curves, "_CONTEXTS", 3)
+    monkeypatch.setattr(curves, "_FEWEST_CONTEXTS", 3)
     x, a = np.arange(6.0), np.arange(8.0)
     truth = 3.0 * np.cos(x[None, :] - a[:, None])
     problem = Problem([f"plan {k}" for k in range(8)], [{"x": v} for v in x], name="crowd", goal="min")
@@ -105,7 +105,7 @@ def summary() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "contender": ["equal", "equal", "gp-c-ocba", "gp-c-ocba"],
-            "samples": [0, 10, 0, 10],
+            "replications": [0, 10, 0, 10],
             "pcs_e": [0.5, 0.6, 0.5, 0.9],
             "pcs_e_se": [0.05, 0.04, 0.05, 0.02],
             "p_all": [0.0, 0.1, 0.0, 0.4],

@@ -107,7 +107,7 @@ def test_intervals_are_those_of_as_many_independent_looks() -> None:
 
 def test_results_of_an_experiment_are_read_context_by_context() -> None:
     contenders = [Contender("equal", "gp"), Contender("random", "gp")]
-    results = run(Experiment(small_problems.table(), contenders, samples=20, macroreps=3, certify=True))
+    results = run(Experiment(small_problems.table(), contenders, replications=20, macroreps=3, certify=True))
     found = calibration(results, bins=2)
     pd.testing.assert_frame_equal(found, calibration(results.runs, bins=2))
     assert found["looks"].tolist() == [23, 22, 23, 22]  # 3 runs, 3 checkpoints, 5 contexts

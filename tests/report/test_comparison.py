@@ -15,7 +15,7 @@ from argbest.report import comparison, plot_comparison, style
 SUMMARY = pd.DataFrame(
     {
         "contender": ["b", "b", "a$", "a$"],
-        "samples": [0, 10, 0, 10],
+        "replications": [0, 10, 0, 10],
         "pcs_e": [0.5, 0.99, 0.4, 0.6],
         "pcs_e_se": [0.1, 0.02, np.nan, np.nan],
         "p_all": [0.01, 0.5, 0.0, 1.0],
@@ -68,7 +68,7 @@ def test_an_interval_of_the_summary_takes_the_place_of_standard_errors() -> None
 def test_results_runs_and_summary_give_the_same_curves() -> None:
     contenders = [Contender("equal", "gp", label="b"), Contender("random", "gp", label="a")]
     results = run(
-        Experiment(small_problems.table(), contenders, samples=20, macroreps=3, checkpoint_every=10)
+        Experiment(small_problems.table(), contenders, replications=20, macroreps=3, checkpoint_every=10)
     )
     summary = results.summary()
     for source in (results, results.runs, summary):
@@ -78,11 +78,11 @@ def test_results_runs_and_summary_give_the_same_curves() -> None:
             for line, label in zip(ax.lines, ("b", "a"), strict=True):
                 own = summary[summary["contender"] == label]
                 np.testing.assert_array_equal(line.get_ydata(), own[measure])
-                np.testing.assert_array_equal(line.get_xdata(), own["samples"])
+                np.testing.assert_array_equal(line.get_xdata(), own["replications"])
 
 
 def test_unknown_measures_and_sources_are_refused() -> None:
     with pytest.raises(InputError, match="unknown measure 'pcs'; known are"):
         plot_comparison(SUMMARY, measure="pcs")
     with pytest.raises(InputError, match="got DataFrame; expected the results of an experiment"):
-        plot_comparison(SUMMARY.drop(columns="samples"))
+        plot_comparison(SUMMARY.drop(columns="replications"))

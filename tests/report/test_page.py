@@ -343,7 +343,7 @@ def test_a_comparison_shows_curves_with_bands_and_what_was_reached() -> None:
     ]
     assert [panel["name"] for panel in data["panels"]] == ["pcs_e", "p_all", "eoc"]
     curve = data["panels"][0]["curves"][1]
-    assert (curve["label"], curve["samples"], curve["value"]) == ("gp-c-ocba", [0.0, 10.0], [0.5, 0.9])
+    assert (curve["label"], curve["replications"], curve["value"]) == ("gp-c-ocba", [0.0, 10.0], [0.5, 0.9])
     np.testing.assert_allclose(curve["low"], [0.5 - 1.96 * 0.05, 0.9 - 1.96 * 0.02])
     np.testing.assert_allclose(curve["high"], [0.5 + 1.96 * 0.05, 0.9 + 1.96 * 0.02])
     assert data["table"]["columns"][:3] == ["contender", "PCS_E", "se of PCS_E"]
@@ -368,7 +368,14 @@ def test_an_outcome_of_the_paper_has_a_panel_per_problem_and_measure() -> None:
     curves = pd.concat(
         [
             pd.DataFrame(
-                {"problem": p, "measure": m, "contender": "dsco", "samples": [0, 5], "value": v, "se": 0.1}
+                {
+                    "problem": p,
+                    "measure": m,
+                    "contender": "dsco",
+                    "replications": [0, 5],
+                    "value": v,
+                    "se": 0.1,
+                }
             )
             for p, m, v in (("branin", "pcs_e", [0.2, 0.95]), ("cosine8", "eoc", [2.0, 1.0]))
         ]
@@ -386,7 +393,7 @@ def test_an_outcome_of_the_paper_has_a_panel_per_problem_and_measure() -> None:
 
 
 def test_measures_side_by_side_give_a_panel_each() -> None:
-    curves = summary().rename(columns={"contender": "policy", "samples": "total"}).assign(model="gp")
+    curves = summary().rename(columns={"contender": "policy", "replications": "total"}).assign(model="gp")
     panels = outcome_payload(title="t", shown=pd.DataFrame(), curves=curves)["panels"]
     assert [panel["name"] for panel in panels] == ["pcs_e", "p_all", "eoc"]
     assert {panel["along"] for panel in panels} == {"replications in all"}
@@ -398,7 +405,7 @@ def test_the_first_file_with_curves_is_drawn(tmp_path: Path) -> None:
     shown = pd.DataFrame({"policy": ["dsco"], "value": ["0.9"]})
     names = ("hours.csv", "curves.csv", "picture.png")
     pd.DataFrame({"contender": ["a"], "hours": [1.0]}).to_csv(tmp_path / names[0], index=False)
-    pd.DataFrame({"contender": ["a"], "samples": [1], "value": [0.5], "se": [0.1]}).to_csv(
+    pd.DataFrame({"contender": ["a"], "replications": [1], "value": [0.5], "se": [0.1]}).to_csv(
         tmp_path / names[1], index=False
     )
     path = write_outcome(
@@ -412,8 +419,10 @@ def test_the_first_file_with_curves_is_drawn(tmp_path: Path) -> None:
 
 
 def test_curves_without_errors_are_refused() -> None:
-    curves = pd.DataFrame({"contender": ["a"], "samples": [1], "value": [0.5]})
-    with pytest.raises(InputError, match="expected contender, samples, and value and se or measures such as"):
+    curves = pd.DataFrame({"contender": ["a"], "replications": [1], "value": [0.5]})
+    with pytest.raises(
+        InputError, match="expected contender, replications, and value and se or measures such as"
+    ):
         outcome_payload(title="t", shown=pd.DataFrame(), curves=curves)
 
 
@@ -427,7 +436,7 @@ def test_a_comparison_is_written_as_a_page(tmp_path: Path) -> None:
 def test_large_tables_are_written_with_six_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     table = np.array([[1 / 3, 0.0], [np.nan, -123456.789]])
     assert studies._brief(table) is table
-    monkeypatch.setattr(studies, "_LARGE", 3)
+    monkeypatch.setattr(studies, "_LONG_TABLE", 3)
     np.testing.assert_array_equal(studies._brief(table), [[0.333333, 0.0], [np.nan, -123457.0]])
 
 

@@ -241,5 +241,9 @@ def test_what_it_would_take_is_said_where_something_is_open() -> None:
     assert (study.selection()["state"] == "open").any()
     (extra,) = set(payload(study, ahead=True)["answer"]) - set(payload(study)["answer"])
     found = study.forecast(0.95, contexts="worst", delta=study.indifference())
-    n = f"more than {found.horizon:,}" if np.isinf(found.samples) else f"{float(f'{found.samples:.2g}'):,.0f}"
+    n = (
+        f"more than {found.horizon:,}"
+        if np.isinf(found.replications)
+        else f"{float(f'{found.replications:.2g}'):,.0f}"
+    )
     assert f"{n} more replications" in extra

@@ -30,7 +30,7 @@ def test_a_comparison_tells_all_that_is_needed_to_do_it_again(tmp_path: Path) ->
         "equal",
         "--policy",
         "gp-c-ocba:independent",
-        "--samples",
+        "--replications",
         "20",
         "--macroreps",
         "2",
@@ -53,7 +53,7 @@ def test_a_comparison_tells_all_that_is_needed_to_do_it_again(tmp_path: Path) ->
     assert said == {
         "problem": "branin",
         "contenders": "equal (model gp), gp-c-ocba:independent (model independent)",
-        "samples": "20 after the initial design",
+        "replications": "20 after the initial design",
         "initial design": "3 of every pair: 300 replications",
         "refits": "every 10 replications",
         "macro-replications": "2",
@@ -62,7 +62,7 @@ def test_a_comparison_tells_all_that_is_needed_to_do_it_again(tmp_path: Path) ->
         "seed": "7",
         "versions": versions(),
         "command": f"argbest compare branin --policy equal --policy gp-c-ocba:independent --model gp "
-        f"--samples 20 --macroreps 2 --seed 7 --initial 3 --out '{out}'",
+        f"--replications 20 --macroreps 2 --seed 7 --initial 3 --out '{out}'",
     }
 
 

@@ -53,12 +53,12 @@ def studies() -> dict[str, Study]:
 def runs() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
-        (label, r, n, n, 0.7 + n / 100, 0, 0.0, 0.1, rng.random(), "0110")
+        (label, r, n, 0.7 + n / 100, 0, 0.0, 0.1, rng.random(), "0110")
         for label in ("gp-c-ocba", "ikg", "equal", "a policy with a long name")
         for r in range(5)
         for n in (0, 10, 20)
     ]
-    names = ["contender", "macroreplication", "samples", "samples_taken", "share_correct", "all_correct"]
+    names = ["contender", "macroreplication", "replications", "share_correct", "all_correct"]
     names += ["share_good", "cost", "claim", "correct"]
     return pd.DataFrame(rows, columns=names).assign(**dict.fromkeys(measures.TIMES, 0.0))
 

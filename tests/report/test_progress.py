@@ -26,7 +26,7 @@ def test_the_curve_is_the_history_of_the_study() -> None:
     told, frame = study(), course()
     for measure in ("pcs_e", "eoc"):
         band = progress(told, measure)
-        np.testing.assert_array_equal(band.samples, frame["observations"])
+        np.testing.assert_array_equal(band.replications, frame["replications"])
         np.testing.assert_array_equal(band.value, frame[measure])
         np.testing.assert_array_equal(band.low, frame[f"{measure}_low"])
         np.testing.assert_array_equal(band.high, frame[f"{measure}_high"])
@@ -50,7 +50,7 @@ def test_the_picture_shows_the_curve_and_its_band(monkeypatch: pytest.MonkeyPatc
 
 def test_the_results_of_an_experiment_are_compared() -> None:
     summary = pd.DataFrame(
-        {"contender": ["a", "a"], "samples": [0, 5], "pcs_e": [0.5, 0.9], "pcs_e_se": [0.1, 0.0]}
+        {"contender": ["a", "a"], "replications": [0, 5], "pcs_e": [0.5, 0.9], "pcs_e_se": [0.1, 0.0]}
     )
     ax: Any = plot_progress(summary)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.5, 0.9])

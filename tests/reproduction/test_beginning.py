@@ -18,7 +18,7 @@ STORED = Path(beginning.__file__).parent / "stored" / "beginning.csv"
 
 
 def first(name: str) -> Problem:
-    return Experiment(name, POLICY, samples=0, seed=beginning.SEED).first_problem()
+    return Experiment(name, POLICY, replications=0, seed=beginning.SEED).first_problem()
 
 
 def scored(third: float, two_thirds: float, *, se: float = 0.1) -> pd.DataFrame:
@@ -100,17 +100,17 @@ def test_a_duel_spends_the_same_budget_on_both_sides(tmp_path: Path) -> None:
     row = beginning.duel("newsvendor", 0.58, tmp_path, macroreps=2)
     assert (row["budget"], row["initial_fewer"], row["initial_every"]) == (221, 110, 128)
     for side, initial in (("fewer", SpaceFilling(55)), ("every", EveryPair(2))):
-        samples = 221 - int(str(row[f"initial_{side}"]))
+        replications = 221 - int(str(row[f"initial_{side}"]))
         asked = Experiment(
             "newsvendor",
             beginning.RULE,
-            samples=samples,
+            replications=replications,
             macroreps=2,
             initial=initial,
             seed=beginning.SEED,
             common_random_numbers=False,
         )
-        last = run(asked).runs.query("samples == @samples")
+        last = run(asked).runs.query("replications == @replications")
         assert last["n_initial"].tolist() == [row[f"initial_{side}"]] * 2
         assert row[f"loss_{side}"] == pytest.approx(last["cost"].mean(), rel=1e-9)
 

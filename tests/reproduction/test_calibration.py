@@ -12,12 +12,12 @@ STORED = Path(calibration.__file__).parent / "stored" / "calibration.csv"
 
 
 def made(problem: str, claim: list[float], right: list[int], number: list[int]) -> pd.DataFrame:
-    """Claims after 0 samples, the same of both kinds."""
+    """Claims after 0 replications, the same of both kinds."""
     return pd.DataFrame(
         {
             "problem": problem,
             "macroreplication": number,
-            "samples": 0,
+            "replications": 0,
             "integrated": claim,
             "plug_in": claim,
             "right": right,
@@ -57,9 +57,9 @@ def test_one_study_is_asked_for_both_claims(tmp_path: Path, monkeypatch: pytest.
 def test_what_is_stored_holds_on_the_families_and_on_all_problems() -> None:
     stored = pd.read_csv(STORED)
     judged = stored[stored["problems"].isin(["families", "all"]) & (stored["claim"] == "integrated")]
-    assert set(judged["samples"]) == set(calibration.LOOKS)
+    assert set(judged["replications"]) == set(calibration.LOOKS)
     assert judged["holds"].all()
-    means = judged[judged["from"] == 0.0].set_index(["problems", "samples"])
+    means = judged[judged["from"] == 0.0].set_index(["problems", "replications"])
     modest = means["right"] - means["claimed"]
     missed = modest[modest.abs() >= 0.03]
     assert missed.round(3).to_dict() == {("all", 100): 0.032}  # the rule is missed there, by modesty

@@ -41,7 +41,18 @@ def test_all_runs_every_part_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
 
     for name in list(PARTS):
         monkeypatch.setitem(PARTS, name, stand_in(name))
-    options = ("--macroreps", "3", "--samples", "7", "--jobs", "2", "--seed", "9", "--out", str(tmp_path))
+    options = (
+        "--macroreps",
+        "3",
+        "--replications",
+        "7",
+        "--jobs",
+        "2",
+        "--seed",
+        "9",
+        "--out",
+        str(tmp_path),
+    )
     assert call(*options).exit_code == 0
     assert [name for name, _ in asked] == [
         "fig1",
@@ -68,7 +79,7 @@ def test_the_defaults_are_the_papers() -> None:
         (("fig7",), "unknown part of the paper 'fig7'"),
         (("fig2", "--published", "nowhere.csv"), "cannot read published curves from 'nowhere.csv'"),
         (("fig2", "--macroreps", "0"), "--macroreps"),
-        (("fig2", "--samples", "none"), "--samples"),
+        (("fig2", "--replications", "none"), "--replications"),
         (("fig1", "--out", "/dev/null/folder"), "cannot write into"),
     ],
 )
@@ -125,14 +136,14 @@ def test_the_old_command_names_the_new_one() -> None:
 
 def test_the_usual_numbers_are_those_of_the_parts() -> None:
     assert set(_USUAL) == set(PARTS)
-    usual = (plan.MACROREPS, plan.SAMPLES)
+    usual = (plan.MACROREPS, plan.REPLICATIONS)
     assert _USUAL["fig2"] == _USUAL["convergence"] == usual
-    assert _USUAL["models"] == (plan.MACROREPS, models.SAMPLES)
-    assert _USUAL["covid-models"] == (covid_runs.MACROREPS, covid_models.SAMPLES)
+    assert _USUAL["models"] == (plan.MACROREPS, models.REPLICATIONS)
+    assert _USUAL["covid-models"] == (covid_runs.MACROREPS, covid_models.REPLICATIONS)
     assert _USUAL["table1"] == (table1._TOGETHER, table1._ITERATIONS)
     assert _USUAL["covid-epidemic"][0] == plan.MACROREPS
-    samples = {
-        covid_runs.experiment(plan.Plan(Path()), name, covid_runs.EVERYWHERE).samples
+    replications = {
+        covid_runs.experiment(plan.Plan(Path()), name, covid_runs.EVERYWHERE).replications
         for name in covid_runs.PROBLEMS
     }
-    assert _USUAL["fig3"] == _USUAL["fig4"] == (covid_runs.MACROREPS, *samples)
+    assert _USUAL["fig3"] == _USUAL["fig4"] == (covid_runs.MACROREPS, *replications)

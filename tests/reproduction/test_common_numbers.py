@@ -10,14 +10,14 @@ from argbest.simulators.calling import for_shared_seeds
 from experiments import common_numbers
 
 
-def runs(samples: list[int], right: list[str], claims: list[str]) -> pd.DataFrame:
+def runs(replications: list[int], right: list[str], claims: list[str]) -> pd.DataFrame:
     """Two macro-replications of two contexts at every checkpoint."""
     share = [sum(map(int, text)) / len(text) for text in right]
-    n = len(samples) // 2
+    n = len(replications) // 2
     return pd.DataFrame(
         {
             "macroreplication": np.repeat([0, 1], n),
-            "samples": samples,
+            "replications": replications,
             "n_initial": 10,
             "share_correct": share,
             "claim": 0.9,
@@ -34,7 +34,7 @@ FRAME = runs([0, 20, 0, 20], ["10", "11", "01", "11"], ["95008500", "99509950", 
 
 def test_levels_are_means_over_macro_replications() -> None:
     found = common_numbers.levels(FRAME)
-    assert found["samples"].tolist() == [0, 20]
+    assert found["replications"].tolist() == [0, 20]
     assert found["claim"].tolist() == [0.9, 0.9]
     assert found["right"].tolist() == [0.5, 1.0]
 
@@ -49,7 +49,7 @@ def test_bins_hold_claims_of_single_contexts_against_what_came_true() -> None:
 
 def test_worth_counts_the_initial_design_until_the_target_is_reached() -> None:
     assert common_numbers.worth(FRAME)["replications"].tolist() == [30.0]
-    assert np.isnan(common_numbers.worth(FRAME[FRAME["samples"] == 0])["replications"].iloc[0])
+    assert np.isnan(common_numbers.worth(FRAME[FRAME["replications"] == 0])["replications"].iloc[0])
 
 
 @pytest.mark.parametrize("rho", common_numbers.CORRELATIONS)

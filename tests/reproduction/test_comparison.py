@@ -7,18 +7,18 @@ from scipy.stats import ttest_rel
 
 from experiments import comparison
 
-KEYS = ["problem", "macroreplication", "samples", "cost"]
+KEYS = ["problem", "macroreplication", "replications", "cost"]
 
 
-def losses(costs: list[float], *, problem: str = "p", samples: int = 100) -> pd.DataFrame:
+def losses(costs: list[float], *, problem: str = "p", replications: int = 100) -> pd.DataFrame:
     """A loss per macro-replication."""
-    return pd.DataFrame([(problem, i, samples, cost) for i, cost in enumerate(costs)], columns=KEYS)
+    return pd.DataFrame([(problem, i, replications, cost) for i, cost in enumerate(costs)], columns=KEYS)
 
 
 def curve(contender: str, costs: list[float]) -> pd.DataFrame:
-    """The mean loss after every ten samples."""
+    """The mean loss after every ten replications."""
     row = {"problem": "p", "contender": contender}
-    return pd.DataFrame([row | {"samples": 10 * i, "cost": cost} for i, cost in enumerate(costs)])
+    return pd.DataFrame([row | {"replications": 10 * i, "cost": cost} for i, cost in enumerate(costs)])
 
 
 def test_holm_steps_down_from_the_smallest_and_never_falls() -> None:
@@ -70,20 +70,20 @@ def test_behind_the_best_is_a_share_of_its_loss_at_each_landmark() -> None:
             ("p", "a", 500, 1.0, 2.5),
             ("p", "b", 500, 1.0, 2.0),
         ],
-        columns=["problem", "contender", "samples", "cost_ours", "cost_theirs"],
+        columns=["problem", "contender", "replications", "cost_ours", "cost_theirs"],
     ).assign(se=0.1, p_holm=1.0)
-    best = comparison.behind_best(found).set_index("samples")
+    best = comparison.behind_best(found).set_index("replications")
     assert best["contender"].to_dict() == {100: "a", 500: "b"}
     assert best["behind"].to_dict() == pytest.approx({100: 0.5, 500: -0.5})
 
 
 def test_the_best_of_many_alike_is_ahead_by_chance_and_one_chosen_beforehand_is_not() -> None:
     """Twenty contenders and ours, all of the same law, on thirty problems."""
-    random, keys = np.random.default_rng(7), ["problem", "macroreplication", "samples"]
+    random, keys = np.random.default_rng(7), ["problem", "macroreplication", "replications"]
     names = [*(f"c{i}" for i in range(20)), "ours"]
     frame = pd.DataFrame(random.exponential(size=(1800, 21)), columns=names)
     frame = frame.assign(
-        problem=np.repeat(np.arange(30), 60), macroreplication=list(range(60)) * 30, samples=0
+        problem=np.repeat(np.arange(30), 60), macroreplication=list(range(60)) * 30, replications=0
     )
     theirs = frame.drop(columns="ours").melt(keys, var_name="contender", value_name="cost")
     ours = frame[[*keys, "ours"]].rename(columns={"ours": "cost"})
@@ -95,7 +95,7 @@ def test_the_best_of_many_alike_is_ahead_by_chance_and_one_chosen_beforehand_is_
 def test_what_is_behind_a_contender_that_is_always_best_is_so_in_both_ways() -> None:
     random = np.random.default_rng(8)
     cost = random.uniform(1.0, 2.0, 40)
-    frame = pd.DataFrame({"problem": "p", "macroreplication": range(40), "samples": 0})
+    frame = pd.DataFrame({"problem": "p", "macroreplication": range(40), "replications": 0})
     theirs = pd.concat([frame.assign(contender="a", cost=cost), frame.assign(contender="b", cost=9.0)])
     ours = frame.assign(cost=1.5 * cost)
     assert comparison.behind_chosen(ours, theirs)["behind"].item() == pytest.approx(0.5)
@@ -103,10 +103,14 @@ def test_what_is_behind_a_contender_that_is_always_best_is_so_in_both_ways() -> 
     assert found["behind"].item() == pytest.approx(0.5)
 
 
-def test_needed_samples_reach_what_equal_allocation_had_at_its_end() -> None:
+def test_needed_replications_reach_what_equal_allocation_had_at_its_end() -> None:
     curves = pd.concat([curve("equal", [9.0, 6.0, 4.0]), curve(comparison.BEFORE, [9.0, 8.0, 5.0])])
     ours = pd.concat(
-        [losses([8.0, 10.0], samples=0), losses([2.0, 4.0], samples=10), losses([1.0, 1.0], samples=20)]
+        [
+            losses([8.0, 10.0], replications=0),
+            losses([2.0, 4.0], replications=10),
+            losses([1.0, 1.0], replications=20),
+        ]
     )
     [row] = comparison.needed(ours, curves).itertuples()
     assert (row.problem, row.loss_of_equal) == ("p", 4.0)

@@ -78,7 +78,7 @@ def test_the_verdict_depends_on_the_numbers() -> None:
 
 
 def test_the_part_writes_its_numbers_and_picture(tmp_path: Path) -> None:
-    outcome = convergence(Plan(tmp_path, macroreps=2, samples=40))
+    outcome = convergence(Plan(tmp_path, macroreps=2, replications=40))
     assert outcome.table["allocation"].tolist() == ["gp-c-ocba", "static p*", "equal"]
     assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG\r\n")
     assert pd.read_csv(tmp_path / "convergence_pfs.csv")["n"].max() == 52

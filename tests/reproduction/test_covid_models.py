@@ -10,9 +10,9 @@ from experiments.plan import Plan
 
 
 def made_up(cost: dict[str, list[float]]) -> pd.DataFrame:
-    """Runs in which a model's selections always cost the same, by macro-replication; after 0 samples, 99."""
+    """Runs in which a model's selections always cost the same, by macro-replication; at first, 99."""
     rows = [
-        {"problem": problem, "policy": policy, "model": model, "macroreplication": r, "samples": n}
+        {"problem": problem, "policy": policy, "model": model, "macroreplication": r, "replications": n}
         | {"cost": value if n else 99.0, "share_correct": 0.5, "excess": 0.1, "seconds": 1.0}
         for problem in part.PROBLEMS
         for policy in part.POLICIES
@@ -65,7 +65,7 @@ def test_calibration_names_the_worst_case_of_each_model() -> None:
     runs = made_up(EQUAL)
     runs.loc[(runs["model"] == "gp") & (runs["policy"] == "dvr"), "excess"] = -0.25
     said = part.calibration(part.at_landmarks(part.summary(runs)))
-    assert "after 100 samples" in said
+    assert "after 100 replications" in said
     assert "gp -0.250 ± 0.000" in said
     assert "additive-gp +0.100" in said
 
@@ -75,14 +75,14 @@ def test_the_part_writes_the_numbers_of_its_experiments(
 ) -> None:
     monkeypatch.setattr(part, "MODELS", ("gp", "independent"))
     monkeypatch.setattr(part, "QUESTIONS", (("independent", "gp"),))
-    outcome = part.covid_models(Plan(tmp_path, macroreps=2, samples=20, seed=4))
+    outcome = part.covid_models(Plan(tmp_path, macroreps=2, replications=20, seed=4))
     assert len(outcome.table) == 2 * 2 * 2
     numbers = pd.read_csv(tmp_path / "covid_models.csv")
     expected = run(
         Experiment(
             "covid",
             "dvr:independent",
-            samples=20,
+            replications=20,
             macroreps=2,
             seed=4,
             certify=True,

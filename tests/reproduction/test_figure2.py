@@ -18,7 +18,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
     out = tmp_path_factory.mktemp("paper")
     row = ("branin", "worst", "GP-C-OCBA", 0, 0.07, 0.026, 100, 0.5)
     pd.DataFrame([row], columns=list(COLUMNS)).to_csv(out / "published.csv", index=False)
-    return figure2(Plan(out, macroreps=3, samples=20, seed=5, published=out / "published.csv")), out
+    return figure2(Plan(out, macroreps=3, replications=20, seed=5, published=out / "published.csv")), out
 
 
 def test_every_panel_has_a_curve_of_every_policy_it_needs(done: tuple[Outcome, Path]) -> None:
@@ -26,7 +26,7 @@ def test_every_panel_has_a_curve_of_every_policy_it_needs(done: tuple[Outcome, P
     for panel in PANELS:
         own = curves[(curves["problem"] == panel.problem) & (curves["measure"] == panel.measure)]
         assert tuple(own["contender"].unique()) == PROBLEMS[panel.problem]
-        assert own["samples"].tolist() == [0, 20] * len(PROBLEMS[panel.problem])
+        assert own["replications"].tolist() == [0, 20] * len(PROBLEMS[panel.problem])
     assert len(curves) == 2 * (4 * 7 + 2 * 3)
 
 
@@ -35,7 +35,7 @@ def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> 
     for weights, measure in (("problem", "pcs_e"), ("uniform", "p_all")):
         ikg = Contender("ikg", "gp")
         experiment = Experiment(
-            "branin", ikg, samples=20, macroreps=3, seed=5, weights=weights, common_random_numbers=False
+            "branin", ikg, replications=20, macroreps=3, seed=5, weights=weights, common_random_numbers=False
         )
         expected = run(experiment).summary()
         own = curves[
@@ -69,7 +69,7 @@ def test_policies_that_ignore_weights_decide_alike_under_both() -> None:
     by_weights = [
         run(
             Experiment(
-                "branin", others, samples=20, macroreps=2, weights=weights, common_random_numbers=False
+                "branin", others, replications=20, macroreps=2, weights=weights, common_random_numbers=False
             )
         ).summary()
         for weights in ("problem", "uniform")
@@ -81,7 +81,7 @@ def test_policies_that_ignore_weights_decide_alike_under_both() -> None:
 def test_the_published_point_is_compared(done: tuple[Outcome, Path]) -> None:
     outcome, out = done
     [row] = pd.read_csv(out / "fig2_comparison.csv").itertuples()
-    assert (row.problem, row.measure, row.contender, row.samples) == ("branin", "p_all", "gp-c-ocba", 0)
+    assert (row.problem, row.measure, row.contender, row.replications) == ("branin", "p_all", "gp-c-ocba", 0)
     assert (row.published, row.published_pcs_m) == (0.07, 0.5)
     shown = outcome.table[outcome.table["largest difference"] != "-"]
     assert shown[["problem", "measure", "policy"]].to_numpy().tolist() == [["branin", "p_all", "gp-c-ocba"]]
@@ -100,10 +100,10 @@ def test_the_same_plan_goes_on_from_its_folder_and_another_is_refused(done: tupl
     out = done[1]
     before = (out / "fig2.csv").read_bytes()
     parts = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*.csv")}
-    again = figure2(Plan(out, macroreps=3, samples=20, seed=5))
+    again = figure2(Plan(out, macroreps=3, replications=20, seed=5))
     assert (out / "fig2.csv").read_bytes() == before
     assert {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*.csv")} == parts
     assert "largest difference" not in again.table.columns
     assert not (out / "fig2_comparison.csv").exists()  # it was another call's
-    with pytest.raises(InputError, match="samples is 20, asked for 30"):
-        figure2(Plan(out, macroreps=3, samples=30, seed=5))
+    with pytest.raises(InputError, match="replications is 20, asked for 30"):
+        figure2(Plan(out, macroreps=3, replications=30, seed=5))

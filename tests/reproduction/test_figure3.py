@@ -16,14 +16,18 @@ from experiments.plan import Outcome, Plan
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
     """Figure 3 of two short macro-replications, and its folder."""
     out = tmp_path_factory.mktemp("paper")
-    return figure3(Plan(out, macroreps=2, samples=12, seed=5)), out
+    return figure3(Plan(out, macroreps=2, replications=12, seed=5)), out
 
 
-def test_a_full_run_has_the_authors_samples_and_macro_replications() -> None:
+def test_a_full_run_has_the_authors_replications_and_macro_replications() -> None:
     plan = covid_runs.usual(Plan(Path()))
     everywhere = covid_runs.experiment(plan, "covid-paper", covid_runs.EVERYWHERE)
     corners = covid_runs.experiment(plan, "covid-paper", covid_runs.CORNERS)
-    assert (everywhere.macroreps, 384 + everywhere.samples, 96 + corners.samples) == (50, 5_000, 5_000)
+    assert (everywhere.macroreps, 384 + everywhere.replications, 96 + corners.replications) == (
+        50,
+        5_000,
+        5_000,
+    )
     assert covid_runs.usual(Plan(Path(), macroreps=7)).runs == 7
 
 
@@ -53,12 +57,12 @@ def test_the_numbers_are_those_of_the_experiment(done: tuple[Outcome, Path]) -> 
         "gp-c-ocba": (Contender("gp-c-ocba", initial=2), 12),
         "ts": (Contender("ts", initial=ExtremeContexts(2)), 300),
     }
-    for policy, (contender, samples) in cases.items():
+    for policy, (contender, replications) in cases.items():
         expected = run(
             Experiment(
                 "covid-regional",
                 contender,
-                samples=samples,
+                replications=replications,
                 macroreps=2,
                 seed=5,
                 delta=30.0,

@@ -70,10 +70,10 @@ def test_figure_4_takes_the_runs_of_figure_3_and_draws_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(covid_runs, "PROBLEMS", {"covid-paper": 10.0})  # the quick one
-    outcome = figure4(Plan(tmp_path, macroreps=2, samples=10, seed=1))
+    outcome = figure4(Plan(tmp_path, macroreps=2, replications=10, seed=1))
     assert (tmp_path / "fig4.png").read_bytes().startswith(b"\x89PNG\r\n")
     timed = pd.read_csv(tmp_path / "fig4.csv")
-    runs = covid_runs.curves(Plan(tmp_path, macroreps=2, samples=10, seed=1))  # kept, so only read
+    runs = covid_runs.curves(Plan(tmp_path, macroreps=2, replications=10, seed=1))  # kept, so only read
     assert len(timed) == 2 * len(runs)
     assert timed["pcs_e"].tolist() == pytest.approx(runs["pcs_e"].tolist() * 2, rel=1e-12)
     found = pd.read_csv(tmp_path / "fig4_decisions.csv")

@@ -11,15 +11,15 @@ from experiments.plan import Plan
 
 def curve(model: str, costs: list[float]) -> pd.DataFrame:
     row = {"problem": "p", "policy": "dvr", "model": model}
-    return pd.DataFrame([row | {"samples": 50 * i, "eoc": cost} for i, cost in enumerate(costs)])
+    return pd.DataFrame([row | {"replications": 50 * i, "eoc": cost} for i, cost in enumerate(costs)])
 
 
-def test_needed_samples_are_interpolated_on_the_running_minimum() -> None:
-    samples, cost = np.array([0.0, 10.0, 20.0, 30.0]), np.array([4.0, 2.0, 3.0, 1.0])
-    assert part.first_below(samples, cost, 3.0) == pytest.approx(5.0)
-    assert part.first_below(samples, cost, 1.5) == pytest.approx(25.0)  # the bump at 20 does not count
-    assert part.first_below(samples, cost, 5.0) == 0.0
-    assert part.first_below(samples, cost, 0.5) == np.inf
+def test_needed_replications_are_interpolated_on_the_running_minimum() -> None:
+    replications, cost = np.array([0.0, 10.0, 20.0, 30.0]), np.array([4.0, 2.0, 3.0, 1.0])
+    assert part.first_below(replications, cost, 3.0) == pytest.approx(5.0)
+    assert part.first_below(replications, cost, 1.5) == pytest.approx(25.0)  # the bump at 20 does not count
+    assert part.first_below(replications, cost, 5.0) == 0.0
+    assert part.first_below(replications, cost, 0.5) == np.inf
 
 
 def test_costs_that_differ_by_rounding_are_the_same() -> None:
@@ -38,7 +38,7 @@ def test_without_the_papers_model_nothing_is_saved() -> None:
 
 
 def test_impossible_pairs_are_left_out_with_a_reason(tmp_path: Path) -> None:
-    plan = Plan(tmp_path, macroreps=1, samples=1)
+    plan = Plan(tmp_path, macroreps=1, replications=1)
     found, skipped = part.contenders(plan, "cosine8")
     assert "gp-c-ocba:gp" in [each.label for each in found]
     reasons = {(policy, model): reason for _, policy, model, reason in skipped}
@@ -52,12 +52,12 @@ def test_the_part_writes_the_numbers_of_its_experiments(
 ) -> None:
     monkeypatch.setattr(part, "problems", lambda: ["newsvendor"])
     monkeypatch.setattr(part, "MODELS", ("gp", "independent"))
-    outcome = part.models(Plan(tmp_path, macroreps=2, samples=20, seed=4))
+    outcome = part.models(Plan(tmp_path, macroreps=2, replications=20, seed=4))
     assert len(outcome.table) == 6
     numbers = pd.read_csv(tmp_path / "models.csv")
     expected = run(
         Experiment(
-            "newsvendor", "dvr:independent", samples=20, macroreps=2, seed=4, common_random_numbers=False
+            "newsvendor", "dvr:independent", replications=20, macroreps=2, seed=4, common_random_numbers=False
         )
     ).summary()
     own = numbers[(numbers["policy"] == "dvr") & (numbers["model"] == "independent")]

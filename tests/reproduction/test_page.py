@@ -20,7 +20,7 @@ def curves() -> pd.DataFrame:
         for policy in PROBLEMS[panel.problem]
         for n in (0, 100)
     ]
-    names = ["problem", "measure", "contender", "samples", "value", "se", "n", "pcs_m", "eoc"]
+    names = ["problem", "measure", "contender", "replications", "value", "se", "n", "pcs_m", "eoc"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -37,12 +37,12 @@ def test_our_numbers_stand_beside_the_published_ones() -> None:
         "0.16/0.21/0.38/0.54/0.56",
         "0.12",
     )
-    assert (row["samples"], row["± se"], row["largest difference"]) == ("0/100", "0.010", "-")
+    assert (row["replications"], row["± se"], row["largest difference"]) == ("0/100", "0.010", "-")
 
 
 def test_differences_are_shown_where_they_are_known() -> None:
     row = ("branin", "pcs_e", "dsco", 100, 0.75, 0.80, -3.5)
-    names = ["problem", "measure", "contender", "samples", "ours", "published", "difference"]
+    names = ["problem", "measure", "contender", "replications", "ours", "published", "difference"]
     comparison = pd.DataFrame([row], columns=names)
     table = side_by_side({"fig2": curves(), "fig2_comparison": comparison})
     own = table[(table["panel"] == "Branin, expected") & (table["policy"] == "dsco")]
@@ -51,10 +51,10 @@ def test_differences_are_shown_where_they_are_known() -> None:
 
 
 def test_the_page_holds_what_was_run_its_origin_and_every_correction(tmp_path: Path) -> None:
-    plan, docs = Plan(tmp_path / "out", macroreps=1, samples=10, seed=3), tmp_path / "docs"
+    plan, docs = Plan(tmp_path / "out", macroreps=1, replications=10, seed=3), tmp_path / "docs"
     figure1(plan)
     table1(plan)
-    plan.run("some", Experiment("branin", "equal:independent", samples=1, macroreps=1, seed=3))
+    plan.run("some", Experiment("branin", "equal:independent", replications=1, macroreps=1, seed=3))
     curves().to_csv(plan.out / "fig2.csv", index=False)
     text = write_page(plan.out, docs).read_text(encoding="utf-8")
     assert (docs / "images" / "reproduction" / "fig1.png").exists()
@@ -77,7 +77,7 @@ def test_the_page_holds_what_was_run_its_origin_and_every_correction(tmp_path: P
 @pytest.fixture(scope="module")
 def tabled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("table")
-    table1(Plan(folder, macroreps=2, samples=10))
+    table1(Plan(folder, macroreps=2, replications=10))
     return folder
 
 
@@ -113,12 +113,12 @@ def test_an_unknown_error_is_a_dash() -> None:
 def test_a_command_is_shown_whole_but_for_where_it_was_run(
     called: list[str], shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = Plan(tmp_path / "here" / "out", macroreps=1, samples=1)
+    plan = Plan(tmp_path / "here" / "out", macroreps=1, replications=1)
     here = str(tmp_path / "here")
     words = ["fig2", "--out", f"{here}/a b/out", f"--docs={here}/docs"]
     words += ["--published", "/elsewhere/curves.csv", "--policy", "dvr:gp", "rel/ative/x"]
     monkeypatch.setattr("sys.argv", [*called, *words])
-    plan.run("some", Experiment("branin", "equal:independent", samples=1, macroreps=1))
+    plan.run("some", Experiment("branin", "equal:independent", replications=1, macroreps=1))
     curves().to_csv(plan.out / "fig2.csv", index=False)
     monkeypatch.chdir(here)
     text = write_page(plan.out, tmp_path / "docs").read_text(encoding="utf-8")

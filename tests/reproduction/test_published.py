@@ -17,16 +17,16 @@ def file(folder: Path, *rows: tuple[object, ...], columns: tuple[str, ...] = COL
 
 
 def ours(
-    contender: str, value: float, se: float, *, samples: int = 100, measure: str = "pcs_e"
+    contender: str, value: float, se: float, *, replications: int = 100, measure: str = "pcs_e"
 ) -> pd.DataFrame:
-    row = {"problem": "branin", "measure": measure, "contender": contender, "samples": samples}
+    row = {"problem": "branin", "measure": measure, "contender": contender, "replications": replications}
     return pd.DataFrame([row | {"value": value, "se": se, "n": 400, "pcs_m": 0.5, "eoc": 0.1}])
 
 
 def test_published_curves_come_under_our_names(tmp_path: Path) -> None:
     worst = ("hartmann", "worst", "TS+", 2000, 0.5, 0.05, 100, 0.6)
     frame = read(file(tmp_path, ROW, worst))
-    assert frame.iloc[0][["problem", "measure", "contender", "samples"]].tolist() == [
+    assert frame.iloc[0][["problem", "measure", "contender", "replications"]].tolist() == [
         *("branin", "pcs_e", "ikg-noise-free", 100)
     ]
     assert math.isnan(frame["pcs_m"].iloc[0])
@@ -62,17 +62,17 @@ def test_the_published_ikg_is_set_beside_both_of_ours(tmp_path: Path) -> None:
 
 def test_comparisons_are_at_landmarks_and_at_the_last_iteration_both_have(tmp_path: Path) -> None:
     rows = [(*ROW[:3], i, *ROW[4:]) for i in (0, 10, 50, 100, 500, 1999)]
-    curve = pd.concat([ours("ikg", 0.9, 0.03, samples=i) for i in (0, 25, 50, 100, 500, 1000, 2000)])
+    curve = pd.concat([ours("ikg", 0.9, 0.03, replications=i) for i in (0, 25, 50, 100, 500, 1000, 2000)])
     found = compare(curve, read(file(tmp_path, *rows)))
-    assert found["published_samples"].tolist() == [0, 100, 500, 1999]
-    assert found["samples"].tolist() == [0, 100, 500, 2000]
-    short = compare(curve[curve["samples"] <= 25], read(file(tmp_path, *rows)))
-    assert short["published_samples"].tolist() == [0]
+    assert found["published_replications"].tolist() == [0, 100, 500, 1999]
+    assert found["replications"].tolist() == [0, 100, 500, 2000]
+    short = compare(curve[curve["replications"] <= 25], read(file(tmp_path, *rows)))
+    assert short["published_replications"].tolist() == [0]
 
 
 def test_the_largest_difference_is_the_largest_in_size(tmp_path: Path) -> None:
     rows = [(*ROW[:3], i, *ROW[4:]) for i in (0, 100)]
-    curve = pd.concat([ours("ikg", 0.5, 0.04, samples=0), ours("ikg", 0.95, 0.04, samples=100)])
+    curve = pd.concat([ours("ikg", 0.5, 0.04, replications=0), ours("ikg", 0.95, 0.04, replications=100)])
     assert largest(compare(curve, read(file(tmp_path, *rows)))) == {
         ("branin", "pcs_e", "ikg"): pytest.approx(-8.0)
     }

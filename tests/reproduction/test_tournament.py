@@ -85,7 +85,7 @@ def test_every_contender_but_the_slow_is_run_and_scored_at_three_checkpoints(
         Experiment(
             "newsvendor",
             asked,
-            samples=8,
+            replications=8,
             macroreps=2,
             seed=tournament.SEED,
             checkpoint_every=1,
@@ -97,7 +97,7 @@ def test_every_contender_but_the_slow_is_run_and_scored_at_three_checkpoints(
         own = runs[
             (runs["contender"] == f"{row.contender}:{tournament.MODEL}")
             & (runs["macroreplication"] == row.macroreplication)
-        ].set_index("samples")["cost"]
+        ].set_index("replications")["cost"]
         assert (row.quarter, row.half, row.end) == pytest.approx((own[2], own[4], own[8]), rel=1e-9)
 
 

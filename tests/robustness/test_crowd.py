@@ -84,7 +84,7 @@ def test_what_one_worker_took_over_from_the_dead_no_other_takes_from_it(tmp_path
 def test_a_worker_that_was_suspended_finds_its_trial_told(place: str, tmp_path: Path) -> None:
     found = mortal("suspend", place, tmp_path)
     assert found["other"] == found["slow"] == 0, found["said"]
-    assert found["observations"] == 30
+    assert found["replications"] == 30
     with loaded(place) as study:
         assert_nothing_lost(study, tmp_path / "log", 30)
     simulated = keys(tmp_path / "log")

@@ -24,7 +24,7 @@ Arguments = Callable[[Path], list[object]]
 RUNS = "alternative,context,value\n" + "".join(
     f"{k},{c},{k * c + i}\n" for k in (1, 2) for c in (1, 2) for i in (0, 1)
 )
-COMPARE = ("compare", "classical", "--policy", "equal", "--samples", 2, "--macroreps", 2)
+COMPARE = ("compare", "classical", "--policy", "equal", "--replications", 2, "--macroreps", 2)
 
 # Commands, and the files that each of them writes.
 WRITING: dict[str, tuple[Arguments, list[str]]] = {
@@ -212,7 +212,7 @@ def test_commands_do_their_work_when_nobody_reads_what_they_say(studied: Path, t
     assert json.loads(done.stderr.splitlines()[-1]) == [0] * len(calls)
     for _, names in WRITING.values():
         assert all((out / each).stat().st_size > 3 for each in names)
-    assert json.loads(call("status", place, "--json").stdout)["observations"] == 16
+    assert json.loads(call("status", place, "--json").stdout)["replications"] == 16
 
 
 def test_analyze_writes_its_tables_behind_head(studied: Path, tmp_path: Path) -> None:

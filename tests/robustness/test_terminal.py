@@ -65,7 +65,7 @@ def test_no_command_passes_on_what_commands_a_terminal(place: Path, tmp_path: Pa
         call("run", evil),
         call("run", tmp_path / EVIL),
         call("init", tmp_path / EVIL / "a.toml"),
-        call("compare", EVIL, "--policy", EVIL, "--samples", "1", "--macroreps", "1"),
+        call("compare", EVIL, "--policy", EVIL, "--replications", "1", "--macroreps", "1"),
         call("problems", EVIL),
         call(f"--{EVIL}"),
         call(EVIL),

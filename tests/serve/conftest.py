@@ -17,7 +17,7 @@ __all__ = ["postgres"]
 def _hurry() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "LOOK", 0.05)
-        patch.setattr(watch, "_SHARE", 0.9)
+        patch.setattr(watch, "_SHARE_OF_A_CORE", 0.9)
         yield
 
 
@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def study(file: Path) -> Study:
-    """A stored study with 30 of 40 observations."""
+    """A stored study with 30 of 40 replications."""
     return create(file, budget=40, initial=1).run(30)
 
 

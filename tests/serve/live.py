@@ -60,11 +60,11 @@ def get(view: LiveView, path: str, *, method: str = "GET", **headers: str) -> An
         return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
 
 
-def known(view: LiveView, observations: int) -> Any:
-    """Return the picture once it shows so many observations, asking all along as a page does."""
+def known(view: LiveView, replications: int) -> Any:
+    """Return the picture once it shows so many replications, asking all along as a page does."""
 
     def shown() -> bool:
-        return (get(view, "/state").json()["picture_observations"] or 0) >= observations
+        return (get(view, "/state").json()["picture_replications"] or 0) >= replications
 
     assert eventually(shown)
     return get(view, "/picture").json()

@@ -106,7 +106,7 @@ def test_before_the_first_value_there_is_no_picture(file: Path) -> None:
     create(file)
     with serving(file) as view:
         assert get(view, "/picture").status == 404
-        assert get(view, "/state").json()["standing"]["observations"] == 0
+        assert get(view, "/state").json()["standing"]["replications"] == 0
 
 
 def test_hostile_names_are_escaped(file: Path) -> None:
@@ -133,17 +133,17 @@ def test_four_workers_write_while_it_is_watched(file: Path) -> None:
     create(file, budget=120)
     seen: list[tuple[int, int]] = []
 
-    def has_reached(observations: int) -> bool:
+    def has_reached(replications: int) -> bool:
         state = get(view, "/state").json()
         assert state["troubles"] == {"reading": None, "computing": None}
-        seen.append((state["standing"]["observations"], state["picture_observations"] or 0))
-        return seen[-1] == (observations, observations)
+        seen.append((state["standing"]["replications"], state["picture_replications"] or 0))
+        return seen[-1] == (replications, replications)
 
     with serving(file) as view:
         with crowd(file, 4, 120) as allow:
-            for observations in (30, 60, 120):
-                allow(observations)
-                assert eventually(lambda n=observations: has_reached(n))  # type: ignore[misc]
+            for replications in (30, 60, 120):
+                allow(replications)
+                assert eventually(lambda n=replications: has_reached(n))  # type: ignore[misc]
         assert eventually(lambda: not any(w["alive"] for w in standing(view)["workers"]))
         final, state = known(view, 120), standing(view)
     assert seen == sorted(seen)

@@ -12,7 +12,7 @@ from argbest.answers.overview import overview, pace
 from argbest.serve.watch import MOST_POINTS, Point, Reading, extended, past, standing
 from argbest.storage.base import Worker
 
-SAME = ("observations", "budget", "seconds_spent", "seconds_budget", "trials")
+SAME = ("replications", "budget", "seconds_spent", "seconds_budget", "trials")
 
 
 def failing(alternative: str, context: object, seed: int) -> float:
@@ -109,13 +109,13 @@ def test_the_course_keeps_its_ends_and_stays_short() -> None:
     assert max(gaps) <= 20
 
 
-def test_a_point_takes_the_place_of_one_with_as_many_observations() -> None:
+def test_a_point_takes_the_place_of_one_with_as_many_replications() -> None:
     assert extended([(1, 0.1, 0.1, 0.1, 0.1)], (1, 0.2, 0.2, 0.2, 0.2)) == [(1, 0.2, 0.2, 0.2, 0.2)]
 
 
 def test_the_past_is_the_study_s_history(study: Study) -> None:
     frame = study.history(4)
     found = past(study, 4)
-    assert [point[0] for point in found] == frame["observations"].tolist()[:-1]
+    assert [point[0] for point in found] == frame["replications"].tolist()[:-1]
     assert [point[1] for point in found] == frame["pcs_e"].tolist()[:-1]
     assert [point[4] for point in found] == frame["eoc"].tolist()[:-1]

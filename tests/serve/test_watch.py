@@ -15,17 +15,17 @@ from argbest import Study
 from argbest.errors import StorageError
 from argbest.report.page.studies import payload
 from argbest.serve import watch as watching
-from argbest.serve.watch import Watch
+from argbest.serve.watch import StudyWatch
 
-Watched = Callable[[], Watch]
+Watched = Callable[[], StudyWatch]
 
 
 @pytest.fixture
 def watched(file: Path) -> Iterator[Watched]:
-    opened: list[Watch] = []
+    opened: list[StudyWatch] = []
 
-    def begin() -> Watch:
-        opened.append(Watch(str(file)))
+    def begin() -> StudyWatch:
+        opened.append(StudyWatch(str(file)))
         opened[-1].start()
         return opened[-1]
 
@@ -35,14 +35,14 @@ def watched(file: Path) -> Iterator[Watched]:
     assert eventually(lambda: not [t for t in threading.enumerate() if t.name.startswith("argbest ")])
 
 
-def known(watch: Watch, observations: int) -> Any:
-    assert eventually(lambda: (watch.state()["picture_observations"] or 0) >= observations)
+def known(watch: StudyWatch, replications: int) -> Any:
+    assert eventually(lambda: (watch.state()["picture_replications"] or 0) >= replications)
     found = watch.picture()
     assert found is not None
     return json.loads(found[1])
 
 
-def settled(watch: Watch) -> bool:
+def settled(watch: StudyWatch) -> bool:
     """Whether the past is in the course, the last thing that is worked out of a study at rest."""
     return len(json.loads((watch.picture() or ("", b'{"course": []}'))[1])["course"]) > 1
 
@@ -82,7 +82,7 @@ def test_the_picture_is_the_report_s_payload_and_the_course(study: Study, watche
     assert found["check"] == {"verdict": expected["check"]["verdict"]}
     assert eventually(lambda: settled(watch))
     course = known(watch, 30)["course"]
-    assert [row[0] for row in course[:-1]] == study.history(1)["observations"].tolist()[:-1]
+    assert [row[0] for row in course[:-1]] == study.history(1)["replications"].tolist()[:-1]
     sure = expected["certainty"]
     assert course[-1] == [30, sure["pcs_e"], sure["pcs_m"], sure["p_all"], sure["eoc"]]
 
@@ -90,13 +90,13 @@ def test_the_picture_is_the_report_s_payload_and_the_course(study: Study, watche
 def test_nothing_is_worked_out_again_while_nothing_changes(
     study: Study, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, looks, usual = counted(monkeypatch), [], Watch._paint
+    calls, looks, usual = counted(monkeypatch), [], StudyWatch._make_pictures
 
-    def look(self: Watch) -> None:
+    def look(self: StudyWatch) -> None:
         looks.append(self)
         usual(self)
 
-    monkeypatch.setattr(Watch, "_paint", look)
+    monkeypatch.setattr(StudyWatch, "_make_pictures", look)
     watch = watched()
     known(watch, 30)
     assert eventually(lambda: settled(watch))
@@ -119,7 +119,7 @@ def test_a_slow_model_keeps_nobody_waiting(
     assert eventually(lambda: calls == [30])
     study.run(35)
     assert watch.state()["picture"] is None
-    assert eventually(lambda: watch.state()["standing"]["observations"] == 35)  # progress goes on meanwhile
+    assert eventually(lambda: watch.state()["standing"]["replications"] == 35)  # progress goes on meanwhile
     assert calls == [30]
     ready.set()
     assert known(watch, 35)["course"][-1][0] == 35
@@ -176,15 +176,15 @@ def test_a_file_that_is_removed_is_missed(study: Study, watched: Watched, file: 
     known(watch, 30)
     moved = file.rename(file.with_name("moved.db"))
     assert eventually(lambda: "was removed" in str(watch.state()["troubles"]["reading"]))
-    assert watch.state()["standing"]["observations"] == 30
+    assert watch.state()["standing"]["replications"] == 30
     moved.rename(file)
     assert eventually(lambda: watch.state()["troubles"]["reading"] is None)
 
 
 def test_a_study_that_is_not_there_is_named(file: Path) -> None:
     with pytest.raises(StorageError, match="there is no study 'study'"):
-        Watch(str(file))
+        StudyWatch(str(file))
     create(file)
     with pytest.raises(StorageError, match="there is no study 'other'"):
-        Watch(str(file), name="other")
+        StudyWatch(str(file), name="other")
     assert value("large", {"load": 4.0}, 0) == 1.0

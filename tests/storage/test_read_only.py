@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from argbest import Problem, StorageError, Study
 from argbest.cli import main
-from argbest.serve.watch import Watch
+from argbest.serve.watch import StudyWatch
 from argbest.storage.sql import SQLStorage
 
 Mount = Callable[[Path], Path]
@@ -74,9 +74,9 @@ def test_a_finished_study_on_a_read_only_mount_is_read(
     ):
         done = CliRunner().invoke(main, [str(each) for each in (words[0], path, *words[1:])])
         assert done.exit_code == 0, done.output
-    watch = Watch(str(path))
+    watch = StudyWatch(str(path))
     watch._look()
-    assert watch.state()["standing"]["observations"] == 20
+    assert watch.state()["standing"]["replications"] == 20
     watch._storage.close()
     for words in (["ask"], ["tell"]):
         done = CliRunner().invoke(main, [*words, str(path)], input='{"trial": 3, "value": 1.0}')

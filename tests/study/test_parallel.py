@@ -313,7 +313,7 @@ def test_a_budget_in_seconds_is_simulation_time() -> None:
     assert both.n_replications == 20
 
 
-def test_measured_costs_send_samples_where_they_are_cheap() -> None:
+def test_measured_costs_send_replications_where_they_are_cheap() -> None:
     def dear(alternative: str, context: int, seed: int) -> float:
         return simulate(alternative, context, seed)
 

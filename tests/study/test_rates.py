@@ -337,7 +337,10 @@ def test_the_description_of_other_problems_is_as_ever() -> None:
     described = _described(Problem(["a", "b"], [0], same, truth=[[0.0], [1.0]]))
     assert described != _described(Problem(["a", "b"], [0], same, truth=[[0.0], [1.0]], rate=True))
     kept = Experiment(
-        Problem(["a", "b"], [0], same, truth=[[0.0], [1.0]], rate=True), "equal", samples=1, weights="uniform"
+        Problem(["a", "b"], [0], same, truth=[[0.0], [1.0]], rate=True),
+        "equal",
+        replications=1,
+        weights="uniform",
     )
     assert kept.first_problem().rate
 

@@ -92,7 +92,7 @@ def test_all_answers_are_those_of_the_problem_without_the_alternative(model: str
         mine, other = (each.certificate(0.1, integrate=integrate) for each in (ours, theirs))
         for name in ("pcs", "pcs_e", "pcs_m", "eoc", "lower_bound"):
             np.testing.assert_allclose(getattr(mine, name), getattr(other, name), rtol=0, atol=close)
-    past, other_past = (each.history(4)[["observations", "pcs_e", "pcs_m", "eoc"]] for each in (ours, theirs))
+    past, other_past = (each.history(4)[["replications", "pcs_e", "pcs_m", "eoc"]] for each in (ours, theirs))
     np.testing.assert_allclose(past, other_past, rtol=0, atol=0.1)
     contexts = [{"rate": r} for r in ((1.0, 2.0) if model == "independent" else (1.0, 1.3, 9.0))]
     np.testing.assert_allclose(

@@ -16,8 +16,8 @@ from argbest.problems.base import Problem
 
 FALSE_ALARM = 0.05 / 7  # of each of the seven tests of a model check, if the model holds
 _LEAST_VARIANCE = 1e-6  # of the common variance: replications that agree so far may be rounded
-_LEAST_SPREAD = 0.05  # of the number of pairs: where Var(Σ z) is less, rounding would speak
-_NEAR = 0.5  # of the range of contexts: so far z-scores of different alternatives are compared
+_LEAST_SPREAD = 0.05  # of the number of pairs: where Var(Σ z) is less, Σ z is mostly rounding error
+_TREND_LENGTH = 0.5  # of the range of contexts: z-scores of different alternatives are compared up to there
 
 
 class Comparison(NamedTuple):
@@ -149,8 +149,8 @@ def _spreads(noise: Comparison, along: int) -> dict[str, Array]:
 def whole(z: Array, related: Relations, *, shared: bool = False) -> float:
     """Return P(Σz² of all is larger); NaN where there are none.
 
-    Where alternatives have ``shared`` random numbers their sums hang together in an unknown way: then it is
-    that of the least likely of them, times their number.
+    Where alternatives have ``shared`` random numbers their sums depend on each other, in an unknown
+    way: then it is that of the least likely of them, times their number.
     """
     if not shared or not len(z):
         return float(_too_large(np.ones((1, len(z))), z, related.correlation)[0])
@@ -175,7 +175,7 @@ def alike(setting: Setting, z: Array, related: Relations) -> float:
     """
     k, c = related.alternative, related.context
     correlation, _ = priors.KERNELS["matern52"]
-    near = correlation(setting.separation.sum(axis=0) / _NEAR**2)[np.ix_(c, c)] * (k[:, None] != k)
+    near = correlation(setting.separation.sum(axis=0) / _TREND_LENGTH**2)[np.ix_(c, c)] * (k[:, None] != k)
     product = near @ related.correlation
     square = product @ product
     mean, var, third = np.trace(product), 2 * np.trace(square), 8 * np.sum(square * product.T)

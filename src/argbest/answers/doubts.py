@@ -1,6 +1,6 @@
 """Why a choice is not called sure although its probability is high: the data do not allow such a claim yet.
 
-A probability follows from a model. It is not taken at its word
+A probability follows from a model. It is not trusted by itself
 
 - where the model check objects, unless the replications of the pairs say the same by themselves;
 - where rewards are skewed and too few replications stand behind the two foremost alternatives, or where no
@@ -31,10 +31,10 @@ from argbest.texts import number
 if TYPE_CHECKING:
     from argbest.study.view import View
 
-_ERROR = 1.0 - LEVEL  # of a choice that is called sure
-_SHARE = 0.5  # of that error, which skewness may add at most
-_MISSED = 0.05  # chance of not having seen an event that comes more often
-_HIDDEN = "no pair has three replications, so nothing shows whether rewards are skewed"
+_ERROR_OF_SURE = 1.0 - LEVEL  # of a choice that is called sure
+_MOST_BY_SKEWNESS = 0.5  # of that error, which skewness may add at most
+_CHANCE_OF_MISSING = 0.05  # chance of not having seen an event that comes more often
+_SKEWNESS_CANNOT_SHOW = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,11 @@ class Doubts:
         return np.where(self.few | self.rare | self.silent, 0.0, trusted)
 
     def waiting(self, view: "View", rule: object) -> str:
-        """Return why a run goes on although its rule is met by the model's own word.
+        """Return why a run goes on although the model's probabilities meet its stop rule.
 
         Nothing where it only waits for the third replication of some pair, which comes soon.
         """
-        if set(self.reasons) <= {"", _HIDDEN}:
+        if set(self.reasons) <= {"", _SKEWNESS_CANNOT_SHOW}:
             return ""
         return (
             f"{rule} is met by the model's word, but not by what can be counted on, so the run goes on: "
@@ -120,7 +120,7 @@ def _doubts(view: "View") -> Doubts:
     if _noise_is_told(view):
         few, rare = check.scarce, silent
     elif not tally.m2.any():
-        silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _MISSED
+        silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
     return Doubts(check, own, *found, tuple(_reasons(view, check, found, foremost, shown, worth)))
 
@@ -174,9 +174,9 @@ def _needed(skewness: float) -> float:
 
     By the first term of Edgeworth's expansion it adds γ (z² − 1) φ(z)/(6 √n) to P(error) = 1 − Φ(z).
     """
-    z = -float(ndtri(_ERROR))
+    z = -float(ndtri(_ERROR_OF_SURE))
     density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
-    return float((skewness * (z * z - 1.0) * density / (6.0 * _SHARE * _ERROR)) ** 2)
+    return float((skewness * (z * z - 1.0) * density / (6.0 * _MOST_BY_SKEWNESS * _ERROR_OF_SURE)) ** 2)
 
 
 def _of_both(table: AnyArray, foremost: IntArray) -> AnyArray:
@@ -208,7 +208,7 @@ def _most_missed(n: AnyArray) -> Array:
 
     With a chance of 0.05 none of them shows it.
     """
-    return np.asarray(1.0 - _MISSED ** (1.0 / np.maximum(n, 1.0)))
+    return np.asarray(1.0 - _CHANCE_OF_MISSING ** (1.0 / np.maximum(n, 1.0)))
 
 
 def _reasons(
@@ -240,7 +240,7 @@ def _reasons(
         elif few and check.scarce[c]:
             yield "there are too few successes or failures"
         elif few and _shape_is_hidden(view.tally):
-            yield _HIDDEN
+            yield _SKEWNESS_CANNOT_SHOW
         elif few:
             needed = int(np.ceil(_needed(shown.skewness)))
             yield (

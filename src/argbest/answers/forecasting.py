@@ -28,7 +28,7 @@ from argbest.core.decision import Decision, at, cell
 from argbest.core.question import Question
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
-from argbest.errors import InputError
+from argbest.errors import InputError, warn_of_old_name
 from argbest.texts import Sentences, chance
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ _UNASKED_SECONDS = 5.0  # after which one that nobody asked for by name is given
 _RANGE_FACTOR = 2.0  # by which the ends of ranges are moved apart
 _FEWEST_PATHS = 12  # paths whose ends still say something
 _MOST_NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
-_STRIDE = 30  # a decision stands for a thirtieth of the further replications so far
+_DECISIONS_PER_GROWTH = 30  # a decision stands for a thirtieth of the further replications so far
 _HORIZON_FACTOR = 10  # times the replications so far: nobody plans farther ahead
 _LEAST_HORIZON = 500  # replications that are looked ahead at least
-_NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
-_NEVER = 2.0  # a target that no probability reaches
+_N_NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
+_UNREACHABLE = 2.0  # a target that no probability reaches
 _CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
 _TAILS = (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2
 
@@ -59,11 +59,17 @@ class Forecast(Sentences):
     target: float
     worst: bool  # of the worst context, not of the weighted mean
     now: float  # what the certificate says today
-    samples: float  # further replications, half of the paths taking fewer
+    replications: float  # further replications, half of the paths taking fewer
     low: float  # with probability 0.9 between this
     high: float  # and this
     horizon: int  # replications looked ahead
-    curve: pd.DataFrame  # samples, and low, median and high of the certificate after so many more
+    curve: pd.DataFrame  # replications, and low, median and high of the certificate after so many more
+
+    @property
+    def samples(self) -> float:
+        """Deprecated: the name of `replications` in version 0.2."""
+        warn_of_old_name("samples", "replications")
+        return self.replications
 
     @property
     def what(self) -> str:
@@ -72,7 +78,7 @@ class Forecast(Sentences):
 
     def plain(self) -> dict[str, Any]:
         """Return the numbers as JSON-ready values, None for what lies beyond the horizon."""
-        ends = {name: getattr(self, name) for name in ("samples", "low", "high")}
+        ends = {name: getattr(self, name) for name in ("replications", "low", "high")}
         return {
             **{name: getattr(self, name) for name in ("target", "worst", "now")},
             **{name: None if np.isinf(value) else round(value) for name, value in ends.items()},
@@ -82,11 +88,11 @@ class Forecast(Sentences):
 
     def __str__(self) -> str:
         goal = f"{self.what} {self.target:g}"
-        if not self.samples:
+        if not self.replications:
             return f"{goal} is reached: it is {chance(self.now)}"
         if np.isinf(self.low):
             return f"{goal} takes more than {self.horizon:,} more replications (now {chance(self.now)})"
-        middle = f"about {rounded(self.samples)}" if np.isfinite(self.samples) else "very many"
+        middle = f"about {rounded(self.replications)}" if np.isfinite(self.replications) else "very many"
         high = rounded(self.high) if np.isfinite(self.high) else f"more than {self.horizon:,}"
         ends = f"{rounded(self.low)} to {high}"
         return f"{goal} takes {middle} more replications (now {chance(self.now)}; 90 %: {ends})"
@@ -105,7 +111,7 @@ def of_study(
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
     horizon = max(_LEAST_HORIZON, _HORIZON_FACTOR * view.n_replications)
     if now >= target:
-        curve = pd.DataFrame({"samples": [0], "low": now, "median": now, "high": now})
+        curve = pd.DataFrame({"replications": [0], "low": now, "median": now, "high": now})
         return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
     until = time.monotonic() + seconds
     looks, claims = _paths(view, certificate, target, worst=worst, horizon=horizon, until=until)
@@ -116,12 +122,12 @@ def of_study(
     grid = np.unique(np.quantile(looks, 0.5, axis=1, method="inverted_cdf"))
     there = _claims_after(looks, claims, grid)
     curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
-    curve.insert(0, "samples", grid)
+    curve.insert(0, "replications", grid)
     return Forecast(target, worst, now, middle, low / _RANGE_FACTOR, high * _RANGE_FACTOR, horizon, curve)
 
 
 def after(
-    view: "View", samples: Sequence[int], *, delta: float, paths: int = PATHS, seconds: float = math.inf
+    view: "View", replications: Sequence[int], *, delta: float, paths: int = PATHS, seconds: float = math.inf
 ) -> pd.DataFrame:
     """Return one row per number of further replications: mean, p5 and p95 of PCS_E after so many.
 
@@ -130,11 +136,17 @@ def after(
     """
     certificate, until = view.certificate(delta), time.monotonic() + seconds
     looks, claims = _paths(
-        view, certificate, _NEVER, worst=False, horizon=max(samples, default=0), until=until, most=paths
+        view,
+        certificate,
+        _UNREACHABLE,
+        worst=False,
+        horizon=max(replications, default=0),
+        until=until,
+        most=paths,
     )
-    there = _claims_after(looks, claims, np.array(samples, np.int64))
+    there = _claims_after(looks, claims, np.array(replications, np.int64))
     low, _, high = np.quantile(there, _TAILS, axis=1)
-    return pd.DataFrame({"samples": samples, "mean": there.mean(axis=1), "p5": low, "p95": high})
+    return pd.DataFrame({"replications": replications, "mean": there.mean(axis=1), "p5": low, "p95": high})
 
 
 def gain(view: "View", n_next: int, *, delta: float) -> float | None:
@@ -148,9 +160,9 @@ def gain(view: "View", n_next: int, *, delta: float) -> float | None:
     return float(then - now)
 
 
-def _claims_after(looks: Array, claims: Array, samples: Array | IntArray) -> Array:
-    """Return what the certificate of every path says after so many further replications, [sample, path]."""
-    last = [np.searchsorted(own, samples, "right") - 1 for own in looks.T]
+def _claims_after(looks: Array, claims: Array, replications: Array | IntArray) -> Array:
+    """Return what the certificate of every path says after so many further replications, [number, path]."""
+    last = [np.searchsorted(own, replications, "right") - 1 for own in looks.T]
     return np.stack([own[i] for own, i in zip(claims.T, last, strict=True)], axis=1)
 
 
@@ -173,9 +185,9 @@ def _is_quick(view: "View") -> bool:
 def n_paths(view: "View", most: int = PATHS) -> int:
     """Return how many paths, at most so many, fit into memory; 0 where these are too few to say anything."""
     n_alternatives, n_contexts = view.problem.shape
-    rows = int((view.tally.count > 0).sum()) + _STRIDE * 5  # and one for every decision ahead
+    rows = int((view.tally.count > 0).sum()) + _DECISIONS_PER_GROWTH * 5  # and one for every decision ahead
     fitting = _MOST_NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
-    return 0 if fitting < _FEWEST_PATHS else min(most, _NORMALS, fitting)
+    return 0 if fitting < _FEWEST_PATHS else min(most, _N_NORMALS, fitting)
 
 
 def _paths(
@@ -204,7 +216,7 @@ def _paths(
     setting, out, begun = view.setting, view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
-    truth = certificate.certainty.draw(certificate.normals[:_NORMALS])[:n]
+    truth = certificate.certainty.draw(certificate.normals[:_N_NORMALS])[:n]
     tally = _tiled(view.tally, n)
     belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
     behind = _score(_right(view.question, belief, out, certificate.delta)) - _score(certificate.pcs)
@@ -246,7 +258,7 @@ def _next(
     """
     shocks = shocks_of(belief)
     if shocks is None:
-        m = 1 + further // _STRIDE
+        m = 1 + further // _DECISIONS_PER_GROWTH
         value = at(truth, decision) + np.sqrt(at(belief.noise, decision) / m) * normals
         return belief.update(decision, value, m), value, m
     starts = _starts(int(shocks.following.max()) + 1)
@@ -289,6 +301,6 @@ def _tiled(thing: Any, n: int) -> Any:
     return thing
 
 
-def rounded(samples: float) -> str:
+def rounded(replications: float) -> str:
     """Return a number with two digits that count: no forecast is worth more."""
-    return f"{float(f'{samples:.2g}'):,.0f}"
+    return f"{float(f'{replications:.2g}'):,.0f}"

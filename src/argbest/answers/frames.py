@@ -125,7 +125,7 @@ def of_selection(
 
 
 def likelier(problem: Problem, certificate: Certificate) -> list[str]:
-    """Return, context by context, who is likelier to be the best than the selected alternative; "" if nobody.
+    """Return, per context, which alternative is likelier to be the best than the selected one; "" if none.
 
     The largest mean is selected, which is not always the largest P(best).
     """
@@ -185,7 +185,7 @@ def _rows(table: AnyArray) -> AnyArray:
 
 
 def _noted(frame: pd.DataFrame, labels: Sequence[Label], out: BoolArray) -> pd.DataFrame:
-    """Return the selection with notes, empty where nobody is left; ``out`` is [context, alternative]."""
+    """Return the selection with notes on what is ``out`` [context, alternative]; no answer where all are."""
     left = np.sum(~out, axis=1)
     for name in frame.columns[list(frame.columns).index("selected") :]:
         missing = left < (2 if name in _RIVAL_COLUMNS else 1)

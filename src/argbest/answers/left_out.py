@@ -16,10 +16,10 @@ from argbest.core.tally import Tally
 from argbest.errors import InputError
 from argbest.models.base import Model, weighs_replications
 
-_RELATED = 1e-10  # posterior correlations below are none
-_CLOSED = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
+_NO_CORRELATION = 1e-10  # posterior correlations below are none
+_LEAST_NOISE_LEFT = 1e-6  # of the noise: where less of it is left, the closed form would lose its digits
 _SAME = 1e-5  # of a standard deviation: two ways to the same prediction agree so far
-_ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
+_MOST_NUMBERS = 1 << 20  # numbers in one temporary array, 8 MB
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def left_out(
     spread = np.where(observed, belief.noise / np.maximum(tally.count, 1), np.inf)
     rest = spread - belief.var
     exact = weighs_replications(model)
-    closed = np.asarray(observed & (rest > _CLOSED * spread) & exact)
+    closed = np.asarray(observed & (rest > _LEAST_NOISE_LEFT * spread) & exact)
     share = np.divide(belief.var, rest, out=np.zeros_like(rest), where=closed)
     mean = belief.mean + share * (belief.mean - np.where(observed, tally.mean, 0.0))
     var = belief.var * (1.0 + share)
@@ -105,7 +105,7 @@ def relations(
     parts = [np.empty((0, len(rows_of)))]
     for k, c, rows in _covariances(belief, wanted):
         each = np.arange(len(k))
-        related = np.abs(rows) > _RELATED * scale * scale[k, c, None, None]
+        related = np.abs(rows) > _NO_CORRELATION * scale * scale[k, c, None, None]
         related[each, k, c] = False
         informed[k, c] = np.any(related & observed, axis=(-2, -1))
         moved = rows * surprise[k, c, None, None]
@@ -144,7 +144,7 @@ def by_blocks(
     moves = gain.reshape(rows.shape)  # by how much a unit of the residual moves every pair
     inner = precision - gain[:, k * tally.shape[1] + c] @ precision
     own = np.maximum(np.diag(inner), 0.0)
-    informed = own > _CLOSED * np.diag(precision)
+    informed = own > _LEAST_NOISE_LEFT * np.diag(precision)
     var = np.divide(1.0, own, out=np.full(len(k), np.inf), where=informed)
     residual = np.where(informed, var, 0.0) * (precision @ (means - belief.mean)[k, c])
     shift, other = moves * residual[:, None, None], np.zeros((len(k), tally.shape[1]), bool)
@@ -168,7 +168,7 @@ def by_blocks(
 def _covariances(belief: Belief, wanted: BoolArray) -> Iterator[tuple[IntArray, IntArray, Array]]:
     """Yield some of the pairs and their posterior covariances with all, [pair, alternative, context]."""
     k, c = np.nonzero(wanted)
-    step = max(1, _ELEMENTS // wanted.size)
+    step = max(1, _MOST_NUMBERS // wanted.size)
     for start in range(0, len(k), step):
         some = slice(start, start + step)
         yield k[some], c[some], belief.cov_rows(k[some], c[some])

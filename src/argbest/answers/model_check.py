@@ -26,20 +26,17 @@ from argbest.texts import Sentences
 if TYPE_CHECKING:
     from argbest.study.view import View
 
-_PUT_TO_THE_TEST = 0.5  # root mean square of z-scores below which predictions were never in danger
-_PERHAPS = 0.2  # P(noise as alike, if independent) below which some may be common, though it is not clear
+_HARDLY_TESTED = 0.5  # root mean square of z-scores below which hardly any prediction could have failed
+_PERHAPS_COMMON = 0.2  # P(noise as alike, if independent) below which some of it may be common
 _MOST_PAIRS = 1000  # pairs that are predicted; of more, so many spread evenly stand for all
-_LARGE_TABLE, _FEWEST_PAIRS, _MOST_NUMBERS = (
-    2**16,
-    100,
-    2**27,
-)  # fewer on larger tables: covariances take up to 1 GB there
+# On larger tables fewer pairs are predicted, because covariances take up to 1 GB there.
+_LARGE_TABLE, _FEWEST_PAIRS, _MOST_NUMBERS = 2**16, 100, 2**27
 _ENOUGH_FREEDOM = 30  # degrees of freedom within pairs that tell the noise without the model's help
-_LENDERS = 2**10  # pairs that tell how firmly noise is known
+_MOST_LENDERS = 2**10  # pairs that tell how firmly noise is known
 _DRAWN, _DRAWS = 2**14, (8, 32)  # noise levels drawn for that in all, and tables of them
-_EXACT = 1e-9  # a variance below is none
+_NO_VARIANCE = 1e-9  # a variance below is none
 _PREDICTED = ("observed", "predicted", "sd", "residual", "z", "influence", "turned")  # columns of `pairs`
-_GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+_GOLDEN_SECTION = 0.5 * (5.0**0.5 - 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +89,7 @@ class ModelCheck(Sentences):
         """What the tests say, in a few words; where z-scores are all small, little was put to the test."""
         if not self.fits:
             return "the model does not fit"
-        return "the model fits" if self.rms >= _PUT_TO_THE_TEST else "no evidence against the model"
+        return "the model fits" if self.rms >= _HARDLY_TESTED else "no evidence against the model"
 
     def __str__(self) -> str:
         beyond = f"{self.n_flagged} of {len(self.pairs)} pairs beyond ±{self.limit:.1f}"
@@ -235,12 +232,12 @@ def _firmness(tally: Tally) -> Array:
     alternatives tell it for all.
     """
     rows = np.flatnonzero(tally.count.any(axis=1))
-    some = tally.apart[rows[:: 1 + len(rows) * tally.shape[1] // _LENDERS]]
+    some = tally.apart[rows[:: 1 + len(rows) * tally.shape[1] // _MOST_LENDERS]]
     n = int(np.clip(_DRAWN // some.count.size, *_DRAWS))
     log = np.log(plausible_noise(some, n, streams.generator(0, streams.Purpose.CERTIFICATE)))
     sizes, which = np.unique(some.count, return_inverse=True)
     var = np.bincount(which.ravel(), log.var(axis=0).ravel()) / np.bincount(which.ravel())
-    known = (1.0 + np.sqrt(1.0 + 2.0 * var)) / np.maximum(var, _EXACT)
+    known = (1.0 + np.sqrt(1.0 + 2.0 * var)) / np.maximum(var, _NO_VARIANCE)
     return np.interp(tally.count, sizes, known)
 
 
@@ -250,7 +247,7 @@ def _scored(z: Array, share: Array, freedom: Array) -> Array:
     The noise is but a ``share`` of their variance: by Satterthwaite's rule z has Student's distribution with
     freedom/share² degrees.
     """
-    tail = stdtr(freedom / np.clip(share, _EXACT, 1.0) ** 2, -np.abs(z))
+    tail = stdtr(freedom / np.clip(share, _NO_VARIANCE, 1.0) ** 2, -np.abs(z))
     return np.where(tail > 0, -np.sign(z) * ndtri(np.maximum(tail, np.finfo(float).tiny)), z)
 
 
@@ -290,7 +287,7 @@ def _predicted(
         return _Predicted(belief, observed - off, var, observed, related, relates, False, any_shared)
     mean, var, closed = left_out(model, setting, plain, params, belief, wanted)
     related = relations(belief, plain, wanted, closed, setting.question)
-    together = bool(likeness(tally, belief.noise) < _PERHAPS)
+    together = bool(likeness(tally, belief.noise) < _PERHAPS_COMMON)
     var = var + belief.noise / np.maximum(plain.count, 1)
     return _Predicted(belief, mean, var, plain.mean, related, relates, together, False)
 
@@ -333,7 +330,7 @@ def _spread(observed: BoolArray) -> BoolArray:
     if len(cells) <= most:
         return observed
     wanted = np.zeros(observed.size, bool)
-    wanted[cells[(np.arange(1, most + 1) * _GOLDEN % 1.0 * len(cells)).astype(np.int64)]] = True
+    wanted[cells[(np.arange(1, most + 1) * _GOLDEN_SECTION % 1.0 * len(cells)).astype(np.int64)]] = True
     return wanted.reshape(observed.shape)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ABSENT = 0.005  # of the variation: a part with less is not there
 _WORTH_A_WORD = 1e-4  # share that is told, where a model was simplified
-_SHORT, _LONG = 0.3, 1.0  # ranges of a column
+_SHORT_LENGTHSCALE, _LONG_LENGTHSCALE = 0.3, 1.0  # ranges of a column
 _MEANING = {
     "trend": "common to all alternatives",
     "offset": "a level of each alternative",
@@ -144,7 +144,7 @@ def _lengths(
             continue
         width, scaled = high - low, given.values[..., j]
         middle, *ends = (float(fold(scaled)) for fold in (np.median, np.min, np.max))
-        reach = "short" if middle < _SHORT else "long" if middle > _LONG else "medium"
+        reach = "short" if middle < _SHORT_LENGTHSCALE else "long" if middle > _LONG_LENGTHSCALE else "medium"
         apart = float(correlation(middle**-2.0))
         span = np.nan if name not in bounds or isinstance(values[0], bool) else width
         distances = (width * each for each in (middle, *ends))

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 SKEWNESS = 1.0  # beyond: strongly skewed
 KURTOSIS = 4.0  # excess; beyond: heavy tails, heavier than the Laplace distribution's 3
-_SIGMAS = 4.0  # and both only if chance explains them this badly within pairs, in standard normal units
-_CONFIRMED = 2.0  # and so badly beside earlier replications
+# Both count only if chance explains them this badly, in standard normal units.
+_SIGMAS_WITHIN_PAIRS = 4.0
+_SIGMAS_IN_ORDER = 2.0  # of each replication beside those before it
 _TWO_VALUES = 0.9  # of the replications
 _FEWEST_REPLICATIONS = 20  # replications, before two values can be a pattern
 _ROUNDING = 1e-12  # relative differences below are no noise of the simulation
@@ -40,8 +41,8 @@ class _Pooled(NamedTuple):
 def of_study(view: "View") -> str | None:
     """Return a sentence on how the rewards of a study depart from normal ones, or None.
 
-    With common random numbers the pairs of a context share their noise, so that one of them must speak for
-    all: the one with the most replications. Rewards that are 0 or 1 have a noise model of their own; if they
+    With common random numbers the pairs of a context share their noise, so only one of them counts:
+    the one with the most replications. Rewards that are 0 or 1 have a noise model of their own; if they
     are not declared, the sentence says how to.
     """
     if view.rate:
@@ -100,7 +101,11 @@ def departure(groups: Sequence[object]) -> str | None:
 def _confirmed(within: _Pooled, later: _Pooled | None) -> bool:
     """Return whether both scores are beyond chance, on the same side."""
     side = np.sign(within.sigmas)
-    return later is not None and side * within.sigmas > _SIGMAS and bool(side * later.sigmas > _CONFIRMED)
+    return (
+        later is not None
+        and side * within.sigmas > _SIGMAS_WITHIN_PAIRS
+        and bool(side * later.sigmas > _SIGMAS_IN_ORDER)
+    )
 
 
 def _sequential(rows: list[Array]) -> Array:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _Axes: TypeAlias = tuple[tuple[Axis, pd.DataFrame], ...]
 
-_NAMED = 3  # entries of a list; of more their number is told
+_MOST_NAMED = 3  # entries of a list; of longer lists the number is given
 
 
 def of_check(check: "ModelCheck", problem: Problem, model: Model[Any]) -> Iterator[str]:
@@ -92,15 +92,15 @@ def _of_likeness(check: "ModelCheck") -> Iterator[str]:
 
 
 def _of_steps(check: "ModelCheck") -> Iterator[str]:
-    for row in check.steps.head(_NAMED).to_dict("records"):
+    for row in check.steps.head(_MOST_NAMED).to_dict("records"):
         who = "all alternatives" if row["alternative"] is None else f"alternative {row['alternative']!r}"
         up = "up" if row["z"] > 0 else "down"
         yield (
             f"Rewards of {who} jump {up} between {row['column']} = {row['below']:.6g} and {row['above']:.6g} "
             f"(z = {row['z']:+.1f}), and the model smooths it."
         )
-    if len(check.steps) > _NAMED:
-        yield f"{len(check.steps) - _NAMED} more alternatives jump."
+    if len(check.steps) > _MOST_NAMED:
+        yield f"{len(check.steps) - _MOST_NAMED} more alternatives jump."
 
 
 def _of_regions(axes: _Axes) -> Iterator[str]:
@@ -118,14 +118,14 @@ def _of_regions(axes: _Axes) -> Iterator[str]:
 def _of_pairs(check: "ModelCheck", problem: Problem) -> Iterator[str]:
     flagged = check.pairs[check.pairs["flagged"]]
     order = flagged["z"].abs().sort_values(ascending=False).index
-    some = flagged.loc[order[:_NAMED]]
+    some = flagged.loc[order[:_MOST_NAMED]]
     where = problem.alternatives.locate(some), problem.contexts.locate(some)
     labels = problem.alternatives.labels, problem.contexts.labels
     for row, k, c in zip(some.to_dict("records"), *(each.tolist() for each in where), strict=True):
         turned = "" if np.isnan(row["turned"]) else _turned(int(row["turned"]))
         yield f"Alternative {labels[0][k]!r} in context {labels[1][c]!r}: z = {row['z']:+.1f}{turned}."
-    if len(flagged) > _NAMED:
-        yield f"{len(flagged) - _NAMED} more pairs are beyond the limit."
+    if len(flagged) > _MOST_NAMED:
+        yield f"{len(flagged) - _MOST_NAMED} more pairs are beyond the limit."
 
 
 def _turned(n: int) -> str:
@@ -135,5 +135,5 @@ def _turned(n: int) -> str:
 
 def _names(axis: Axis, order: list[int]) -> str:
     """Return the kind and the labels of some entries of an axis."""
-    labels = first_of([repr(axis.labels[i]) for i in order], _NAMED)
+    labels = first_of([repr(axis.labels[i]) for i in order], _MOST_NAMED)
     return f"{axis.kind}{'s' * (len(order) > 1)} {labels}"

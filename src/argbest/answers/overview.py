@@ -1,4 +1,4 @@
-"""How a study stands, and how it came to that: progress, workers, failures; certainty along the records."""
+"""How a study stands, and how it came to that: progress, workers, failures; certainty over time."""
 
 import re
 import time
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from argbest.study.view import View
 
 _HISTORY_COLUMNS = ("pcs_e", "pcs_e_low", "pcs_e_high", "pcs_m", "p_all", "eoc", "eoc_low", "eoc_high")
-_BEGINNING = 2  # replications of every alternative, and of every pair that has so many in the end
+# Of every alternative, and of every pair that has so many in the end, before the first checkpoint.
+_FEWEST_REPLICATIONS = 2
 _MOST_CAUSES = 5  # causes of failures told
-_RECENT_SECONDS, _FEWEST_RECORDS = (
-    300.0,
-    5,
-)  # seconds in which a pace is measured, and records that this takes at least
+# A pace is measured over the last seconds, and over at least so many records.
+_RECENT_SECONDS, _FEWEST_RECORDS = 300.0, 5
 # What differs between failures of one cause: the command that was run, numbers, addresses, identifiers.
 _VARYING = re.compile(
     rf"^{COMMAND}.*$|\b0x[0-9a-f]+|\b(?=[a-f-]*\d)[0-9a-f-]{{8,}}\b|[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?",
@@ -93,7 +92,8 @@ def progress(study: "Study") -> dict[str, Any]:
     ]
     queued = view.n_queued + len(view.given_back)
     return {
-        "observations": view.n_replications,
+        "replications": view.n_replications,
+        "observations": view.n_replications,  # deprecated: the name in version 0.2
         "budget": budget,
         "seconds_spent": view.spent,
         "seconds_budget": seconds,
@@ -184,7 +184,7 @@ def causes(reasons: Mapping[int, str]) -> list[Cause]:
 
 
 def history(view: "View", *, points: int = 12) -> pd.DataFrame:
-    """Return one row per checkpoint of a study: observations, PCS_E, PCS_M and EOC as certified then.
+    """Return one row per checkpoint of a study: replications, PCS_E, PCS_M and EOC as certified then.
 
     ``pcs_e_low`` to ``pcs_e_high`` holds the weighted share of contexts selected right, and ``eoc_low`` to
     ``eoc_high`` the opportunity cost, with posterior probability 0.9, by joint draws of all rewards. The
@@ -237,7 +237,7 @@ def _ready(due: BoolArray, pairs: Sequence[tuple[int, int]], n: Sequence[int]) -
     final, count = np.zeros(due.shape, np.int64), np.zeros(due.shape, np.int64)
     for pair, more in zip(pairs, n, strict=True):
         final[pair] += more
-    per_pair, per_alternative = (min(_BEGINNING, fewest) for fewest in least(final))
+    per_pair, per_alternative = (min(_FEWEST_REPLICATIONS, fewest) for fewest in least(final))
     for i, (pair, more) in enumerate(zip(pairs, n, strict=True)):
         count[pair] += more
         of_pairs, of_alternatives = least(count)
@@ -257,6 +257,6 @@ def _row(tally: Tally, certificate: Certificate) -> dict[str, float]:
     cost = np.quantile(loss @ weights, tails, method="inverted_cdf")
     values = certificate.pcs_e, *right, certificate.pcs_m, certificate.p_all, certificate.eoc, *cost
     return {
-        "observations": int(tally.count.sum()),
+        "replications": int(tally.count.sum()),
         **dict(zip(_HISTORY_COLUMNS, map(float, values), strict=True)),
     }

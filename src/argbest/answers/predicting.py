@@ -33,9 +33,9 @@ Plain: TypeAlias = dict[str, Any]
 
 LISTED_POINTS = 49  # contexts along a single coordinate, at most: each takes some 5 ms
 _MOST_POINTS = 150  # contexts of several coordinates
-_CELLS = 12_000  # alternatives by contexts: what a page has room for
-_FEWEST = 33  # contexts, however many alternatives there are
-_COARSEST = 4  # values of a number between which a page may interpolate
+_MOST_CELLS = 12_000  # alternatives by contexts: what a page has room for
+_FEWEST_POINTS = 33  # contexts, however many alternatives there are
+_FEWEST_STOPS = 4  # values of a number between which a page may interpolate
 _MOST_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
@@ -126,7 +126,7 @@ def evenly(problem: Problem, points: int) -> list[Any]:
 
 
 def warn_of_the_unknown(view: View, rows: Axis) -> None:
-    """Warn of categories that no simulated context has, in the name of whoever called the study."""
+    """Warn of categories that no simulated context has; the warning names the line that called the study."""
     if said := never_seen(view.problem.contexts, rows):
         warnings.warn(said, ExtrapolationNotice, stacklevel=4)
 
@@ -360,7 +360,8 @@ def _stops(view: View) -> list[list[Any]] | None:
     for name, bounds in ranges.items():
         found[name] = sorted({*map(float, found[name]), *map(float, bounds)})
     most = min(
-        max(_CELLS // problem.n_alternatives, _FEWEST), LISTED_POINTS if len(held) == 1 else _MOST_POINTS
+        max(_MOST_CELLS // problem.n_alternatives, _FEWEST_POINTS),
+        LISTED_POINTS if len(held) == 1 else _MOST_POINTS,
     )
 
     def number(columns: Iterable[list[Any]]) -> int:
@@ -369,7 +370,7 @@ def _stops(view: View) -> list[list[Any]] | None:
     if number(found.values()) > max(most, 2 * problem.n_contexts):  # the contexts are listed in any case
         room = most // number(found[name] for name in held if name not in ranges)
         steps = math.floor(room ** (1 / len(ranges)) + 1e-9) if ranges else 0
-        if steps < _COARSEST:
+        if steps < _FEWEST_STOPS:
             return None
         return [
             np.linspace(*ranges[name], steps).tolist() if name in ranges else each

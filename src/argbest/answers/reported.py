@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from argbest.core.arrays import Array
 from argbest.core.normal import loss
 
-_EXACT = 1e-12  # standard deviations below change no digit that anybody is shown
+_NO_SPREAD = 1e-12  # standard deviations below change no digit that anybody is shown
 
 
 def reported_mean(mean: Array, sd: Array, *, rate: bool) -> Array:
@@ -21,7 +21,7 @@ def reported_mean(mean: Array, sd: Array, *, rate: bool) -> Array:
     """
     if not rate:
         return mean
-    exact = sd < _EXACT
+    exact = sd < _NO_SPREAD
     width = np.where(exact, 1.0, sd)
     clipped = width * (loss(-mean / width) - loss((1.0 - mean) / width))
     return np.clip(np.where(exact, mean, clipped), 0.0, 1.0)

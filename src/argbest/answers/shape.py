@@ -27,7 +27,7 @@ _LEAST_LEFT = 1e-3  # of the squares, where all replications but one agree: roun
 _ALTERNATIVES, _COLUMNS = 512, 4096  # that are looked at together where random numbers are common
 _TIED_SHARE = 0.2  # of two replications of a pair: about what rounding to 0.7 standard deviations does
 _FEWEST_TIES = 5  # at least, before they are a pattern
-_COUNT = 1.4  # see `scarce`
+_FEWEST_EXPECTED = 1.4  # successes, and failures, from which a share is about normal: see `scarce`
 
 
 class Shape(NamedTuple):
@@ -185,6 +185,6 @@ def scarce(belief: Belief, tally: Tally) -> BoolArray:
     """
     worth = np.maximum(tally.count, belief.noise / np.maximum(belief.var, np.finfo(float).tiny))
     p = (worth * np.clip(np.abs(belief.mean), 0.0, 1.0) + 0.5) / (worth + 1.0)
-    few = worth * np.minimum(p, 1.0 - p) < _COUNT
+    few = worth * np.minimum(p, 1.0 - p) < _FEWEST_EXPECTED
     close = np.argsort(-belief.mean, axis=0, kind="stable")[:2]
     return np.asarray(np.take_along_axis(few, close, axis=0).any(axis=0))

@@ -117,7 +117,7 @@ def main() -> None:
 
 @contextmanager
 def _harmless_errors() -> Iterator[None]:
-    """Turn errors into lines of text; what they quote holds no password, and no command to the terminal."""
+    """Turn errors into lines of text, without passwords and control characters."""
     try:
         yield
     except InputError as error:

@@ -190,7 +190,7 @@ def _show_next(study: "Study", answer: dict[str, Any], heading: str) -> None:
     if (forecast := answer["forecast"]) is not None:
         after, gain = f"about {chance(forecast['pcs_e'])}", forecast["gain"]
         moved = f"raise PCS_E to {after} ({gain:+.3f})" if gain > _NO_GAIN else f"leave PCS_E at {after}"
-        say(f"forecast: {forecast['samples']} more replications in the best places would {moved}")
+        say(f"forecast: {forecast['replications']} more replications in the best places would {moved}")
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:

@@ -39,8 +39,9 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     "--weights", type=click.Choice(["problem", "uniform"]), default="problem", help="Weights of the contexts."
 )
 @click.option(
-    "--samples", type=click.IntRange(0), required=True, help="Replications after the initial design."
+    "--replications", type=click.IntRange(0), help="Replications after the initial design.  [required]"
 )
+@click.option("--samples", type=click.IntRange(0), hidden=True, deprecated="It is now called --replications.")
 @click.option(
     "--macroreps",
     type=click.IntRange(1),
@@ -59,8 +60,8 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
     "--initial",
     callback=_initial,
     metavar="NUMBER|auto",
-    help="Replications of every pair to begin with; auto: the design a study would choose for twice as many "
-    "replications as --samples.  [default: the problem's]",
+    help="Replications of every pair to begin with; auto: the design a study with a budget of twice "
+    "the --replications would choose.  [default: the problem's]",
 )
 @click.option(
     "--delta",
@@ -110,6 +111,8 @@ def compare(
     loss: float | None,
     out: Path | None,
     as_json: bool,
+    replications: int | None,
+    samples: int | None,
     **options: Any,
 ) -> None:
     """Compare policies on PROBLEM over many repeated studies (macro-replications) with the same noise.
@@ -119,9 +122,16 @@ def compare(
     """
     from argbest.experiment import Contender, Experiment, run
 
+    length = samples if replications is None else replications
+    if length is None:
+        raise click.UsageError("Missing option '--replications'.")
     contenders = [Contender.named(name, model=model) for name in policies]
     experiment = Experiment(
-        problem, contenders, refit_every="auto" if refit_every is None else refit_every, **options
+        problem,
+        contenders,
+        replications=length,
+        refit_every="auto" if refit_every is None else refit_every,
+        **options,
     )
     if out is not None:
         prepare(out)
@@ -130,15 +140,23 @@ def compare(
     if as_json:
         show_json({**results.plain(pcs=pcs, loss=loss), "calibration": _claims(results).to_dict("records")})
     else:
-        _show(results, summary, samples=experiment.samples, delta=experiment.delta, pcs=pcs, loss=loss)
+        _show(
+            results, summary, replications=experiment.replications, delta=experiment.delta, pcs=pcs, loss=loss
+        )
     if out is not None:
         _write(results, summary, out, how=_how(experiment, results), quiet=as_json, pcs=pcs, loss=loss)
 
 
 def _show(
-    results: "Results", summary: "pd.DataFrame", *, samples: int, delta: float, pcs: float, loss: float | None
+    results: "Results",
+    summary: "pd.DataFrame",
+    *,
+    replications: int,
+    delta: float,
+    pcs: float,
+    loss: float | None,
 ) -> None:
-    """Print a row per policy: its measures after the last sample, and how soon it was good."""
+    """Print a row per policy: its measures after the last replication, and how soon it was good."""
     last = summary.groupby("contender", sort=False).tail(1)
     columns = {
         "policy": last["contender"].tolist(),
@@ -155,24 +173,26 @@ def _show(
     claimed = bool(last["certificate"].notna().any())
     if not claimed:
         del columns["claim"]
-    say(f"{results.problem}: {results.macroreps} macro-replications, scored after {samples} replications")
+    say(
+        f"{results.problem}: {results.macroreps} macro-replications, scored after {replications} replications"
+    )
     table(columns, zip(*columns.values(), strict=True), justify="right")
     explained = "; claim: the certificate's mean PCS_E" if claimed else ""
     say(f"± one standard error over macro-replications{explained}.")
-    _show_reached(summary, samples=samples, pcs=pcs, loss=loss)
+    _show_reached(summary, replications=replications, pcs=pcs, loss=loss)
     _show_claims(results)
 
 
-def _show_reached(summary: "pd.DataFrame", *, samples: int, pcs: float, loss: float | None) -> None:
-    """Print a row per policy: how many samples it took to be good, and to stay so."""
+def _show_reached(summary: "pd.DataFrame", *, replications: int, pcs: float, loss: float | None) -> None:
+    """Print a row per policy: how many replications it took to be good, and to stay so."""
     from argbest.experiment import measures
 
     target = measures.usual_loss(summary) if loss is None else loss
     fast = measures.reached(summary, pcs=pcs, loss=target)
     columns = {
         "policy": fast["contender"].tolist(),
-        f"to PCS_E {pcs:g}": _counts(fast["samples_to_pcs"], samples),
-        f"to EOC {target:.2g}": _counts(fast["samples_to_loss"], samples),
+        f"to PCS_E {pcs:g}": _counts(fast["replications_to_pcs"], replications),
+        f"to EOC {target:.2g}": _counts(fast["replications_to_loss"], replications),
     }
     say("replications until the mean reaches the target and stays there:")
     table(columns, zip(*columns.values(), strict=True), justify="right")
@@ -227,11 +247,11 @@ def _how(experiment: "Experiment", results: "Results") -> dict[str, object]:
     if experiment.initial is None:
         each = "as the problem has it"
     elif experiment.initial == "auto":
-        each = f"chosen for a budget of {2 * experiment.samples:,}"
+        each = f"chosen for a budget of {2 * experiment.replications:,}"
     return {
         "problem": results.problem,
         "contenders": ", ".join(f"{label} (model {model})" for label, model in results.models.items()),
-        "samples": f"{experiment.samples:,} after the initial design",
+        "replications": f"{experiment.replications:,} after the initial design",
         "initial design": f"{each}: {sizes} replications",
         "refits": "; ".join(dict.fromkeys(refits)),
         "macro-replications": results.macroreps,

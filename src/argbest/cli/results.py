@@ -66,7 +66,7 @@ def _finished(study: "Study", now: dict[str, Any]) -> bool:
 def _left(now: dict[str, Any]) -> bool:
     """Return whether all who worked on the study have ended."""
     workers = now["workers"]
-    return bool(workers) and now["observations"] > 0 and not any(worker["alive"] for worker in workers)
+    return bool(workers) and now["replications"] > 0 and not any(worker["alive"] for worker in workers)
 
 
 def _show(study: "Study", now: dict[str, Any], again: str) -> None:
@@ -78,7 +78,7 @@ def _show(study: "Study", now: dict[str, Any], again: str) -> None:
     say(
         f"{now['problem']}: {now['n_alternatives']} alternatives x {now['n_contexts']} contexts, " + standing,
         *([f"initial design: {now['initial_design']}"] if now["initial_design"] else []),
-        f"replications: {now['observations']}"
+        f"replications: {now['replications']}"
         + (f" of {budget}" if budget else "")
         + f"; simulation time {_duration(now['seconds_spent'])}"
         + (f" of {_duration(now['seconds_budget'])}" if now["seconds_budget"] else ""),

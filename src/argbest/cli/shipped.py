@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from argbest.problems.base import Problem
     from argbest.study.study import Study
 
-_RUNS = 10  # of equal allocation
-_LONGEST = 60  # replications of every pair that equal allocation may use
+_EQUAL_RUNS = 10  # of equal allocation
+_MOST_OF_A_PAIR = 60  # replications of every pair that equal allocation may use
 _ABOUT = 41  # letters on a problem for which a line of 80 has room
 _MOST_COLUMNS = 10  # alternatives whose truth fits beside each other in 80 columns
 
@@ -66,10 +66,10 @@ def _compared(study: "Study") -> str:
     said = f"right in {right} of {n} with {study.n_replications} simulations"
     reached = _equal(study) >= right  # [run, replications of every pair]
     needed = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, np.inf)
-    half = float(np.sort(needed)[(_RUNS - 1) // 2])
-    basis = f"median of {_RUNS} runs with averages instead of a model, the first on the same seeds"
+    half = float(np.sort(needed)[(_EQUAL_RUNS - 1) // 2])
+    basis = f"median of {_EQUAL_RUNS} runs with averages instead of a model, the first on the same seeds"
     if np.isinf(half):
-        times = f"more than {_LONGEST * n_pairs / study.n_replications:.0f}"
+        times = f"more than {_MOST_OF_A_PAIR * n_pairs / study.n_replications:.0f}"
     elif half * n_pairs < study.n_replications:
         return f"{said}; equal allocation needs only {half * n_pairs:,.0f} for this ({basis})"
     else:
@@ -85,13 +85,13 @@ def _equal(study: "Study") -> "IntArray":
 
     problem, every = study.problem, np.arange(study.tally.count.size)
     rows, columns = np.divmod(every, problem.n_contexts)
-    numbers, own = np.arange(_LONGEST)[:, None], None if study.common_random_numbers else rows
-    runs = (study.seed + run for run in range(_RUNS))
+    numbers, own = np.arange(_MOST_OF_A_PAIR)[:, None], None if study.common_random_numbers else rows
+    runs = (study.seed + run for run in range(_EQUAL_RUNS))
     seeds = np.stack([streams.replication_seed(root, columns, numbers, alternative=own) for root in runs])
     simulator: Any = problem.simulate
     values = problem.sign * simulator.many(rows, columns, seeds)
-    average = values.cumsum(axis=1) / np.arange(1, _LONGEST + 1)[:, None]
-    chosen = average.reshape(_RUNS, _LONGEST, *problem.shape).argmax(axis=2)
+    average = values.cumsum(axis=1) / np.arange(1, _MOST_OF_A_PAIR + 1)[:, None]
+    chosen = average.reshape(_EQUAL_RUNS, _MOST_OF_A_PAIR, *problem.shape).argmax(axis=2)
     return np.asarray(problem.good(chosen).sum(axis=-1))
 
 

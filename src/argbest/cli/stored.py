@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argbest.study.study import Study
 
 MOST_ROWS = 40  # contexts shown in the terminal; `argbest export` has them all
-_LONGEST = 1000  # characters of a failure's reason shown in the terminal
+_LONGEST_REASON = 1000  # characters of a failure's reason shown in the terminal
 _ANSWERS = ("value", "values", "summary", "failed", "given_back")
 _KEYS = ("trial", *_ANSWERS, "seconds")  # of a line that `tell` reads
 
@@ -153,7 +153,7 @@ def show_failures(told: Mapping[str, Any], failed: int, trials: int) -> None:
     say(f"failures: {failed} of {trials} trials")
     for cause in told["failures"]:
         often = "once," if cause["count"] == 1 else f"{cause['count']} times, last"
-        reason = middle_cut(cause["reason"], _LONGEST).replace("\n", "\n    ")
+        reason = middle_cut(cause["reason"], _LONGEST_REASON).replace("\n", "\n    ")
         say(f"  {often} in trial {cause['trial']}: {reason}")
     if told["other_causes"]:
         say(f"  and {told['other_causes']} other causes; `argbest export --table trials` has every reason.")

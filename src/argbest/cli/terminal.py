@@ -1,4 +1,4 @@
-"""The way to the terminal: lines, tables and notes, with nothing in them that commands it."""
+"""Printing to the terminal: lines, tables and notes, without control characters."""
 
 import json
 import shlex
@@ -57,7 +57,7 @@ def echo(line: str = "") -> None:
 
 
 def show_json(value: object, *, indent: int | None = None) -> None:
-    """Print JSON, in ASCII without its one control character."""
+    """Print JSON in ASCII, so that it holds no control characters."""
     print(json.dumps(value, allow_nan=False, indent=indent).replace("\x7f", "\\u007f"), flush=True)
 
 

@@ -40,8 +40,8 @@ class Trace:
     selected: IntArray  # [checkpoint, run, context]
     claim: Array  # [checkpoint, run, context]: P(the selection is right), as certified
     seconds: dict[str, Array]  # [checkpoint]: processor time of all runs so far: "all" of it, and its PARTS
-    alternative: IntArray  # [sample, run]: what was decided
-    context: IntArray  # [sample, run]
+    alternative: IntArray  # [replication, run]: what was decided
+    context: IntArray  # [replication, run]
     tally: Tally  # [run, alternative, context]
     n_initial: int
 
@@ -83,20 +83,20 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     """Return the trace of the macro-replications of these numbers.
 
     The order of operations is that of `Study`: take in, refit when due, look, decide. ``tick`` is called at
-    every refit and every checkpoint, before either, with the number of samples since the last call, of all
-    runs together.
+    every refit and every checkpoint, before either, with the number of replications since the last call, of
+    all runs together.
     """
     clock = _Clock()
     start = _start(experiment, contender, numbers, clock)
     setting, model, tally = start.setting, start.model, start.tally
-    chosen = np.empty((2, experiment.samples, len(numbers)), np.int64)
+    chosen = np.empty((2, experiment.replications, len(numbers)), np.int64)
     checkpoints = experiment.checkpoints.tolist()
     looks: list[_Look] = []
     learned: Learned | None = None
     nothing = np.zeros(tally.shape, np.int64)  # is under way
     own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
     ticked = fitted = 0
-    for i in range(experiment.samples + 1):
+    for i in range(experiment.replications + 1):
         n = start.n_initial + i
         due = learned is None or schedule.due(model, experiment.refit_every, n, fitted)
         if due or i == checkpoints[len(looks)]:
@@ -109,7 +109,7 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
                 own_number = np.where(late, streams.first_own_number(tally.count), own_number)
         if i == checkpoints[len(looks)]:
             looks.append(_look(experiment, start, tally, learned, clock))
-        if i == experiment.samples:
+        if i == experiment.replications:
             break
         with clock.part("decide"):
             batch = step.decide(start.policy, learned, tally, nothing, setting, roots=start.roots, step=n)

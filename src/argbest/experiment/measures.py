@@ -13,7 +13,7 @@ PCS = 0.9  # to be reached, where none is given
 _NORMAL_975 = 1.959963984540054  # the 97.5 % point of the standard normal
 # What is averaged over macro-replications: its name in the summary, its column in the frame of runs.
 _AVERAGES = {"pcs_e": "share_correct", "p_all": "all_correct", "pgs": "share_good", "eoc": "cost"}
-COUNTS = ("macroreplication", "samples", "samples_taken", "n_initial", "all_correct")
+COUNTS = ("macroreplication", "replications", "n_initial", "all_correct")
 TIMES = ("seconds", *(f"{part}_seconds" for part in PARTS))
 _SCORES = ("share_correct", "all_correct", "share_good", "cost", "claim", "correct", "claims")
 COLUMNS = (*COUNTS[:-1], *_SCORES, *TIMES)
@@ -24,10 +24,11 @@ def scored(
 ) -> pd.DataFrame:
     """Return one row per macro-replication and checkpoint: how right the selections are, and what they took.
 
-    ``correct`` holds a 1 or a 0 per context, as text, ``claims`` what the certificate says of each
-    (`packed`). ``share_correct`` and ``share_good`` are Σ_c w_c over the contexts selected
-    right or within delta of the best, ``cost`` is Σ_c w_c (best − selected), ``claim`` the certificate's
-    PCS_E. Seconds are processor time since the start, a macro-replication's share.
+    ``replications`` are those after the initial design, which has ``n_initial``. ``correct`` holds a 1 or a 0
+    per context, as text, ``claims`` what the certificate says of each (`packed`). ``share_correct`` and
+    ``share_good`` are Σ_c w_c over the contexts selected right or within delta of the best, ``cost`` is
+    Σ_c w_c (best − selected), ``claim`` the certificate's PCS_E. Seconds are processor time since the
+    start, a macro-replication's share.
     """
     n_checkpoints, n_runs = trace.selected.shape[:2]
     question = problems[0].setting.question
@@ -45,8 +46,7 @@ def scored(
     return pd.DataFrame(
         {
             "macroreplication": np.repeat(numbers, n_checkpoints),
-            "samples": np.tile(checkpoints, n_runs),
-            "samples_taken": np.tile(checkpoints, n_runs),
+            "replications": np.tile(checkpoints, n_runs),
             "n_initial": np.full(n_checkpoints * n_runs, trace.n_initial),
             "share_correct": (correct @ weights).ravel(),
             "all_correct": correct.all(axis=-1).ravel().astype(np.int64),
@@ -69,17 +69,14 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     errors (`_se`; unknown for a single one). PCS_M = min_c PCS(c) has the 95 % Wilson interval of the context
     where it is attained, P_all its own. Seconds are processor time per macro-replication so far.
     """
-    table = runs.sort_values(["samples", "macroreplication"], kind="stable")
-    checkpoints = table["samples"].unique()
+    table = runs.sort_values(["replications", "macroreplication"], kind="stable")
+    checkpoints = table["replications"].unique()
     n_runs = len(table) // len(checkpoints)
 
     def matrix(name: str) -> Array:
         return table[name].to_numpy(float).reshape(len(checkpoints), n_runs)
 
-    columns: dict[str, Array] = {
-        "samples": checkpoints,
-        "samples_taken": matrix("samples_taken").mean(axis=1),
-    }
+    columns: dict[str, Array] = {"replications": checkpoints}
     for name, column in (_AVERAGES | {"certificate": "claim"}).items():
         columns[name], columns[f"{name}_se"] = mean_and_error(matrix(column))
     flags = np.array([[flag == "1" for flag in text] for text in table["correct"]])
@@ -88,43 +85,43 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     columns["pcs_m_low"], columns["pcs_m_high"] = wilson(hits, n_runs)
     columns["p_all_low"], columns["p_all_high"] = wilson(matrix("all_correct").sum(axis=1), n_runs)
     columns |= {name: matrix(name).mean(axis=1) for name in TIMES}
-    return pd.DataFrame(columns).astype({"samples": np.int64})
+    return pd.DataFrame(columns).astype({"replications": np.int64})
 
 
 def reached(summary: pd.DataFrame, *, pcs: float = PCS, loss: float | None = None) -> pd.DataFrame:
-    """Return one row per contender: the samples from which PCS_E stays at ``pcs`` or above, and so on.
+    """Return one row per contender: after how many replications it is good, and stays so.
 
-    ``samples_to_pcs`` is where the mean curve last rises to it, between checkpoints by a straight line; NaN
-    where it never does or does not stay. ``samples_to_loss`` is the same for an expected opportunity cost of
-    ``loss`` or below; `usual_loss` stands for None.
+    ``replications_to_pcs`` is where the mean curve of PCS_E last rises to ``pcs``, between checkpoints by a
+    straight line; NaN where it never does or does not stay. ``replications_to_loss`` is the same for an
+    expected opportunity cost of ``loss`` or below; `usual_loss` stands for None.
     """
     target = usual_loss(summary) if loss is None else loss
     rows = [
         (
             label,
-            _settled(own["samples"].to_numpy(float), own["pcs_e"].to_numpy(float) - pcs),
-            _settled(own["samples"].to_numpy(float), target - own["eoc"].to_numpy(float)),
+            _settled(own["replications"].to_numpy(float), own["pcs_e"].to_numpy(float) - pcs),
+            _settled(own["replications"].to_numpy(float), target - own["eoc"].to_numpy(float)),
         )
         for label, own in summary.groupby("contender", sort=False)
     ]
-    return pd.DataFrame(rows, columns=["contender", "samples_to_pcs", "samples_to_loss"])
+    return pd.DataFrame(rows, columns=["contender", "replications_to_pcs", "replications_to_loss"])
 
 
 def usual_loss(summary: pd.DataFrame) -> float:
     """Return a tenth of the largest mean loss that a contender has after the initial design alone."""
-    return float(0.1 * summary.loc[summary["samples"] == summary["samples"].min(), "eoc"].max())
+    return float(0.1 * summary.loc[summary["replications"] == summary["replications"].min(), "eoc"].max())
 
 
-def _settled(samples: Array, surplus: Array) -> float:
+def _settled(replications: Array, surplus: Array) -> float:
     """Return from where on a curve is not negative, NaN where it ends below 0."""
     short = np.flatnonzero(surplus < 0)
     if not len(short):
-        return float(samples[0])
+        return float(replications[0])
     i = short[-1]
-    if i + 1 == len(samples):
+    if i + 1 == len(replications):
         return float("nan")
     share = surplus[i] / (surplus[i] - surplus[i + 1])
-    return float(samples[i] + share * (samples[i + 1] - samples[i]))
+    return float(replications[i] + share * (replications[i + 1] - replications[i]))
 
 
 def mean_and_error(values: Array) -> tuple[Array, Array]:
@@ -150,7 +147,7 @@ def joined(frames: dict[str, list[pd.DataFrame]], wanted: Collection[int]) -> pd
 
     Of a macro-replication that several parts hold, the first part counts.
     """
-    whole, order = [], ["macroreplication", "samples"]
+    whole, order = [], ["macroreplication", "replications"]
     for label, parts in frames.items():
         frame = pd.concat(parts, ignore_index=True)
         frame.insert(0, "contender", label)

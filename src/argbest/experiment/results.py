@@ -28,13 +28,14 @@ _PARTS, _LOCK = "runs", ".lock"
 _PART = re.compile(r"(?P<label>.+)\.(?P<first>\d+)-(?P<last>\d+)\.csv")
 _PACKAGES = ("argbest", "numpy", "scipy", "numba", "pandas")
 _TEXTS = {"correct": "[01]+", "claims": measures.CLAIMS}  # columns that are no numbers
-_FILE = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
-_LISTED = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
+_TO_FILE_NAME = str.maketrans(":+", "+=")  # some file systems refuse colons; no label has an equals sign
+_OLD_NAMES = {"samples": "replications"}  # in version 0.2
+_CURVES = ("pcs_e", "pcs_e_se", "pcs_m", "p_all", "p_all_se", "eoc", "certificate")
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The runs of an experiment: a row per contender, macro-replication and checkpoint, as `scored`."""
+    """The runs of an experiment (`measures.scored`): a row per contender, macro-replication, checkpoint."""
 
     problem: str
     seed: int
@@ -44,7 +45,7 @@ class Results:
     @classmethod
     def load(cls, folder: str | Path) -> "Results":
         """Return what a folder holds: of every contender, the macro-replications that all of them have."""
-        place = Folder.at(folder)
+        place = ExperimentFolder.at(folder)
         header = place.header()
         spec = header["experiment"]
         # A header without names is of the first version, which knew objects by their descriptions alone.
@@ -65,7 +66,7 @@ class Results:
                 f"the contenders in the folder {str(folder)!r} have no macro-replication in common yet. Run "
                 "its experiment first."
             )
-        looks = checkpoints(spec["samples"], spec["checkpoint_every"])
+        looks = checkpoints(spec["replications"], spec["checkpoint_every"])
         frames = {label: [place.read(label, part, looks) for part in own] for label, own in parts.items()}
         return cls(names["problem"], spec["seed"], models, measures.joined(frames, common))
 
@@ -84,7 +85,9 @@ class Results:
         return pd.concat(frames, ignore_index=True)
 
     def reached(self, *, pcs: float = measures.PCS, loss: float | None = None) -> pd.DataFrame:
-        """Return one row per contender: how many samples it takes to a PCS_E and to a loss, and to stay.
+        """Return one row per contender: after how many replications it is good, and stays so.
+
+        Good is a PCS_E of ``pcs`` in one column, and a loss of at most ``loss`` in the other.
 
         The loss is by default a tenth of the largest that a contender has after the initial design alone.
         """
@@ -93,8 +96,8 @@ class Results:
     def plain(self, *, pcs: float = measures.PCS, loss: float | None = None) -> dict[str, Any]:
         """Return the curves as JSON-ready values; what is not known is None.
 
-        ``seconds`` is the processor time of all macro-replications of the contender. ``samples_to_pcs`` and
-        ``samples_to_loss`` are those of `reached`, for the ``targets`` named beside.
+        ``seconds`` is the processor time of all macro-replications of the contender. ``replications_to_pcs``
+        and ``replications_to_loss`` are those of `reached`, for the ``targets`` named beside.
         """
         table, policies = self.summary(), {}
         target = measures.usual_loss(table) if loss is None else loss
@@ -105,12 +108,11 @@ class Results:
             policies[label] = {
                 "model": model,
                 "n_initial": int(runs["n_initial"].iloc[0]),
-                "samples_taken": [
-                    int(n) if float(n).is_integer() else float(n) for n in own["samples_taken"]
-                ],
-                "samples": own["samples"].tolist(),
-                **{name: values(own[name].tolist()) for name in _LISTED},
-                **{name: value(fast[name][label]) for name in ("samples_to_pcs", "samples_to_loss")},
+                "replications": own["replications"].tolist(),
+                **{name: values(own[name].tolist()) for name in _CURVES},
+                **{
+                    name: value(fast[name][label]) for name in ("replications_to_pcs", "replications_to_loss")
+                },
                 "seconds": float(own["seconds"].iloc[-1] * self.macroreps),
             }
         return {
@@ -123,13 +125,13 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Folder:
+class ExperimentFolder:
     """A folder that holds one experiment, to be extended by macro-replications and contenders."""
 
     path: Path
 
     @classmethod
-    def at(cls, path: object) -> "Folder":
+    def at(cls, path: object) -> "ExperimentFolder":
         """Return the folder of this path, which need not exist yet."""
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"out={path!r} names no folder. Give its path.")
@@ -137,7 +139,7 @@ class Folder:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from running in it, where the system can."""
+        """Make the folder, and lock it against other processes where the system has locks."""
         try:
             (self.path / _PARTS).mkdir(parents=True, exist_ok=True)
             file = open(self.path / _LOCK, "w", encoding="utf-8")  # noqa: SIM115
@@ -154,7 +156,7 @@ class Folder:
             yield
 
     def open(self, experiment: Experiment, command: str) -> None:
-        """Write the header, or check that it is of the same experiment and note the new session."""
+        """Write the header; one that is there must be of the same experiment, and gets this session added."""
         header = self._earlier()
         spec, known = experiment.plain(), header["contenders"]
         if header["sessions"]:
@@ -196,6 +198,7 @@ class Folder:
         path = self.path / HEADER
         try:
             header: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            _rename_samples(header["experiment"])
             if _sound(header):
                 return header
         except (OSError, ValueError, AttributeError, KeyError, TypeError):
@@ -207,12 +210,12 @@ class Folder:
     def finished(self, label: str) -> list[range]:
         """Return the macro-replications of a contender that are there, part by part in ascending order."""
         found = (_PART.fullmatch(path.name) for path in (self.path / _PARTS).glob("*.csv"))
-        own = (m for m in found if m and m["label"] == label.translate(_FILE))
+        own = (m for m in found if m and m["label"] == label.translate(_TO_FILE_NAME))
         parts = (range(int(m["first"]), int(m["last"]) + 1) for m in own)
         return sorted(parts, key=lambda part: (part.start, part.stop))
 
     def write(self, label: str, part: range, runs: pd.DataFrame) -> None:
-        """Keep a part: the file is there in full or not at all."""
+        """Write a part to its file, in full or not at all."""
         write_csv(self._file(label, part), runs)
 
     def read(self, label: str, part: range, checkpoints: IntArray) -> pd.DataFrame:
@@ -227,7 +230,7 @@ class Folder:
             ) from error
 
     def _file(self, label: str, part: range) -> Path:
-        name = f"{label.translate(_FILE)}.{part.start:06d}-{part.stop - 1:06d}.csv"
+        name = f"{label.translate(_TO_FILE_NAME)}.{part.start:06d}-{part.stop - 1:06d}.csv"
         return self.path / _PARTS / name
 
     def _compare(self, what: str, there: dict[str, Any], wanted: dict[str, Any]) -> None:
@@ -262,7 +265,7 @@ def versions() -> dict[str, str]:
 def _sound(header: dict[str, Any]) -> bool:
     """Return whether everything that is read from a header is there and of its type."""
     spec, contenders, sessions = (header[name] for name in ("experiment", "contenders", "sessions"))
-    numbers = [spec[name] for name in ("samples", "checkpoint_every", "seed")]
+    numbers = [spec[name] for name in ("replications", "checkpoint_every", "seed")]
     names = header.get("names", {"problem": "", "models": {}})
     texts = [spec["problem"], names["problem"], *(each["model"] for each in contenders.values())]
     return (
@@ -275,12 +278,21 @@ def _sound(header: dict[str, Any]) -> bool:
     )
 
 
+def _rename_samples(spec: dict[str, Any]) -> None:
+    """Give what version 0.2 calls samples in a header its name of today, in place."""
+    for old, new in _OLD_NAMES.items():
+        if old in spec:
+            spec[new] = spec.pop(old)
+
+
 def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
     """Return the rows of a part, or raise a ValueError that says what is wrong with the file."""
     if not path.read_bytes().endswith(b"\n"):
         raise ValueError("its end is missing")
     # The reader's own floats may be one bit off, so it reads texts.
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "samples" in table.columns:  # version 0.2 wrote this number twice
+        table = table.rename(columns=_OLD_NAMES).drop(columns="samples_taken", errors="ignore")
     if "claims" not in table.columns and "correct" in table.columns:  # of a version that kept none
         table.insert(measures.COLUMNS.index("claims"), "claims", "")
     if tuple(table.columns) != measures.COLUMNS:
@@ -290,7 +302,7 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
     others = {name: [float(text or "nan") for text in table[name]] for name in numbers if name not in wholes}
     runs = table.assign(**wholes, **others)
     expected = np.repeat(np.array(part), len(checkpoints)), np.tile(checkpoints, len(part))
-    for name, wanted in zip(("macroreplication", "samples"), expected, strict=True):
+    for name, wanted in zip(("macroreplication", "replications"), expected, strict=True):
         if not np.array_equal(runs[name].to_numpy(), wanted):
             raise ValueError(
                 f"its {name} are not those of runs {part.start} to {part.stop - 1} at {len(checkpoints)} "
@@ -306,7 +318,7 @@ def _read(path: Path, part: range, checkpoints: IntArray) -> pd.DataFrame:
 
 
 def _lock(file: int) -> bool:
-    """Return whether this process now holds the file; it does where nothing can tell."""
+    """Return whether this process has locked the file; True where the system has no locks."""
     try:
         import fcntl
 

@@ -21,14 +21,13 @@ from argbest import streams
 from argbest.checks import flag, whole
 from argbest.errors import ArgbestError, InputError
 from argbest.experiment import loop, measures
-from argbest.experiment.results import Folder, Results
+from argbest.experiment.results import ExperimentFolder, Results
 from argbest.experiment.spec import Experiment
 from argbest.simulators.process import postponed
 from argbest.study.limits import Progress, reporter
 
-_MOST_IN_A_PART = (
-    100  # macro-replications in a part: enough to be quick, few enough to share among processors
-)
+# Macro-replications in a part: enough to be quick, few enough to share among processors.
+_MOST_IN_A_PART = 100
 _MOST_NUMBERS = 2**19  # in the covariances of a part: beyond, more runs side by side gain nothing
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _POLL = 0.2  # seconds between two looks at the progress of other processes
@@ -56,7 +55,8 @@ def run(
     """Return the results, from ``jobs`` processes.
 
     The folder ``out`` keeps every finished part: the same experiment goes on from there, with as many
-    macro-replications as it now asks for. ``progress`` shows a bar, or is called with (done, all) samples.
+    macro-replications as it now asks for. ``progress`` shows a bar, or is called with
+    (done, all) replications.
 
     Several processes have one thread of linear algebra each, and their numbers are the same however many
     they are. One job runs in this process, with as many threads as NumPy was started with: its last digits
@@ -67,7 +67,7 @@ def run(
         raise InputError(f"run() needs an Experiment, got {experiment!r}. Give Experiment(problem, ...).")
     jobs = whole("jobs", jobs, at_least=1, at_most=10**4)
     separate = jobs > 1 or (flag("apart", apart) and not _one_thread())
-    folder = None if out is None else Folder.at(out)
+    folder = None if out is None else ExperimentFolder.at(out)
     for contender in experiment.contenders:
         loop.rehearse(experiment, contender)
     if separate:
@@ -89,7 +89,7 @@ def run(
 
 
 def _completed(
-    experiment: Experiment, folder: Folder | None, processes: int, progress: bool | Progress
+    experiment: Experiment, folder: ExperimentFolder | None, processes: int, progress: bool | Progress
 ) -> Frames:
     """Return the runs that are kept and all that were missing, from this process if there are no others."""
     frames = _kept(experiment, folder)
@@ -101,7 +101,7 @@ def _completed(
             folder.write(part.label, part.numbers, runs)
         frames[part.label].append(runs)
 
-    total = experiment.samples * sum(len(part.numbers) for part in parts)
+    total = experiment.replications * sum(len(part.numbers) for part in parts)
     with reporter(progress, max(total, 1)) as report:
         if processes and parts:
             _together(experiment, parts, keep, report, processes)
@@ -119,7 +119,7 @@ def chunk_size(shape: tuple[int, int]) -> int:
     return max(1, min(_MOST_IN_A_PART, _MOST_NUMBERS // (n_alternatives * n_contexts * max(shape))))
 
 
-def missing(experiment: Experiment, label: str, folder: Folder | None) -> list[Part]:
+def missing(experiment: Experiment, label: str, folder: ExperimentFolder | None) -> list[Part]:
     """Return the parts of a contender still to run; they end at multiples of the chunk size."""
     size = chunk_size(experiment.first_problem().shape)
     done = {r for part in (folder.finished(label) if folder else []) for r in part}
@@ -138,7 +138,7 @@ def run_part(experiment: Experiment, part: Part, tick: loop.Tick) -> pd.DataFram
     return measures.scored(trace, problems, numbers, experiment.checkpoints, experiment.delta)
 
 
-def _kept(experiment: Experiment, folder: Folder | None) -> Frames:
+def _kept(experiment: Experiment, folder: ExperimentFolder | None) -> Frames:
     """Return what the folder already has of every contender."""
     labels = [each.label for each in experiment.contenders]
     if folder is None:
@@ -148,11 +148,11 @@ def _kept(experiment: Experiment, folder: Folder | None) -> Frames:
 
 
 def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress) -> None:
-    total, done = experiment.samples * sum(len(part.numbers) for part in parts), 0
+    total, done = experiment.replications * sum(len(part.numbers) for part in parts), 0
 
-    def tick(samples: int) -> None:
+    def tick(replications: int) -> None:
         nonlocal done
-        done += samples
+        done += replications
         report(done, total)
 
     for part in parts:
@@ -161,7 +161,7 @@ def _serially(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
 
 def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report: Progress, jobs: int) -> None:
     """Run the parts in other processes; on an error or an interruption keep what is finished."""
-    total = experiment.samples * sum(len(part.numbers) for part in parts)
+    total = experiment.replications * sum(len(part.numbers) for part in parts)
     context = multiprocessing.get_context("spawn")
     done, stop = context.Value("q", 0), context.Event()
     with (
@@ -191,7 +191,7 @@ def _together(experiment: Experiment, parts: Sequence[Part], keep: Keep, report:
 
 
 def _keep_finished(waiting: dict[Future[pd.DataFrame], Part], keep: Keep) -> None:
-    """Keep the parts that are done, and wait for them no longer."""
+    """Store the parts that are done, and take them off the list."""
     for future in [each for each in waiting if each.done()]:
         keep(waiting[future], future.result())
         del waiting[future]
@@ -227,11 +227,11 @@ def _prepare(experiment: Experiment, done: Any, stop: Any) -> None:
 
 
 def _remote(part: Part) -> pd.DataFrame:
-    def tick(samples: int) -> None:
+    def tick(replications: int) -> None:
         if _shared["stop"].is_set():
             raise InterruptedError("the experiment was interrupted")
         with _shared["done"].get_lock():
-            _shared["done"].value += samples
+            _shared["done"].value += replications
 
     return run_part(_shared["experiment"], part, tick)
 

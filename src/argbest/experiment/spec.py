@@ -11,7 +11,7 @@ from argbest import options, registry, streams
 from argbest.checks import entries, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
-from argbest.errors import InputError
+from argbest.errors import InputError, warn_of_old_name
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
@@ -86,13 +86,13 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """R macro-replications of every contender, each ``samples`` decisions long after its initial design.
+    """R macro-replications of every contender, each of so many ``replications`` after its initial design.
 
     ``problem`` is a registry name, a `Problem` with known truth and a simulator, or a family of problems, of
     which every macro-replication draws its own. Macro-replication r is the live study with the seed
     ``streams.roots(seed, r)``: contenders meet the same noise in the n-th replication of a pair. ``initial``
     is the initial design of all contenders without one of their own: None is the problem's, "auto" what a
-    study chooses for twice as many replications as ``samples``. ``weights`` are the problem's, or uniform. A
+    study with a budget of twice the ``replications`` chooses. ``weights`` are the problem's, or uniform. A
     selection within ``delta`` of the best counts as good. With ``certify`` every look has the claims of a
     certificate that takes the hyper-parameters for known, which can take longer than the decisions; with
     ``integrate`` those of `Study.certificate`, which take many times as long. With ``common_random_numbers``
@@ -101,7 +101,7 @@ class Experiment:
 
     problem: str | Problem | Family
     contenders: tuple[Contender, ...]
-    samples: int
+    replications: int
     macroreps: int = 100
     initial: object = None
     refit_every: int | str = "auto"
@@ -118,7 +118,7 @@ class Experiment:
         problem: str | Problem | Family,
         contenders: str | Contender | Iterable[str | Contender],
         *,
-        samples: int,
+        replications: int | None = None,
         macroreps: int = 100,
         initial: object = None,
         refit_every: int | str = "auto",
@@ -129,13 +129,16 @@ class Experiment:
         integrate: bool = False,
         certify: bool = False,
         common_random_numbers: bool = True,
+        samples: int | None = None,
     ) -> None:
+        if samples is not None:
+            warn_of_old_name("Experiment(samples=...)", "Experiment(replications=...)")
         one_of("weights", weights, WEIGHTS)
         _check_initial(initial)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             problem=_source(problem),
             contenders=_contenders(contenders),
-            samples=whole("samples", samples, at_least=0, at_most=10**8),
+            replications=_length(replications, samples),
             macroreps=whole("macroreps", macroreps, at_least=1, at_most=10**6),
             initial=initial,
             refit_every=schedule.checked("refit_every", refit_every),
@@ -149,9 +152,15 @@ class Experiment:
         )
 
     @property
+    def samples(self) -> int:
+        """Deprecated: the name of `replications` in version 0.2."""
+        warn_of_old_name("samples", "replications")
+        return self.replications
+
+    @property
     def checkpoints(self) -> IntArray:
-        """The numbers of samples after which selections are scored, 0 and the last included."""
-        return checkpoints(self.samples, self.checkpoint_every)
+        """The numbers of replications after which selections are scored, 0 and the last included."""
+        return checkpoints(self.replications, self.checkpoint_every)
 
     @property
     def name(self) -> str:
@@ -186,9 +195,9 @@ class Experiment:
         return special(problem, len(usual.pairs(problem, np.random.default_rng(0))))
 
     def _meant(self, given: object, contender: Contender, problem: Problem) -> Design:
-        """Return the design given; "auto" takes half of a budget of which the samples are the other half."""
+        """Return the design given; "auto" is half of a budget whose other half are the ``replications``."""
         if is_auto(given):
-            return for_model(contender.make()[1], problem, 2 * self.samples)
+            return for_model(contender.make()[1], problem, 2 * self.replications)
         return design(given)
 
     def plain(self) -> dict[str, Any]:
@@ -201,7 +210,7 @@ class Experiment:
             "initial": _initial_text(self.initial),
             **{
                 name: getattr(self, name)
-                for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
+                for name in ("replications", "refit_every", "seed", "checkpoint_every", "weights", "delta")
             },
             # What was stored before there was a choice stays.
             **({"integrate": True} if self.integrate else {}),
@@ -224,6 +233,22 @@ class Experiment:
         )
 
 
+def _length(replications: int | None, samples: int | None) -> int:
+    """Return the replications after the initial design, whichever of the two names they were given by."""
+    if replications is not None and samples is not None:
+        raise InputError(
+            f"got replications={replications!r} and samples={samples!r}, two names of one number. Leave out "
+            "samples."
+        )
+    given = samples if replications is None else replications
+    if given is None:
+        raise InputError(
+            "got no replications. Say how many follow the initial design, as Experiment(..., "
+            "replications=200)."
+        )
+    return whole("replications", given, at_least=0, at_most=10**8)
+
+
 def _check_initial(given: object) -> None:
     if given is not None and not is_auto(given):
         design(given)
@@ -233,9 +258,9 @@ def _initial_text(given: object) -> str | None:
     return None if given is None else AUTO if is_auto(given) else text(design(given))
 
 
-def checkpoints(samples: int, every: int) -> IntArray:
-    """Return 0, every, 2 every, ... up to the number of samples, and that number itself."""
-    return np.union1d(np.arange(0, samples + 1, every), [samples])
+def checkpoints(replications: int, every: int) -> IntArray:
+    """Return 0, every, 2 every, ... up to the number of replications, and that number itself."""
+    return np.union1d(np.arange(0, replications + 1, every), [replications])
 
 
 def _source(problem: object) -> object:

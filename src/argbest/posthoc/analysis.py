@@ -12,7 +12,7 @@ from argbest.study.study import Study
 from argbest.texts import first_of
 from argbest.theory import contention
 
-_SPARSE = 0.5  # of the contexts: an alternative that was run in fewer is named
+_SPARSE_SHARE = 0.5  # of the contexts: an alternative that was run in fewer is named
 
 
 def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: int = 0) -> dict[str, Any]:
@@ -64,7 +64,11 @@ def _gain(study: Study, n_next: int, delta: float) -> dict[str, float] | None:
     gain = forecasting.gain(study.view(), n_next, delta=delta)
     if gain is None:
         return None
-    return {"samples": n_next, "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0), "gain": gain}
+    return {
+        "replications": n_next,
+        "pcs_e": min(float(study.certificate(delta).pcs_e) + gain, 1.0),
+        "gain": gain,
+    }
 
 
 def notes(study: Study) -> list[str]:
@@ -79,7 +83,7 @@ def notes(study: Study) -> list[str]:
     if once:
         found.append(f"{once} of {count.size} pairs have a single run, which says nothing about the noise.")
     met = np.sum(count > 0, axis=1)
-    rare = [k for k in range(len(count)) if met[k] < _SPARSE * count.shape[1]]
+    rare = [k for k in range(len(count)) if met[k] < _SPARSE_SHARE * count.shape[1]]
     if rare:
         labels = first_of([repr(study.problem.alternatives.labels[k]) for k in rare])
         fewest = f"{met[rare].min()} to {met[rare].max()}" if len(set(met[rare])) > 1 else f"{met[rare[0]]}"

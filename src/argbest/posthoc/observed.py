@@ -19,9 +19,10 @@ from argbest.study.rewards import impossible
 from argbest.study.study import Study
 from argbest.study.trial import MOST, Trial
 
-_OFFER = 8  # bins
-_FEW = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
-_MANY = 500  # contexts; with more of them and hardly a pair run twice, no model has an answer in time
+_OFFERED_BINS = 8  # bins
+_FEW_ENTRIES = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
+# With more contexts than these and hardly a pair run twice, no model has an answer in time.
+_MANY_CONTEXTS = 500
 
 _Given: TypeAlias = tuple[tuple[int, int], dict[str, Any]]  # a pair, and what `Study.tell` takes of it
 _CHOICES = "Alternatives are what you can choose: name the columns that identify them, or round their values."
@@ -415,8 +416,8 @@ def _refuse_unrepeated(names: tuple[Names, Names], where: tuple[Located, Located
     runs, pairs = int(n.sum()), len(set(zip(*places, strict=True)))
     for each, found in zip(names, where, strict=True):
         size = len(found.axis)
-        endless = each.kind == "context" and size > _MANY and runs < 2 * pairs
-        if size > _FEW and (runs < 2 * size or endless):
+        endless = each.kind == "context" and size > _MANY_CONTEXTS and runs < 2 * pairs
+        if size > _FEW_ENTRIES and (runs < 2 * size or endless):
             distinct = {short: len(set(values)) for short, values in found.axis.coordinates.items()}
             told = ", ".join(f"{short} has {number} values" for short, number in distinct.items())
             advice = _CHOICES if each.kind == "alternative" else _about_contexts(found, distinct)
@@ -432,7 +433,7 @@ def _about_contexts(found: Located, distinct: dict[str, int]) -> str:
     largest = max(distinct, key=lambda short: distinct[short])
     if largest not in numeric:
         return f"Leave out {largest!r} if it only numbers the runs, or put its values into groups."
-    wanted = {short: _OFFER for short in numeric if distinct[short] > _OFFER}
+    wanted = {short: _OFFERED_BINS for short in numeric if distinct[short] > _OFFERED_BINS}
     options = " ".join(f"--bins {short}={n}" for short, n in wanted.items())
     return (
         f"Group similar contexts: bins={wanted} ({options}); or leave out columns that only number the runs."

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Axis", "Bounds", "Columns", "Item", "Kind", "Label"]
 
 Bounds: TypeAlias = dict[str, tuple[float, float]]
-_FEWEST = {"alternative": 2, "context": 1}
+_FEWEST_ENTRIES = {"alternative": 2, "context": 1}
 _MOST_DISTANCES = 5 * 10**8  # numbers: 4 GB
 _FARTHEST = 1e9  # widths of the bounds: beyond, squares of distances lose what tells them apart
 
@@ -57,10 +57,11 @@ class Axis:
     def of(cls, kind: Kind, given: object) -> "Axis":
         """Return the axis of a sequence of labels, a sequence of dicts or a DataFrame, all distinct."""
         axis = cls._read(kind, given)
-        if len(axis) < _FEWEST[kind]:
+        if len(axis) < _FEWEST_ENTRIES[kind]:
             several = "" if len(axis) == 1 else "s"
             raise InputError(
-                f"got {len(axis)} {kind}{several}; at least {_FEWEST[kind]} needed. Give more {kind}s."
+                f"got {len(axis)} {kind}{several}; at least {_FEWEST_ENTRIES[kind]} needed. "
+                f"Give more {kind}s."
             )
         refuse_repeats(f"identical {kind}s", list(axis.columns.values()))
         refuse_repeats(f"duplicate {kind} labels", [axis.labels])

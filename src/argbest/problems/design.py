@@ -232,7 +232,7 @@ SHARE = 0.5  # of the budget that may go to the initial design
 _TWICE = 2  # replications, from which a variance can be estimated
 _PER_PARAMETER = 10  # pairs from which a parameter can be learned
 _PER_NAME = 3  # pairs of an alternative, or a context, without coordinates
-_AGAIN = 60  # pairs that tell the noise of those simulated once
+_N_AGAIN = 60  # pairs that tell the noise of those simulated once
 
 
 @dataclass(frozen=True)
@@ -257,14 +257,14 @@ class Automatic:
         affordable = int(SHARE * self._budget)
         many = whole >= MANY_PAIRS and _TWICE * whole > affordable
         if self.parameters is None:
-            return MostlyOnce(whole, _AGAIN) if many and self.lends else EveryPair(_TWICE)
+            return MostlyOnce(whole, _N_AGAIN) if many and self.lends else EveryPair(_TWICE)
         if _TWICE * whole <= affordable:
             return EveryPair(_TWICE)
         located = places(problem)
         names = max((n for place, n in zip(located, problem.shape, strict=True) if place is None), default=0)
         enough = min(max(_PER_PARAMETER * self.parameters, _PER_NAME * names), whole)
-        if many and located[0] is None and problem.n_contexts == 1 and affordable >= 2 * _TWICE * _AGAIN:
-            return MostlyOnce(min(enough, affordable - _AGAIN), _AGAIN)
+        if many and located[0] is None and problem.n_contexts == 1 and affordable >= 2 * _TWICE * _N_AGAIN:
+            return MostlyOnce(min(enough, affordable - _N_AGAIN), _N_AGAIN)
         return SpaceFilling(max(1, min(enough, affordable // _TWICE)), _TWICE)
 
     def size(self, problem: Problem) -> int:
@@ -287,7 +287,7 @@ class Automatic:
             return f"every pair twice ({_TWICE * whole:,} replications), at most half of {known}"
         pairs = "every pair" if design.number == whole else f"{design.number:,} of {whole:,} pairs"
         once = isinstance(design, MostlyOnce)
-        often = f"once, {_AGAIN} of them again" if once else "spread evenly, twice each"
+        often = f"once, {_N_AGAIN} of them again" if once else "spread evenly, twice each"
         return (
             f"{pairs}, {often} ({self.size(problem):,} replications): every pair twice would take "
             f"{_TWICE * whole:,}, more than half of {known}"

@@ -1,4 +1,4 @@
-"""Problems of stock: the newsvendor's order given the demand that the weather promises, and a supply chain.
+"""Problems of stock: the newsvendor's order given the expected demand, and a supply chain.
 
 In the chain, thousands of alternatives, smooth, with exact truth, stage 3 buys from outside, stage 2 from
 stage 3, stage 1 from stage 2 and serves Poisson demand. Each orders a unit for every unit demanded, up to its
@@ -81,7 +81,7 @@ def newsvendor() -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class SerialInventory(ByPosition):
-    """A simulator of four weeks, far apart: what stock and debts cost in one of them on average."""
+    """A simulator of four weeks, far apart: what stock and unmet orders cost in a week, on average."""
 
     levels: IntArray  # [alternative, stage]
 

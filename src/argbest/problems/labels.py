@@ -23,10 +23,10 @@ Item: TypeAlias = Label | dict[str, Label]
 Columns: TypeAlias = dict[str, tuple[Label, ...]]
 Key: TypeAlias = tuple[tuple[str, Label], ...]
 _Raw: TypeAlias = tuple[list[Any] | None, dict[Any, list[Any]]]
-_EXACT = 2**53  # integers beyond it are no longer distinct as floats
+_LARGEST_EXACT = 2**53  # integers beyond it are no longer distinct as floats
 _MOST_ENTRIES = 10**7  # alternatives or contexts
 _CLOSE = 1e-12  # relative; a number read back from a text file may differ in its last digit
-_NAMED = 5  # values in a sentence
+_MOST_NAMED = 5  # values in a sentence
 UNNAMED = "problem"  # what a problem without a name was called up to version 0.1
 _SAY_NOTHING = {  # names of functions that do not tell one study from another
     *("call", "evaluate", "experiment", "func", "function", "inner", "main", "model", "objective", "run"),
@@ -90,7 +90,7 @@ def plain(value: Any, where: str) -> Label:
     if isinstance(value, str):
         return unicode(where, str.__str__(value))
     whole = isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64)
-    if whole and abs(int(value)) <= _EXACT:
+    if whole and abs(int(value)) <= _LARGEST_EXACT:
         return int(value)
     if isinstance(value, float | np.floating) and math.isfinite(value):
         return float(value)
@@ -201,7 +201,7 @@ def never_seen(axis: "Axis", rows: "Axis") -> str:
         known = dict.fromkeys(axis.coordinates[name])
         new = [value for value in dict.fromkeys(rows.coordinates[name]) if value not in known]
         if new:
-            told, others = (first_of([repr(value) for value in some], _NAMED) for some in (new, known))
+            told, others = (first_of([repr(value) for value in some], _MOST_NAMED) for some in (new, known))
             parts.append(f"{name} {told} (known: {others})")
     if not parts:
         return ""

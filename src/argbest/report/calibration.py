@@ -24,7 +24,7 @@ EDGES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the bins, where none are giv
 _NEEDED = ("contender", "macroreplication", "claim", "share_correct")
 _COLUMNS = ["contender", "claimed", "achieved", "se", "low", "high", "looks", "macroreplications"]
 VALUES = {"z": "z-score", "residual": "observed less predicted"}
-_NAMED = 5  # flagged pairs that are named in the picture
+_MOST_NAMED = 5  # flagged pairs that are named in the picture
 
 
 def calibration(results: object, *, bins: int | Sequence[float] = EDGES) -> pd.DataFrame:
@@ -34,10 +34,10 @@ def calibration(results: object, *, bins: int | Sequence[float] = EDGES) -> pd.D
     version that kept no claims of single contexts are looked at as a whole: claimed PCS_E, and the share of
     contexts right. ``bins`` are the edges of the bins, or how many of equal size; empty ones have no row.
 
-    ``se`` is the standard error of ``achieved``; looks at the same macro-replication hang together, so it is
-    that of a mean of clusters, √(m/(m − 1) Σ_r (Σ_{i in r} (y_i − ȳ))²)/n with m macro-replications and n
-    looks, NaN where m = 1. ``low`` to ``high`` is the 95 % interval of Wilson for as many independent looks
-    as have that standard error; for m of them where all or none came true.
+    ``se`` is the standard error of ``achieved``; looks at the same macro-replication are not independent,
+    so it is that of a mean of clusters, √(m/(m − 1) Σ_r (Σ_{i in r} (y_i − ȳ))²)/n with m macro-replications
+    and n looks, NaN where m = 1. ``low`` to ``high`` is the 95 % interval of Wilson for as many independent
+    looks as have that standard error; for m of them where all or none came true.
     """
     runs = results.runs if isinstance(results, Results) else results
     if not isinstance(runs, pd.DataFrame) or not set(_NEEDED) <= set(runs.columns):
@@ -217,7 +217,7 @@ def _beside(sheet: Sheet, z: Array) -> None:
 def _name_flagged(sheet: Sheet, study: Study, check: ModelCheck, values: str) -> None:
     """Write alternative and context beside the worst of the flagged pairs."""
     problem, flagged = study.problem, check.pairs[check.pairs["flagged"]]
-    worst = flagged.loc[flagged["z"].abs().sort_values(ascending=False).index[:_NAMED]]
+    worst = flagged.loc[flagged["z"].abs().sort_values(ascending=False).index[:_MOST_NAMED]]
     if not len(worst):
         return
     labels = curves.row_labels(problem.alternatives), curves.row_labels(problem.contexts)

@@ -1,4 +1,4 @@
-"""Curves over samples with bands of uncertainty: of the contenders of an experiment, or of one study.
+"""Curves over replications with bands of uncertainty: of the contenders of an experiment, or of one study.
 
 The numbers (`bands`, `progress`) stand apart from their drawing.
 """
@@ -11,7 +11,7 @@ import pandas as pd
 from argbest.checks import one_of
 from argbest.core.arrays import Array
 from argbest.core.states import INTERVAL
-from argbest.errors import InputError
+from argbest.errors import InputError, warn_of_old_name
 from argbest.experiment import measures
 from argbest.experiment.results import Results
 from argbest.report import looks, style
@@ -33,7 +33,7 @@ class Band(NamedTuple):
     """One curve and the ends of its 95 % band; these are its own values where no error is known."""
 
     label: str
-    samples: Array
+    replications: Array
     value: Array
     low: Array
     high: Array
@@ -47,14 +47,14 @@ def bands(summary: pd.DataFrame, measure: str) -> list[Band]:
     """
     found = []
     for label, own in summary.groupby("contender", sort=False):
-        samples, value = own["samples"].to_numpy(float), own[measure].to_numpy(float)
+        replications, value = own["replications"].to_numpy(float), own[measure].to_numpy(float)
         if f"{measure}_low" in own:
             low, high = (own[f"{measure}_{end}"].to_numpy(float) for end in ("low", "high"))
         else:
             reach = BAND * np.nan_to_num(own[f"{measure}_se"].to_numpy(float))
             top = 1.0 if measure in _PROBABILITIES else np.inf
             low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, top)
-        found.append(Band(str(label), samples, value, low, high))
+        found.append(Band(str(label), replications, value, low, high))
     return found
 
 
@@ -63,6 +63,9 @@ def summary_of(results: object) -> pd.DataFrame:
     if isinstance(results, Results):
         return results.summary()
     if isinstance(results, pd.DataFrame) and {"contender", "samples"} <= set(results.columns):
+        warn_of_old_name("the column samples", "replications", stacklevel=4)
+        results = results.rename(columns={"samples": "replications"})
+    if isinstance(results, pd.DataFrame) and {"contender", "replications"} <= set(results.columns):
         if "share_correct" not in results.columns:
             return results
         parts = [
@@ -79,7 +82,7 @@ def summary_of(results: object) -> pd.DataFrame:
 def plot_comparison(
     results: object, *, measure: str = "pcs_e", ax: "Axes | None" = None, theme: str | None = None
 ) -> "Axes":
-    """Return axes with a measure over samples, a line per contender with its 95 % band.
+    """Return axes with a measure over replications, a line per contender with its 95 % band.
 
     ``results`` are those of an experiment, their frame of runs or their summary. ``measure`` is pcs_e, p_all,
     pcs_m, pgs, eoc or certificate. Lines differ in dashes and marks, not only in colour. ``theme`` is "light"
@@ -120,12 +123,14 @@ def draw(ax: "Axes", curves: list[Band], theme: Theme = LIGHT) -> None:
     opacity = 0.16 if len(curves) <= 3 else 0.09
     for i, band in enumerate(curves):
         look = looks.look(theme, i)
-        every = max(1, len(band.samples) // _MARKS)
+        every = max(1, len(band.replications) // _MARKS)
         ax.plot(
-            band.samples, band.value, linewidth=1.4, markersize=4.5, label=band.label,
+            band.replications, band.value, linewidth=1.4, markersize=4.5, label=band.label,
             markevery=(i % every, every), markerfacecolor=theme.paper, **look,
         )  # fmt: skip
-        ax.fill_between(band.samples, band.low, band.high, color=look["color"], alpha=opacity, linewidth=0)
+        ax.fill_between(
+            band.replications, band.low, band.high, color=look["color"], alpha=opacity, linewidth=0
+        )
     ax.set_xlabel("replications after the initial design", fontsize=LABEL)
     style.bare(ax)
     ax.margins(x=0.02)
@@ -135,7 +140,7 @@ _OF_STUDY = ("pcs_e", "pcs_m", "eoc")
 
 
 def progress(study: Study, measure: str = "pcs_e", *, points: int = 12) -> Band:
-    """Return a measure as certified at some numbers of observations, with its interval of probability 0.9.
+    """Return a measure as certified at some numbers of replications, with its interval of probability 0.9.
 
     The interval of PCS_E is that of the weighted share of contexts selected right, the interval of EOC that
     of the opportunity cost, both given the data of that time; PCS_M has none. The last point is today's
@@ -148,15 +153,15 @@ def progress(study: Study, measure: str = "pcs_e", *, points: int = 12) -> Band:
         measure if f"{measure}{end}" not in frame else f"{measure}{end}" for end in ("", "_low", "_high")
     ]
     value, low, high = (frame[name].to_numpy(float) for name in columns)
-    return Band(study.problem.name, frame["observations"].to_numpy(float), value, low, high)
+    return Band(study.problem.name, frame["replications"].to_numpy(float), value, low, high)
 
 
 def plot_progress(
     source: object, *, measure: str = "pcs_e", ax: "Axes | None" = None, theme: str | None = None
 ) -> "Axes":
-    """Return axes with a measure such as "pcs_e" or "eoc" over samples, and its intervals.
+    """Return axes with a measure such as "pcs_e" or "eoc" over replications, and its intervals.
 
-    Of a study these are its own certificates along its observations (see `progress`); of the results of an
+    Of a study these are its own certificates along its replications (see `progress`); of the results of an
     experiment the curves of `plot_comparison`. ``theme`` is "light" or "dark".
     """
     if not isinstance(source, Study):
@@ -164,8 +169,8 @@ def plot_progress(
     band = progress(source, measure)
     sheet = style.sheet(ax, theme, 5.2, 3.4)
     colour = sheet.theme.colours[0]
-    sheet.ax.plot(band.samples, band.value, color=colour, marker="o", markersize=4.5, linewidth=1.5)
-    sheet.ax.fill_between(band.samples, band.low, band.high, color=colour, alpha=0.18, linewidth=0)
+    sheet.ax.plot(band.replications, band.value, color=colour, marker="o", markersize=4.5, linewidth=1.5)
+    sheet.ax.fill_between(band.replications, band.low, band.high, color=colour, alpha=0.18, linewidth=0)
     if measure == "eoc":
         sheet.ax.set_ylim(bottom=0.0)
     else:

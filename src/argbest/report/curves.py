@@ -19,9 +19,9 @@ from argbest.texts import number
 if TYPE_CHECKING:
     import pandas as pd
 
-_LONGEST = 28  # columns of a label
+_LONGEST_LABEL = 28  # columns of a label
 MOST_PAIRS = 10_000  # in the tables of a page
-_ALTERNATIVES, _CONTEXTS = 500, 60  # of larger tables: so many at most, and so many at least
+_MOST_ALTERNATIVES, _FEWEST_CONTEXTS = 500, 60  # of larger tables: so many at most, and so many at least
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
     n_alternatives, n_contexts = problem.shape
     if n_alternatives * n_contexts <= MOST_PAIRS:
         return Excerpt(np.arange(n_alternatives), np.arange(n_contexts), "")
-    room = min(n_contexts, max(_CONTEXTS, MOST_PAIRS // n_alternatives))
+    room = min(n_contexts, max(_FEWEST_CONTEXTS, MOST_PAIRS // n_alternatives))
     steps = np.linspace(0, n_contexts - 1, room).round().astype(int)
     contexts = np.sort(side(problem.contexts).order[steps])
     named = selection.iloc[contexts][["selected", "runner_up"]].to_numpy().ravel()
@@ -119,7 +119,7 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
     certificate = study.certificate()
     chance = np.nan_to_num(certificate.best_probability).max(axis=1)
     rank = np.lexsort((-study.tally.count.sum(axis=1), -chance, ~first))
-    alternatives = np.sort(rank[: min(_ALTERNATIVES, MOST_PAIRS // room)])
+    alternatives = np.sort(rank[: min(_MOST_ALTERNATIVES, MOST_PAIRS // room)])
     parts = [f"{len(alternatives):,} of {n_alternatives:,} alternatives, those most likely to be the best"]
     parts += [f"{room:,} of {n_contexts:,} contexts, at even steps"] if room < n_contexts else []
     words = (
@@ -201,7 +201,7 @@ def side(axis: Axis) -> Side:
 def shorten(values: Sequence[Label]) -> list[str]:
     """Return texts that are as short as may be while values that differ look different."""
     if any(isinstance(value, str) for value in values):
-        texts = [middle_cut(str(value), _LONGEST) for value in values]
+        texts = [middle_cut(str(value), _LONGEST_LABEL) for value in values]
         return texts if len(set(texts)) == len(set(values)) else [str(value) for value in values]
     if all(isinstance(value, int) for value in values):
         return [str(value) for value in values]

@@ -1,4 +1,4 @@
-"""The policy map as SVG: which alternative where, and how surely; any page's ink and paper suit it.
+"""The policy map as SVG: which alternative where, and how surely; in the colours of the page around it.
 
 Every context is an element of class "hit" with its position as ``data-c`` and its choice in words as title.
 """
@@ -28,10 +28,10 @@ _FRAMES = {
     OPEN: 'fill="none" stroke="currentColor" stroke-dasharray="4 2" stroke-width="1.6"',
 }
 _LETTER, _BOLD, _LINE = 7.3, 8.1, 16.0  # pixels
-_LONGEST = 28  # columns of a label: not quite half of the width
-_SEEN = 0.02  # P(best) below which nothing is drawn
-_STEPS = (0.3, 0.65, 1.0)  # P(best) in the legend
-_LIKELY = 0.05  # P(best) that an alternative needs somewhere to have a row
+_LONGEST_LABEL = 28  # columns of a label: not quite half of the width
+_LEAST_DRAWN = 0.02  # P(best) below which nothing is drawn
+_LEGEND_STEPS = (0.3, 0.65, 1.0)  # P(best) in the legend
+_LEAST_IN_A_ROW = 0.05  # P(best) that an alternative needs somewhere to have a row
 
 
 class _Frame(NamedTuple):
@@ -69,7 +69,7 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
         shown = np.lexsort((-np.nan_to_num(policy.p_best), policy.selected))
     if len(shown) > MOST_COLUMNS:
         shown = shown[np.linspace(0, len(shown) - 1, MOST_COLUMNS).round().astype(int)]
-    likely = np.nan_to_num(policy.probability).max(axis=1) >= _LIKELY
+    likely = np.nan_to_num(policy.probability).max(axis=1) >= _LEAST_IN_A_ROW
     rows = np.flatnonzero(likely | np.isin(np.arange(len(likely)), policy.selected))
     names = [policy.alternatives.labels[k] for k in rows]
     frame = _frame(names, policy.alternatives.title)
@@ -88,7 +88,7 @@ def _bands(policy: PolicyMap, at: Array | None, said: Sequence[str], *, sort: bo
     bottom, below = _below(ticks, (edges[:-1] + edges[1:]) / 2, bottom)
     title = f"{policy.contexts.title}{', sorted by choice' if sort else ''}"
     title += f" ({len(shown)} of {len(policy.selected):,})" if len(shown) < len(policy.selected) else ""
-    shades = [f'fill="{_SHADE}" fill-opacity="{_band_depth(p):.2f}"' for p in _STEPS]
+    shades = [f'fill="{_SHADE}" fill-opacity="{_band_depth(p):.2f}"' for p in _LEGEND_STEPS]
     return _svg([*drawn, *below], title, bottom, [*_marks(policy), _scale(shades, "more likely the best")])
 
 
@@ -96,7 +96,7 @@ def _column(
     policy: PolicyMap, c: int, rows: IntArray, x: float, wide: float, bottom: float, high: float
 ) -> Iterator[str]:
     """Yield the cells of a context, the stronger the likelier, and a mark at its choice."""
-    for row in np.flatnonzero(policy.probability[rows, c] >= _SEEN).tolist():
+    for row in np.flatnonzero(policy.probability[rows, c] >= _LEAST_DRAWN).tolist():
         depth = _band_depth(policy.probability[rows[row], c])
         y = bottom - high * (row + 1)
         yield _rect(x, y, wide, high, f'fill="{_SHADE}" fill-opacity="{depth:.2f}"')
@@ -142,7 +142,7 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
             cell = _rect(0, -11, 18, 14, fill(policy.selected[some[0]], policy.p_best[some[0]]))
             legend.append(_Key(cell + _rect(1.5, -9.5, 15, 11, _FRAMES[state]), 18, words))
     if leaders:
-        legend.append(_scale([fill(leaders[0], p) for p in _STEPS], "surer"))
+        legend.append(_scale([fill(leaders[0], p) for p in _LEGEND_STEPS], "surer"))
     return _svg([*drawn, *below], grid.columns.title, bottom, legend)
 
 
@@ -281,7 +281,7 @@ def _text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "
 
 
 def _cut(label: str) -> str:
-    return middle_cut(label, _LONGEST)
+    return middle_cut(label, _LONGEST_LABEL)
 
 
 def _length(text: str) -> float:

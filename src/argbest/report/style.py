@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _SCREEN = 110  # dots per inch of a picture in a notebook
 BAND = 1.96  # standard errors: 95 %
 TITLE, LABEL, TICK = 9.5, 9.0, 8.0  # points
-_WIDTH = 0.56  # of a letter, in units of its size
-_NAME = 60  # letters of a problem's name that a title shows
-_ACROSS = 0.7  # of the figure's width: a title stands above the axes, which are narrower
+_LETTER_WIDTH = 0.56  # of a letter, in units of its size
+_LONGEST_NAME = 60  # letters of a problem's name that a title shows
+_TITLE_WIDTH = 0.7  # of the figure's width: a title stands above the axes, which are narrower
 
 
 class Sheet(NamedTuple):
@@ -157,7 +157,7 @@ def wrapped(ax: "Axes", text: str, size: float = TITLE, room: float | None = Non
     from matplotlib.textpath import text_to_path
 
     text = harmless(text)
-    room = _ACROSS * points(ax)[2] if room is None else room
+    room = _TITLE_WIDTH * points(ax)[2] if room is None else room
     font = FontProperties(size=size, family=looks.families([text]))
     letters = max(int(room / (0.4 * size)), 12)
     lines = textwrap.wrap(text, letters)
@@ -173,7 +173,7 @@ def wrapped(ax: "Axes", text: str, size: float = TITLE, room: float | None = Non
 
 def titled(name: str, text: str) -> str:
     """Return a title that begins with the name of a problem, shortened where it would crowd the picture."""
-    return f"{middle_cut(name, _NAME)}: {text}"
+    return f"{middle_cut(name, _LONGEST_NAME)}: {text}"
 
 
 def points(ax: "Axes") -> tuple[float, float, float]:
@@ -184,7 +184,7 @@ def points(ax: "Axes") -> tuple[float, float, float]:
 
 def length(text: str, size: float = TICK) -> float:
     """Return about how long a text is, in points."""
-    return _WIDTH * size * max(map(looks.columns, text.split("\n")))
+    return _LETTER_WIDTH * size * max(map(looks.columns, text.split("\n")))
 
 
 def above(ax: "Axes", height: float) -> "Axes":
@@ -228,7 +228,7 @@ def key(ax: "Axes", handles: list[Any], labels: list[str], *, title: str = "") -
 
 def cut(labels: Sequence[str], room: float) -> tuple[str, ...]:
     """Return labels that fit into so many points; as they are where two would then be alike."""
-    short = tuple(middle_cut(label, max(int(room / (_WIDTH * TICK) + 1e-9), 5)) for label in labels)
+    short = tuple(middle_cut(label, max(int(room / (_LETTER_WIDTH * TICK) + 1e-9), 5)) for label in labels)
     return short if len(set(short)) == len(set(labels)) else tuple(labels)
 
 

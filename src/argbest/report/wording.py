@@ -237,14 +237,14 @@ def _ahead(study: Study, selection: pd.DataFrame) -> str:
     if not (selection["state"] == OPEN).any():
         return ""
     found = forecasting.foreseen(study.view(), LEVEL, worst=True, delta=study.indifference())
-    if found is None or not found.samples:
+    if found is None or not found.replications:
         return ""
     goal = "to make every context sure or equal"
-    if np.isinf(found.samples):
+    if np.isinf(found.replications):
         return f"It may take more than {found.horizon:,} more replications {goal}."
     high = forecasting.rounded(found.high) if np.isfinite(found.high) else f"more than {found.horizon:,}"
     return (
-        f"About {forecasting.rounded(found.samples)} more replications would be enough {goal} "
+        f"About {forecasting.rounded(found.replications)} more replications would be enough {goal} "
         f"(90 %: {forecasting.rounded(found.low)} to {high})."
     )
 

@@ -1,4 +1,4 @@
-"""The web application: four things to get, for those who may, on connections that nobody can hold long."""
+"""The web application: four addresses to read, for allowed hosts, on connections that end after a while."""
 
 import asyncio
 import hashlib
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from argbest.report.page.document import script, styles
-from argbest.serve.watch import Watch
+from argbest.serve.watch import StudyWatch
 from argbest.texts import harmless
 
 _POLICY = (
@@ -33,7 +33,7 @@ MOST = 128  # at once, well below the files that a process may have open
 PATIENCE = 30.0  # seconds for a request to come and its answer to be taken
 
 
-def application(watch: Watch, allowed: Callable[[str], bool]) -> ASGIApp:
+def application(watch: StudyWatch, allowed: Callable[[str], bool]) -> ASGIApp:
     """Return the application that shows what is watched to requests whose Host is ``allowed``.
 
     A page elsewhere can have its own name point at this machine and then read from it as if from itself;
@@ -118,7 +118,7 @@ def _fixed(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]
 
 
 def _unless_known(request: Request, content: bytes, kind: str, version: str) -> Response:
-    """Return the content, or that the browser has it already."""
+    """Return the content, or status 304 where the browser has it already."""
     headers = {"ETag": f'"{version}"', "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
@@ -130,7 +130,7 @@ def _read(name: str) -> str:
 
 
 class BriefProtocol(H11Protocol):
-    """HTTP on connections that are cut off if no answer is complete for too long, the oldest if too many."""
+    """HTTP that closes connections whose answer takes too long, and the oldest where there are too many."""
 
     _since = 0.0  # when it was opened, or the last answer was complete
     _end: asyncio.TimerHandle | None = None

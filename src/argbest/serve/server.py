@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from argbest.errors import ArgbestError, InputError
-from argbest.serve.watch import Watch
+from argbest.serve.watch import StudyWatch
 
 if TYPE_CHECKING:
     import uvicorn
@@ -35,7 +35,7 @@ class LiveView:
     ) -> None:
         _need_the_extra()
         family, number = _resolved(host, allow_remote=allow_remote)
-        self.watch = Watch(storage, name=name)
+        self.watch = StudyWatch(storage, name=name)
         self._socket = _listening(family, number, port)
         shown = f"[{number}]" if family is socket.AF_INET6 else number
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}/"
@@ -109,7 +109,7 @@ def _allowed(host: str, *, allow_remote: bool) -> Callable[[str], bool]:
     return partial(is_own, names=frozenset(names))
 
 
-def _server(watch: Watch, allowed: Callable[[str], bool]) -> "uvicorn.Server":
+def _server(watch: StudyWatch, allowed: Callable[[str], bool]) -> "uvicorn.Server":
     import uvicorn
 
     from argbest.serve.application import BriefProtocol, application

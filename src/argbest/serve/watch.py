@@ -1,4 +1,4 @@
-"""A stored study, watched: two threads look at it, only reading, while somebody wants to know.
+"""Watching a stored study: two threads read it, and write nothing, while somebody has the page open.
 
 One reads how far the study is, which is quick. The other works out what is known, which may mean to fit a
 model: once for each state of the study, however many ask, and nobody waits for it.
@@ -28,17 +28,17 @@ from argbest.storage.schema import studies, version
 from argbest.storage.sql import SQLStorage
 from argbest.study.study import Study
 
-# Observations, PCS_E, PCS_M, P(all) and EOC; what was not worked out is None.
+# Replications, PCS_E, PCS_M, P(all) and EOC; what was not worked out is None.
 Point: TypeAlias = tuple[int, float | None, float | None, float | None, float | None]
 MEASURES = ("pcs_e", "pcs_m", "p_all", "eoc")
 MOST_POINTS = 240  # of a course; a screen shows no more
 MOST_FAILURES = 20  # the last ones, told in detail
 MOST_SET_ASIDE = 100
-_LONGEST = 500  # characters of a reason
+_LONGEST_REASON = 500  # characters of a reason
 LOOK = 1.0  # seconds between two looks at the storage
 INTEREST = 15.0  # seconds after the last question for which the study is watched
-_SHARE = 1 / 3  # of one core, at most, for working out what is known: simulations need the rest
-_POINTS, _PATIENCE = 12, 20.0  # of the past at most, worked out in at most so many seconds
+_SHARE_OF_A_CORE = 1 / 3  # of one core, at most, for working out what is known: simulations need the rest
+_PAST_POINTS, _PAST_SECONDS = 12, 20.0  # of the past at most, worked out in at most so many seconds
 
 
 class Reading(SQLStorage):
@@ -82,7 +82,7 @@ class Reading(SQLStorage):
     create = greet = exclusive = _refuse
 
 
-class Watch:
+class StudyWatch:
     """How a stored study stands; after a first look it is watched only while somebody asks."""
 
     def __init__(self, storage: str, *, name: str = "study") -> None:
@@ -94,18 +94,21 @@ class Watch:
         self._over, self._wanted = threading.Event(), threading.Event()
         self._asked = 0.0
         self._troubles: dict[str, str | None] = {"reading": None, "computing": None}
-        self._painter: _Painter | None = None
-        self._picture: tuple[str, bytes, int] | None = None  # version, JSON, observations
+        self._make_pictureser: _PictureMaker | None = None
+        self._picture: tuple[str, bytes, int] | None = None  # version, JSON, replications
         self._standing: Plain = standing(self._study)
 
     def start(self) -> None:
         """Begin to watch."""
-        for name, work, share in (("reading", self._look, 1.0), ("computing", self._paint, _SHARE)):
+        for name, work, share in (
+            ("reading", self._look, 1.0),
+            ("computing", self._make_pictures, _SHARE_OF_A_CORE),
+        ):
             args = name, work, share
             threading.Thread(target=self._go_on, args=args, name=f"argbest {name}", daemon=True).start()
 
     def close(self) -> None:
-        """Let the threads end; one that fits a model ends with the process, nothing hangs on it."""
+        """Let the threads end; one that is fitting a model ends with the process, and nobody waits for it."""
         self._over.set()
         self._wanted.set()
 
@@ -121,7 +124,7 @@ class Watch:
             "title": self.title,
             "standing": self._standing,
             "picture": None if picture is None else picture[0],
-            "picture_observations": None if picture is None else picture[2],
+            "picture_replications": None if picture is None else picture[2],
             "troubles": self._troubles,
         }
 
@@ -148,28 +151,28 @@ class Watch:
                 pass
         if name == "reading":
             self._storage.close()
-        elif self._painter is not None:
-            self._painter.close()
+        elif self._make_pictureser is not None:
+            self._make_pictureser.close()
 
     def _look(self) -> None:
         self._study.refresh()
         self._stand(standing(self._study))
 
-    def _paint(self) -> None:
-        if self._painter is None:
-            self._painter = _Painter(*self._where)
-        for number, data, now in self._painter.pictures():
+    def _make_pictures(self) -> None:
+        if self._make_pictureser is None:
+            self._make_pictureser = _PictureMaker(*self._where)
+        for number, data, now in self._make_pictureser.pictures():
             self._stand(now)
-            self._picture = f"{self._instance}-{number}", data, now["observations"]
+            self._picture = f"{self._instance}-{number}", data, now["replications"]
 
     def _stand(self, now: Plain) -> None:
-        """Keep how the study stands, unless the other thread knows of more."""
-        if now["observations"] >= self._standing["observations"]:
+        """Keep how the study stands, unless the other thread has read more events."""
+        if now["replications"] >= self._standing["replications"]:
             self._standing = now
 
 
-class _Painter:
-    """What works out the picture, with a study of its own: the other thread goes on reading meanwhile."""
+class _PictureMaker:
+    """Works out the picture from a study object of its own, while the other thread goes on reading."""
 
     def __init__(self, storage: str, name: str) -> None:
         self._storage = Reading(storage, name=name)
@@ -201,7 +204,7 @@ class _Painter:
             self._course = extended(self._course, point)
         yield self._finished(data)
         self._drawn = self._storage.revision
-        points = min(_POINTS, int(_PATIENCE / (time.monotonic() - begun)), self._refits())
+        points = min(_PAST_POINTS, int(_PAST_SECONDS / (time.monotonic() - begun)), self._refits())
         if designed and first and points > 0:
             with suppress(TooFewDataError):
                 earlier = [each for each in past(study, points) if each[0] < study.n_replications]
@@ -233,7 +236,9 @@ def standing(study: Study) -> Plain:
 
     return {
         **progress(study),
-        "failures": [[i, *named(view.trials.pair(i)), view.failed[i].reason[:_LONGEST]] for i in failed],
+        "failures": [
+            [i, *named(view.trials.pair(i)), view.failed[i].reason[:_LONGEST_REASON]] for i in failed
+        ],
         "set_aside": {"total": len(aside), "pairs": [named(pair) for pair in aside[:MOST_SET_ASIDE]]},
     }
 
@@ -241,7 +246,7 @@ def standing(study: Study) -> Plain:
 def past(study: Study, points: int) -> list[Point]:
     """Return the course before the view was opened, by fitting the model to what was known then."""
     rows = study.history(points).iloc[:-1].to_dict("records")
-    return [(int(row["observations"]), *(value(row.get(name)) for name in MEASURES)) for row in rows]
+    return [(int(row["replications"]), *(value(row.get(name)) for name in MEASURES)) for row in rows]
 
 
 def extended(course: Sequence[Point], point: Point) -> list[Point]:

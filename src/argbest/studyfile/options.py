@@ -39,7 +39,7 @@ _STOPS: dict[str, type[ExpectedPCS | WorstPCS | OpportunityCost | GuaranteedPCS]
     "opportunity-cost": OpportunityCost,
     "guaranteed": GuaranteedPCS,
 }
-_TAKEN = {rule: tuple(field.name for field in fields(kind)) for rule, kind in _STOPS.items()}
+_RULE_OPTIONS = {rule: tuple(field.name for field in fields(kind)) for rule, kind in _STOPS.items()}
 
 
 def table(where: str, given: object) -> dict[str, Any]:
@@ -126,8 +126,10 @@ def _stop(given: object) -> Stop:
     if "target" not in options and rule != "guaranteed":
         raise InputError("[run] stop needs a target, for example { rule = 'expected-pcs', target = 0.95 }.")
     for key in options:
-        if key not in _TAKEN[rule]:
-            raise InputError(f"[run] stop: {rule} takes {' and '.join(_TAKEN[rule])}; leave {key} out.")
+        if key not in _RULE_OPTIONS[rule]:
+            raise InputError(
+                f"[run] stop: {rule} takes {' and '.join(_RULE_OPTIONS[rule])}; leave {key} out."
+            )
     with within("[run] stop"):
         indifference_zone(options.get("delta", 0.0))
         return _STOPS[rule](**options)

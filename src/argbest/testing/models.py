@@ -31,7 +31,7 @@ from argbest.models.base import (
 
 
 def assert_valid_model(model: Model[Any], *, shape: tuple[int, int] = (3, 5)) -> None:
-    """Check a model: a usable belief, R studies at once, exact conditioning, freedom of unit and origin.
+    """Check a model: a usable belief, R studies at once, exact conditioning, any unit and zero of rewards.
 
     Predictions at the known contexts must agree with the belief there, and `fit` must say what it returns:
     studies that are stored rebuild their parameters from that. What model and belief offer besides

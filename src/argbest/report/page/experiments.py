@@ -64,16 +64,16 @@ def comparison_payload(
     last = summary.groupby("contender", sort=False).tail(1)
     known = {name for name in last.columns if last[name].notna().any()}  # claims only where asked for
     kept = {name: shown for name, shown in _REACHED.items() if name in known}
-    reached = _with_samples(last[["contender", *kept]].rename(columns=kept), summary, goals or {})
+    reached = _with_goals(last[["contender", *kept]].rename(columns=kept), summary, goals or {})
     curves = {name: shown for name, shown in comparison.MEASURES.items() if name in summary.columns}
     panels = [panel(name, shown, shown, comparison.bands(summary, name)) for name, shown in curves.items()]
-    return payload(title, _answer(last), reached, panels, notes, how, "After the last sample.")
+    return payload(title, _answer(last), reached, panels, notes, how, "After the last replication.")
 
 
-def _with_samples(
+def _with_goals(
     shown: pd.DataFrame, summary: pd.DataFrame, goals: Mapping[str, float | None]
 ) -> pd.DataFrame:
-    """Return the table with how many samples it took to the goals, where their curves are known."""
+    """Return the table with how many replications it took to the goals, where their curves are known."""
     if not {"pcs_e", "eoc"} <= set(summary.columns):
         return shown
     pcs, loss = goals.get("pcs") or measures.PCS, goals.get("loss")
@@ -88,9 +88,9 @@ def _answer(last: pd.DataFrame) -> list[str]:
     """Return who reached the largest PCS_E, and who comes so near that chance may decide."""
     value, error = (last[name].to_numpy(float) for name in ("pcs_e", "pcs_e_se"))
     top = int(value.argmax())
-    label, samples = last["contender"].iloc[top], int(last["samples"].iloc[top])
+    label, replications = last["contender"].iloc[top], int(last["replications"].iloc[top])
     shown = f"{value[top]:.3f}" + ("" if np.isnan(error[top]) else f" ± {error[top]:.3f}")
-    after = f"after {samples:,} replications"
+    after = f"after {replications:,} replications"
     first = f"Of {len(last)} contenders {label} has the largest PCS_E {after}: {shown}."
     near = value[top] - value <= BAND * np.nan_to_num(np.hypot(error, error[top]))
     near[top] = False
@@ -112,7 +112,7 @@ def panel(name: str, title: str, measure: str, bands: Sequence[Band], along: str
                 "label": band.label,
                 **{
                     side: values(np.asarray(getattr(band, side)))
-                    for side in ("samples", "value", "low", "high")
+                    for side in ("replications", "value", "low", "high")
                 },
             }
             for band in bands
@@ -129,7 +129,7 @@ def payload(
     how: Mapping[str, object] | None,
     reached: str,
 ) -> Plain:
-    """Return the payload of a page of an experiment; ``shown`` is its table, ``reached`` says of when."""
+    """Return the payload of a page of an experiment; ``shown`` is its table, ``reached`` its caption."""
     return {
         "format": FORMAT,
         "kind": "experiment",

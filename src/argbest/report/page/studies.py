@@ -27,8 +27,8 @@ from argbest.study.study import Study
 FORMAT = 1  # of the payload; it grows when a name changes its meaning
 MOST_FAILURES = 200  # listed in the page
 MOST_PAIRS = 2000  # of the model check
-_LARGE = 2000  # pairs
-_LONGEST = 400  # characters of a description
+_LONG_TABLE = 2000  # pairs
+_LONGEST_DESCRIPTION = 400  # characters of a description
 
 
 def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
@@ -76,7 +76,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
 
 
 def _axis(axis: Axis, shown: IntArray | None = None) -> Plain:
-    """Return how entries are called, of all or of those shown; ``order`` is of these."""
+    """Return the names of all entries, or of those shown, and the order in which to read them."""
     side, said, brief = curves.side(axis), names(axis), short(axis)
     some = list(range(len(axis))) if shown is None else shown.tolist()
     return {
@@ -121,14 +121,14 @@ def _allocation(study: Study, shown: Excerpt) -> Plain:
 
 def _brief_table(frame: pd.DataFrame) -> Plain:
     """Return a frame as `table` does; if it is long, with six digits that count."""
-    if frame.size <= _LARGE:
+    if frame.size <= _LONG_TABLE:
         return table(frame)
     return table(frame.apply(lambda each: rounded(each.to_numpy()) if each.dtype.kind == "f" else each))
 
 
 def _brief(table: Any) -> Any:
     """Return a large table with fewer digits, so that a page stays small."""
-    return table if table.size <= _LARGE else rounded(table)
+    return table if table.size <= _LONG_TABLE else rounded(table)
 
 
 def _check(study: Study) -> Plain:
@@ -217,7 +217,11 @@ def _how(study: Study, command: str) -> list[list[Any]]:
 
 
 def _short(description: str) -> str:
-    return description if len(description) <= _LONGEST else f"{description[: _LONGEST - 1]}…"
+    return (
+        description
+        if len(description) <= _LONGEST_DESCRIPTION
+        else f"{description[: _LONGEST_DESCRIPTION - 1]}…"
+    )
 
 
 def _prediction(study: Study, shown: Excerpt) -> Plain:

@@ -11,7 +11,7 @@
 
   let waiting = null, // the timer of the next question
     known = null, // the version of the picture that is shown
-    restsOn = null, // observations in it
+    restsOn = null, // replications in it
     subject = null, // which study, and which version of argbest, this page was loaded for
     heard = null, // when the server answered last
     standing = null, // the update of what is always shown
@@ -55,9 +55,9 @@
     }
     standing(state);
     contact(...mood(state));
-    const { observations, budget } = state.standing;
+    const { replications, budget } = state.standing;
     const place = document.getElementById("contact");
-    place.style.setProperty("--done", budget ? Math.min(observations / budget, 1) : 0); // a line below the words
+    place.style.setProperty("--done", budget ? Math.min(replications / budget, 1) : 0); // a line below the words
   }
 
   // What the page says of itself ------------------------------------------------------------------------
@@ -83,10 +83,10 @@
   function mood({ standing: now, troubles, picture }) {
     if (troubles.reading) return ["trouble", `The study cannot be read: ${troubles.reading}`];
     if (troubles.computing) return ["trouble", `Not up to date: ${troubles.computing}`];
-    const behind = restsOn !== null && now.observations > restsOn;
+    const behind = restsOn !== null && now.replications > restsOn;
     const numbers = behind ? ` The numbers below are based on ${number(restsOn)} of them; newer ones follow.` : "";
-    const told = count(now.observations, "replication");
-    if (!now.observations)
+    const told = count(now.replications, "replication");
+    if (!now.replications)
       return [
         "waiting",
         now.trials.pending ? "Live: the first simulations run." : "Live: nothing simulated yet.",

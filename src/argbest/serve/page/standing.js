@@ -38,12 +38,12 @@
 
   function progress() {
     const host = section("progress", "Progress");
-    const observations = amount("Replications"),
+    const replications = amount("Replications"),
       seconds = amount("Simulation time"),
       figures = element("div");
-    host.append(observations.whole, seconds.whole, figures);
+    host.append(replications.whole, seconds.whole, figures);
     return (now) => {
-      observations.show(now.observations, now.budget, number);
+      replications.show(now.replications, now.budget, number);
       seconds.show(now.seconds_spent, now.seconds_budget, duration);
       const { told, pending, failed } = now.trials;
       const due = now.budget
@@ -59,7 +59,7 @@
         ["Time left", now.seconds_left === null ? "–" : wait(now.seconds_left), "at this rate"],
       ]);
       const share = now.budget
-        ? `${Math.min(100, Math.floor((100 * now.observations) / now.budget))} % · `
+        ? `${Math.min(100, Math.floor((100 * now.replications) / now.budget))} % · `
         : "";
       document.title = `${share}${document.getElementById("title").textContent}`;
     };

@@ -12,7 +12,7 @@
     for (const panel of data.panels) {
       const part = element("div", { className: "panel" }, element("h3", {}, panel.title));
       host.append(part);
-      const values = [...new Set(panel.curves.flatMap((curve) => curve.samples))].sort((a, b) => a - b);
+      const values = [...new Set(panel.curves.flatMap((curve) => curve.replications))].sort((a, b) => a - b);
       const lines = panel.curves.map((curve) => aligned(curve, values, everyone.indexOf(curve.label)));
       argbest.chart(part, { height: 300 }).draw({
         title: panel.title,
@@ -25,13 +25,13 @@
           caption: panel.title,
           columns: [
             { name: "contender" },
-            { name: "samples", kind: "number", title: "replications" },
+            { name: "replications", kind: "number", title: "replications" },
             { name: panel.measure, kind: "number" },
             { name: "low", kind: "number" },
             { name: "high", kind: "number" },
           ],
           rows: panel.curves.flatMap((curve) =>
-            curve.samples.map((n, i) => [curve.label, n, curve.value[i], curve.low[i], curve.high[i]]),
+            curve.replications.map((n, i) => [curve.label, n, curve.value[i], curve.low[i], curve.high[i]]),
           ),
           file: `${panel.name}.csv`,
           filter: true,
@@ -40,9 +40,9 @@
     }
   }
 
-  /** A curve on the samples that all curves of a panel have; null where it has none. */
+  /** A curve on the replications that all curves of a panel have; null where it has none. */
   function aligned(curve, values, index) {
-    const where = new Map(curve.samples.map((n, i) => [n, i]));
+    const where = new Map(curve.replications.map((n, i) => [n, i]));
     const pick = (column) => values.map((n) => (where.has(n) ? column[where.get(n)] : null));
     return {
       label: curve.label,
