@@ -85,7 +85,7 @@ def hotel_night(plan: dict[str, float], _: Item, seed: int) -> float:
 def hotel() -> Problem:
     """Return 19,200 plans of a hotel: price, deposit and how many bookings to take; truth by sums."""
     prices, deposits, limits = range(40, 120, 2), range(0, 36, 3), range(35, 75)
-    n = np.arange(MOST + 1)
+    n = np.arange(MOST + 1.0)
     plans, truth = [], []
     for price, deposit in product(map(float, prices), map(float, deposits)):
         chance = _shows(deposit)

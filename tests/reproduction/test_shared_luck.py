@@ -49,12 +49,12 @@ def test_the_truth_of_large_tables_is_the_mean_of_replications(name: str) -> Non
     truth = np.asarray(problem.truth)[:, 0]
     for k in (int(np.argmax(problem.sign * truth)), len(truth) // 3):
         item = problem.alternatives.item(k)
-        values = [problem.simulate(item, "any", seed) for seed in range(1500)]  # type: ignore[operator, misc]
+        values = [problem.simulate(item, "any", seed) for seed in range(1500)]  # type: ignore[misc]
         assert abs(np.mean(values) - truth[k]) < 4 * np.std(values) / np.sqrt(1500)  # one in 15,000
 
 
 def test_the_stored_run_says_what_the_page_says() -> None:
     found = pd.read_csv(STORED / "shared_luck_differences.csv").set_index(["problem", "other"])
-    whole = found.loc[("all", "apart")]
-    assert (round(whole["loss"], 3), round(whole["loss_other"], 3)) == (0.072, 0.078)
+    whole = found.loc[[("all", "apart")], ["loss", "loss_other"]].to_numpy(float)
+    assert whole.round(3).tolist() == [[0.072, 0.078]]
     assert found.xs("apart", level="other")["holds"].all()

@@ -32,8 +32,8 @@ class Replications:
 
     def __getitem__(self, index: Any) -> "Replications":
         """Return those that an index picks: some studies, or some values of one study."""
-        shared = None if self.shared is None else self.shared[index]
-        return Replications(*(part[index] for part in self.parts), shared=shared)
+        k, c, number, value = (part[index] for part in self.parts)
+        return Replications(k, c, number, value, None if self.shared is None else self.shared[index])
 
     @property
     def parts(self) -> tuple[AnyArray, ...]:
@@ -64,8 +64,9 @@ class Replications:
         A number below 0 says that a study has none more: it gets filling.
         """
         row = np.where(np.asarray(number) < 0, -1, decision.alternative), decision.context, number, value
+        k, c, numbers, values = map(_lengthened, self.parts, row)
         shared = None if self.shared is None else _lengthened(self.shared, True)
-        return Replications(*map(_lengthened, self.parts, row), shared=shared)
+        return Replications(k, c, numbers, values, shared)
 
     def moved(self, shift: Array, spread: Array) -> "Replications":
         """Return (value − shift) / spread, both [...]."""
