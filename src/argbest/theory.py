@@ -16,9 +16,9 @@ import pandas as pd
 
 from argbest.answers import forecasting
 from argbest.checks import finite, indifference_zone, table, whole
-from argbest.core import rates as core
+from argbest.core import false_selection as core
 from argbest.core.arrays import Array
-from argbest.core.rates import Convergence
+from argbest.core.false_selection import Convergence
 from argbest.core.states import LEVEL
 from argbest.errors import InputError
 from argbest.problems.base import Problem

@@ -16,8 +16,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from argbest.core import false_selection
 from argbest.core import knowledge_gradient as kg
-from argbest.core import rates
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, RelatesSums, best, gaps, of_selected
@@ -168,8 +168,8 @@ class LeadsInContext:
     chosen: IntArray  # [..., context]
 
     def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
-        """Return z = d/τ, infinite for the chosen and where τ = 0, and τ² (`rates.open_var`)."""
-        spread = rates.open_var(self.belief, self.chosen, closed)
+        """Return z = d/τ, infinite for the chosen and where τ = 0, and τ² (`false_selection.open_var`)."""
+        spread = false_selection.open_var(self.belief, self.chosen, closed)
         z = np.full_like(spread, np.inf)
         with np.errstate(over="ignore"):
             np.divide(
