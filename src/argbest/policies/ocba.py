@@ -29,8 +29,9 @@ class GPCOCBA(OneByOne):
     are equal, even if one is expensive to raise, so the pair of the smallest ζ is still the right one; and
     s_b²/(κ_b σ_b²) = Σ_{k≠b} s_k²/(κ_k σ_k²), so money κN takes the place of N in ψ.
 
-    Pairs set aside count as known in ζ (`false_selection.open_var`) and do not enter ψ2: the balance is with the rivals
-    that samples can still go to. Where the best is set aside the challenger is sampled, and vice versa.
+    Pairs set aside count as known in ζ (`false_selection.open_var`) and do not enter ψ2: the balance is
+    with the rivals that samples can still go to. Where the best is set aside the challenger is sampled, and
+    vice versa.
     """
 
     weighs_cost: ClassVar[bool] = True
