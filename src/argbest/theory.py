@@ -143,13 +143,14 @@ def forecast(
 
 def _known(problem: Problem) -> tuple[Array, Array]:
     """Return the truth, larger being better, and the variance of an observation."""
-    if problem.truth is None or problem.noise_sd is None:
-        missing = "truth" if problem.truth is None else "noise_sd"
+    truth, noise_sd = problem.goal_truth, problem.goal_noise_sd
+    if truth is None or noise_sd is None:
+        missing = "truth" if truth is None else "noise_sd"
         raise InputError(
             f"the theory of problem {problem.name!r} needs its true means and its noise; {missing} is not "
             "known. Give Problem(..., truth=[alternative][context], noise_sd=number or table)."
         )
-    return problem.sign * problem.truth, problem.noise_sd**2
+    return problem.sign * truth, noise_sd**2
 
 
 def _told_apart(problem: Problem, delta: float) -> tuple[Array, Array]:

@@ -166,7 +166,7 @@ class Certificate(Sentences):
         """What joint draws say of all that can be named, with limits; None without."""
         if self._settled is None:
             return None
-        total = self._of_draws(self._settled.said).sum(axis=0)
+        total = self.of_draws(self._settled.said).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
         right, feasible, loss = np.moveaxis(total / n, -3, 0)
         return Options(right, feasible, loss)
@@ -342,15 +342,15 @@ class Certificate(Sentences):
     def drawn_losses(self) -> Array:
         """What the choice loses in joint draws of all rewards: best − selected, [draw, ..., context]."""
         asked = self.question if self._settled is None else self._settled
-        return self._of_draws(lambda draws: asked.loss(draws, self.choice))
+        return self.of_draws(lambda draws: asked.loss(draws, self.choice))
 
     @cached_property
     def _settled(self) -> Settled | None:
         """What choices lose, with limits: the price of breaking one is that of the belief."""
         return self.question.settled(self.belief) if offers(self.question, HasLimits) else None
 
-    def _of_draws(self, say: Callable[[Array], Array]) -> Array:
-        """Return what ``say`` makes of joint draws of all rewards, [s, ...]."""
+    def of_draws(self, say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of the joint draws behind this certificate, [draw, ...]."""
         if (mixture := self.mixture) is not None:
             return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
         return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])
