@@ -130,7 +130,7 @@ def _staffing(name: str, servers: tuple[int, ...], rates: tuple[int, ...], about
 
 @dataclass(frozen=True, eq=False)
 class Lines(SeveralResponses):
-    """A simulator of 60 successive calls in steady state: profit per hour, shares of callers lost and late."""
+    """A simulator of 60 successive calls in steady state: profit per hour, shares of lost and late calls."""
 
     servers: IntArray  # [alternative]
     lines: IntArray  # [alternative]: servers and places to wait
