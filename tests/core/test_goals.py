@@ -83,7 +83,7 @@ def test_outcomes_are_the_goal_with_more_being_better_and_slacks_of_at_least_0_w
 
 
 numbers = st.floats(-1e12, 1e12, allow_nan=False).filter(bool)
-names = st.text(st.characters(exclude_characters="`", exclude_categories=("Cs",)), min_size=1).filter(
+names = st.text(st.characters(exclude_characters="`", exclude_categories=["Cs"]), min_size=1).filter(
     str.strip
 )
 sums = st.dictionaries(names, numbers, min_size=1, max_size=4).map(lambda terms: Sum(tuple(terms.items())))

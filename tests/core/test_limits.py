@@ -89,12 +89,10 @@ def picked(index: Any, _: int, one: Any) -> BlockBelief:
 def slow_scores(belief: Outcomes, prices: Array, weights: Array) -> Array:
     """The gain of a sample of every pair, written out sum by sum with dense covariances."""
     n_alternatives, n_contexts = belief.mean.shape
-    goal, *slacks = (
-        oracles.dense(each) if isinstance(each, BlockBelief) else each for each in belief.outcomes
-    )
+    goal, *slacks = (oracles.dense(each) for each in belief.outcomes)  # type: ignore[arg-type]
 
     def at(k: int, c: int) -> int:
-        return k * n_contexts + c
+        return int(k * n_contexts + c)
 
     score = np.zeros((n_alternatives, n_contexts))
     for c in range(n_contexts):
@@ -149,7 +147,7 @@ def decided(policy: Policy, belief: Any, setting: Setting, pending: IntArray | N
     under_way = nothing if pending is None else pending
     roots: Any = 3 if len(shape) == 2 else np.full(shape[0], 3)
     found = step.decide(policy, known, empty(shape), under_way, setting, roots=roots, step=0)
-    return np.stack([found.alternative[..., 0], found.context[..., 0]], axis=-1).tolist()
+    return list(np.stack([found.alternative[..., 0], found.context[..., 0]], axis=-1).tolist())
 
 
 @pytest.mark.parametrize("n_limits", [1, 2, 3])

@@ -41,7 +41,7 @@ def prior(rng: np.random.Generator) -> Array:
 def posterior(cov: Array, noise: Array, count: IntArray = COUNT) -> BlockBelief:
     """Return the belief after so many replications, by inverting precisions."""
     after = np.linalg.inv(np.linalg.inv(cov) + np.eye(C) * (count / noise)[..., None, :])
-    return BlockBelief(np.zeros((K, C)), after, noise)
+    return BlockBelief(np.zeros((K, C)), np.asarray(after, float), noise)
 
 
 def beliefs(seed: int = 3, n: int = 3) -> tuple[list[Array], list[BlockBelief]]:
@@ -142,7 +142,8 @@ def test_where_alternatives_share_random_numbers_the_precision_is_that_of_all_re
     count = np.zeros((3, 2), np.int64)
     for pair in [(a, b) for a, b, _ in told] + alone:
         count[pair] += 1
-    pairs = np.nonzero(count)
+    k_told, c_told = np.nonzero(count)
+    pairs = np.asarray(k_told, np.int64), np.asarray(c_told, np.int64)
     every = [*told, *((a, b, -1 - i) for i, (a, b) in enumerate(alone))]
     cov = np.zeros((len(every), len(every)))
     for i, (a, b, r) in enumerate(every):
@@ -200,15 +201,17 @@ def test_a_replication_changes_every_outcome_and_one_under_way_shrinks_all_varia
     assert offers(both, SeveralOutcomes)
     later = take_in(both, where, np.array([1.0, -2.0]), np.array(0))
     assert offers(later, SeveralOutcomes)
-    np.testing.assert_allclose(later.goal.mean, goal.update(where, 1.0).mean)
-    np.testing.assert_allclose(later.slacks[0].mean, slack.update(where, -2.0).mean)
+    np.testing.assert_allclose(later.goal.mean, goal.update(where, np.array(1.0)).mean)
+    np.testing.assert_allclose(later.slacks[0].mean, slack.update(where, np.array(-2.0)).mean)
     np.testing.assert_allclose(both.update(where, np.array([1.0, -2.0])).slacks[0].var, later.slacks[0].var)
     pending = np.zeros((K, C), np.int64)
     pending[1, 2] = 2
     for expected in (expecting(both, pending), anticipate(both, where, 2)):
         assert offers(expected, SeveralOutcomes)
-        np.testing.assert_allclose(expected.slacks[0].var, slack.update(where, 0.0, 2).var, atol=1e-12)
-        np.testing.assert_allclose(expected.goal.var, goal.update(where, 0.0, 2).var, atol=1e-12)
+        np.testing.assert_allclose(
+            expected.slacks[0].var, slack.update(where, np.array(0.0), 2).var, atol=1e-12
+        )
+        np.testing.assert_allclose(expected.goal.var, goal.update(where, np.array(0.0), 2).var, atol=1e-12)
         np.testing.assert_allclose(means_of(expected), means_of(both))
 
 

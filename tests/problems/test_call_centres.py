@@ -1,6 +1,8 @@
 """Call centres with limits: the truth against linear algebra, runs against a literal queue of callers."""
 
 import math
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from scipy.stats import poisson
 
 from argbest.core.arrays import Array
 from argbest.problems.base import Problem
-from argbest.problems.call_centres import call_centre, call_lines, call_rush
+from argbest.problems.call_centres import Staffing, call_centre, call_lines, call_rush
 from argbest.problems.noisy_table import uniform
 
 SERVICE, CALLS = 10.0, 60
@@ -25,17 +27,22 @@ def stationary(servers: int, rate: float, most: int) -> Array:
     return np.asarray(np.linalg.lstsq(system, np.append(np.zeros(most + 1), 1.0))[0])
 
 
+def column(axis: Any, name: str) -> list[Any]:
+    """Return a column of the alternatives or contexts."""
+    return list(axis.columns[name])
+
+
 def longer(departures: int, servers: int, time: float) -> float:
     """Return P(so many departures from busy servers take longer than a time): fewer happen in it."""
     return float(poisson.cdf(departures - 1, servers * SERVICE * time))
 
 
 @pytest.mark.parametrize("make", [call_centre, call_rush])
-def test_cost_and_late_callers_are_those_of_the_stationary_state(make: object) -> None:
-    problem = make()  # type: ignore[operator]
+def test_cost_and_late_callers_are_those_of_the_stationary_state(make: Callable[[], Problem]) -> None:
+    problem = make()
     checked = 0
-    for k, servers in enumerate(problem.alternatives.columns["servers"]):
-        for c, rate in enumerate(problem.contexts.columns["rate"]):
+    for k, servers in enumerate(column(problem.alternatives, "servers")):
+        for c, rate in enumerate(column(problem.contexts, "rate")):
             if (
                 rate > 0.8 * servers * SERVICE
             ):  # longer queues need larger matrices; see Erlang's formula below
@@ -52,8 +59,8 @@ def test_cost_and_late_callers_are_those_of_the_stationary_state(make: object) -
 
 def test_the_share_of_late_callers_is_that_of_erlangs_formula() -> None:
     problem = call_rush()
-    for k, servers in enumerate(problem.alternatives.columns["servers"]):
-        for c, rate in enumerate(problem.contexts.columns["rate"]):
+    for k, servers in enumerate(column(problem.alternatives, "servers")):
+        for c, rate in enumerate(column(problem.contexts, "rate")):
             load = rate / SERVICE
             blocked = 1.0  # Erlang B, server by server
             for n in range(1, servers + 1):
@@ -65,9 +72,9 @@ def test_the_share_of_late_callers_is_that_of_erlangs_formula() -> None:
 
 def test_lost_and_late_callers_of_few_lines_are_those_of_the_stationary_state() -> None:
     problem = call_lines()
-    columns = problem.alternatives.columns
-    for k, (servers, places) in enumerate(zip(columns["servers"], columns["places"], strict=True)):
-        for c, rate in enumerate(problem.contexts.columns["rate"]):
+    staff, room = (column(problem.alternatives, name) for name in ("servers", "places"))
+    for k, (servers, places) in enumerate(zip(staff, room, strict=True)):
+        for c, rate in enumerate(column(problem.contexts, "rate")):
             lines = servers + places
             chances = stationary(servers, rate, lines)
             late = sum(chances[n] * longer(n - servers + 1, servers, 2 / 60) for n in range(servers, lines))
@@ -106,10 +113,12 @@ def literal_lines(servers: int, places: int, rate: float, seed: int) -> tuple[fl
 
 def test_runs_of_few_lines_are_those_of_a_literal_queue() -> None:
     problem, rng = call_lines(), np.random.default_rng(2)
+    simulate: Any = problem.simulate
     for seed in range(40):
         k, c = (int(rng.integers(n)) for n in problem.shape)
-        alternative, context = problem.alternatives.item(k), problem.contexts.item(c)
-        found = problem.simulate(alternative, context, seed)  # type: ignore[misc]
+        alternative: Any = problem.alternatives.item(k)
+        context: Any = problem.contexts.item(c)
+        found = simulate(alternative, context, seed)
         expected = literal_lines(alternative["servers"], alternative["places"], context["rate"], seed)
         assert tuple(found) == ("profit", "lost", "late")
         np.testing.assert_allclose(tuple(found.values()), expected, atol=1e-9)
@@ -119,9 +128,9 @@ def literal_staffing(
     problem: Problem, servers: int, rate: float, k: int, c: int, seed: int
 ) -> tuple[float, float]:
     """Return cost and share late of one run: every caller takes the server that is free first."""
-    key = np.array(seed)
-    number = int((uniform(key, 1, step=1)[0] >= problem.simulate.chances[k, c]).sum())  # type: ignore[union-attr]
-    most = max(problem.alternatives.columns["servers"])
+    key, simulate = np.array(seed), cast(Staffing, problem.simulate)
+    number = int((uniform(key, 1, step=1)[0] >= simulate.chances[k, c]).sum())
+    most = max(column(problem.alternatives, "servers"))
     left = [-math.log(u) / SERVICE for u in uniform(key, most, step=2)]
     ahead = max(number - servers, 0)
     gone = sum(-math.log(u) for u in uniform(key, max(ahead, 1), step=3)[:ahead]) / (servers * SERVICE)
@@ -140,10 +149,12 @@ def literal_staffing(
 
 def test_runs_of_the_call_centre_are_those_of_a_literal_queue() -> None:
     problem, rng = call_centre(), np.random.default_rng(3)
+    simulate: Any = problem.simulate
     for seed in range(40):
         k, c = (int(rng.integers(n)) for n in problem.shape)
-        alternative, context = problem.alternatives.item(k), problem.contexts.item(c)
-        found = problem.simulate(alternative, context, seed)  # type: ignore[misc]
+        alternative: Any = problem.alternatives.item(k)
+        context: Any = problem.contexts.item(c)
+        found = simulate(alternative, context, seed)
         expected = literal_staffing(problem, alternative["servers"], context["rate"], k, c, seed)
         np.testing.assert_allclose((found["cost"], found["late"]), expected, rtol=1e-9)
 

@@ -209,7 +209,9 @@ def checked_names(names: Iterable[object]) -> tuple[str, ...]:
 
 def _known(given: _Read, responses: Sequence[str] | None) -> _Read:
     """Return a goal or a limit whose names are all known, or refuse it with the nearest one that is."""
-    for name in () if responses is None or given.sum is None else given.sum.names:
+    if responses is None or given.sum is None:
+        return given
+    for name in given.sum.names:
         if name not in responses:
             raise _unknown(type(given).__name__.lower(), str(given), name, responses)
     return given

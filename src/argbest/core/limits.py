@@ -188,7 +188,7 @@ class Standing:
         sorted_kept, sorted_mean = (np.take_along_axis(each, order, axis=-2) for each in (kept, mean))
         failed = np.cumprod(1.0 - sorted_kept, axis=-2)
         before = np.concatenate([np.ones_like(failed[..., :1, :]), failed[..., :-1, :]], axis=-2)
-        none = failed[..., -1, :]
+        none = np.asarray(failed[..., -1, :], float)
         value = np.sum(sorted_kept * before * sorted_mean, axis=-2) + none * sorted_mean[..., 0, :]
         worth = kept * ((lead - value)[..., None, :] + mean)
         return cls(several, zeta, kept, np.asarray(lead), worth, none, np.asarray(worth.argmax(axis=-2)))
@@ -269,4 +269,4 @@ def usual_price(mean: Array, kept: Array) -> Array:
     middle = np.nanmedian(np.where(counted, mean, np.nan), axis=-2)
     price = np.minimum(top - bottom, 2.0 * (top - middle))
     least = 0.5 * price.mean(axis=-1, keepdims=True)
-    return np.maximum(price, np.where(least > 0, least, 1.0))
+    return np.asarray(np.maximum(price, np.where(least > 0, least, 1.0)))

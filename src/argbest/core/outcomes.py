@@ -249,7 +249,7 @@ def _common_precision(shocks: Shocks, told: Array, pairs: tuple[IntArray, IntArr
         share = rho / (1.0 - rho + len(alternatives) * rho)
         precision[np.ix_(there, there)] += (np.eye(len(there)) - share) / (1.0 - rho)
         alone[there] -= 1.0
-    return precision + np.diag(np.maximum(alone, 0.0))
+    return np.asarray(precision + np.diag(np.maximum(alone, 0.0)))
 
 
 def noise_correlation(products: Array, noise: Array) -> Array:

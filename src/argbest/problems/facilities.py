@@ -62,7 +62,7 @@ def facility_sizing() -> Problem:
     return Problem(
         alternatives,
         contexts,
-        Facilities(alternatives, contexts, grid, level, np.linalg.cholesky(covariance)),
+        Facilities(alternatives, contexts, grid, level, np.asarray(np.linalg.cholesky(covariance), float)),
         goal="min cost",
         limits=["stockout <= 0.05"],
         truth={"cost": np.repeat(grid.sum(axis=1)[:, None], len(demands), axis=1), "stockout": stockout},
