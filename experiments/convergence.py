@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry, streams, theory
-from argbest.core import rates
 from argbest.core import tally as tallies
 from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
+from argbest.core.false_selection import balance, expected_pcs, optimal_allocation
 from argbest.problems.base import Problem
 from experiments import drawing
 from experiments.plan import Outcome, Plan, picture, texts, write
@@ -82,7 +82,7 @@ def allocations(problem: Problem, length: int, runs: int, seed: int) -> tuple[pd
     shares, residuals = [], []
     for tally in adaptive(problem, _checkpoints(problem, length), runs, seed):
         share = tally.count / tally.count.sum(axis=(-2, -1), keepdims=True)
-        n, state = int(tally.count[0].sum()), rates.balance(truth, noise, share)
+        n, state = int(tally.count[0].sum()), balance(truth, noise, share)
         frame = optimum.rename(columns={"share": "optimal"})
         frame.insert(0, "n", n)
         frame["share"], frame["share_sd"] = share.mean(axis=0).ravel(), share.std(axis=0).ravel()
@@ -108,7 +108,7 @@ def false_selection(problem: Problem, length: int, replications: int, seed: int)
     """
     n = _checkpoints(problem, length)
     truth, noise = _known(problem)
-    share, rate = rates.optimal_allocation(truth, noise)
+    share, rate = optimal_allocation(truth, noise)
     wrong = [
         float(np.any(np.argmax(tally.mean, axis=-2) != problem.best, axis=-1).mean())
         for tally in adaptive(problem, n, replications, seed)
@@ -160,7 +160,7 @@ def _checkpoints(problem: Problem, length: int) -> IntArray:
 
 
 def _exact_pfs(truth: Array, noise: Array, share: Array, n: int) -> float:
-    return float(1.0 - np.prod(rates.expected_pcs(truth, noise, share, n)))
+    return float(1.0 - np.prod(expected_pcs(truth, noise, share, n)))
 
 
 def _local_rate(n: IntArray, pfs: Array) -> float:

@@ -23,7 +23,7 @@ from argbest.problems.covid.editions import Cell, Moments, cells, truth
 from argbest.problems.covid.parameters import Outbreak
 from argbest.problems.covid.simulator import OutbreakRuns, infections
 from argbest.streams import cell_seed
-from argbest.study.limits import reporter
+from argbest.study.run_options import reporter
 
 EDITIONS = ("covid", "covid-regional", "covid-paper")
 ROOT = 2026  # of all seeds here

@@ -29,7 +29,7 @@ import pandas as pd
 from argbest import Study, registry
 from argbest.cli.terminal import say, table
 from argbest.problems.base import Problem
-from argbest.study.limits import ExpectedPCS
+from argbest.study.run_options import ExpectedPCS
 from argbest.table_files import write_csv
 from experiments import command_options
 

@@ -58,7 +58,7 @@ from argbest.core.states import SURE
 from argbest.errors import DataNotice
 from argbest.models import AdditiveGP
 from argbest.problems.base import Simulate
-from argbest.study.limits import ExpectedPCS
+from argbest.study.run_options import ExpectedPCS
 from argbest.table_files import write_csv
 from experiments.ugly import FITTING, FRESH, KEPT_BACK, NEAR_NORMAL, PROBLEMS
 

@@ -11,7 +11,7 @@ from argbest.checks import whole
 from argbest.errors import ArgbestError
 from argbest.experiment import Experiment, Results, run
 from argbest.report import style
-from argbest.study.limits import Progress
+from argbest.study.run_options import Progress
 from argbest.table_files import write_csv
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import pandas as pd
 
 from argbest import Study, registry, streams
 from argbest.problems.base import Problem
-from argbest.study.limits import ExpectedPCS
+from argbest.study.run_options import ExpectedPCS
 from argbest.table_files import write_csv
 from experiments.calibration import FAMILIES, SEED, show
 

@@ -19,7 +19,7 @@ from numba.core.caching import IndexDataCacheFile
 
 from argbest import compilation
 from argbest.compilation import compile_ufunc, one_notice
-from argbest.study import limits
+from argbest.study import run_options
 from argbest.trust import distrust
 
 COMPILED = "compiling numerical code"
@@ -126,23 +126,23 @@ def test_code_that_is_not_kept_does_not_promise_that_it_was_the_only_time(folder
 
 
 def test_while_code_is_compiled_a_run_says_so(folder: Path) -> None:
-    phases = [limits.phase()]
+    phases = [run_options.phase()]
 
     def seen(*_: object, **__: object) -> None:
-        phases.append(limits.phase())
+        phases.append(run_options.phase())
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = seen
         compile_ufunc(double, "void(float64, float64[:])", "()->()")
-    assert [*phases, limits.phase()] == ["simulating", "compiling, about 5 s", "simulating"]
+    assert [*phases, run_options.phase()] == ["simulating", "compiling, about 5 s", "simulating"]
 
 
 def test_a_bar_may_be_drawn_while_another_thread_is_importing_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "argbest.compilation", ModuleType("argbest.compilation"))
-    assert limits.phase() == "simulating"
+    assert run_options.phase() == "simulating"
     monkeypatch.delitem(sys.modules, "argbest.compilation")
-    assert limits.phase() == "simulating"
+    assert run_options.phase() == "simulating"
 
 
 def assert_refused(folder: Path, reason: str) -> None:

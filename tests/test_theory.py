@@ -8,7 +8,7 @@ from argbest import InputError, Problem, Study, registry, theory
 from argbest.core import conditioning
 from argbest.core.belief import Belief, CellBelief
 from argbest.core.certificate import Certificate
-from argbest.core.rates import rate_function
+from argbest.core.false_selection import rate_function
 from argbest.core.tally import Tally
 
 COSTS = np.array([[1.2], [2.1], [3.4], [4.87], [6.05]])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argbest.problems.design import EveryPair, ExtremeContexts, RandomContexts, SpaceFilling
     from argbest.simulators.calling import batched, vectorised
     from argbest.simulators.program import Program
-    from argbest.study.limits import ExpectedPCS, GuaranteedPCS, OpportunityCost, WorstPCS
+    from argbest.study.run_options import ExpectedPCS, GuaranteedPCS, OpportunityCost, WorstPCS
     from argbest.study.select import select
     from argbest.study.study import Study
     from argbest.study.trial import Trial
@@ -41,7 +41,7 @@ _get, __dir__ = lazy.attributes(
         "simulators.calling": "batched vectorised",
         "simulators.program": "Program",
         "study.select": "select",
-        "study.limits": "ExpectedPCS GuaranteedPCS OpportunityCost WorstPCS",
+        "study.run_options": "ExpectedPCS GuaranteedPCS OpportunityCost WorstPCS",
         "study.study": "Study",
         "study.trial": "Trial",
     },
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
         return version("argbest")
     if name == "Guaranteed":  # for a version
         from argbest.errors import warn_of_old_name
-        from argbest.study.limits import GuaranteedPCS
+        from argbest.study.run_options import GuaranteedPCS
 
         warn_of_old_name("argbest.Guaranteed", "argbest.GuaranteedPCS")
         return GuaranteedPCS

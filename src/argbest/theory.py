@@ -16,9 +16,9 @@ import pandas as pd
 
 from argbest.answers import forecasting
 from argbest.checks import finite, indifference_zone, table, whole
-from argbest.core import rates as core
+from argbest.core import false_selection as core
 from argbest.core.arrays import Array
-from argbest.core.rates import Convergence
+from argbest.core.false_selection import Convergence
 from argbest.core.states import LEVEL
 from argbest.errors import InputError, warn_of_old_name
 from argbest.problems.base import Problem
@@ -154,13 +154,14 @@ def forecast(
 
 def _known(problem: Problem) -> tuple[Array, Array]:
     """Return the truth, larger being better, and the variance of an observation."""
-    if problem.truth is None or problem.noise_sd is None:
-        missing = "truth" if problem.truth is None else "noise_sd"
+    truth, noise_sd = problem.goal_truth, problem.goal_noise_sd
+    if truth is None or noise_sd is None:
+        missing = "truth" if truth is None else "noise_sd"
         raise InputError(
             f"the theory of problem {problem.name!r} needs its true means and its noise; {missing} is not "
             "known. Give Problem(..., truth=[alternative][context], noise_sd=number or table)."
         )
-    return problem.sign * problem.truth, problem.noise_sd**2
+    return problem.sign * truth, noise_sd**2
 
 
 def _told_apart(problem: Problem, delta: float) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from argbest.core.arrays import Array
-from argbest.core.rates import (
+from argbest.core.false_selection import (
     balance,
     expected_pcs,
     optimal_allocation,

@@ -8,7 +8,7 @@ from argbest.core import tally as tallies
 from argbest.core.arrays import IntArray
 from argbest.core.belief import CellBelief
 from argbest.core.decision import Decision
-from argbest.core.rates import balance
+from argbest.core.false_selection import balance
 from argbest.core.setting import Setting
 from argbest.policies.ocba import GPCOCBA
 from argbest.streams import Draws, Purpose

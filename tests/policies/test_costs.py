@@ -14,9 +14,9 @@ from argbest import registry, testing, theory
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, BlockBelief, CellBelief
 from argbest.core.decision import Decision
+from argbest.core.false_selection import balance, optimal_allocation
 from argbest.core.knowledge_gradient import log_kg_here
 from argbest.core.question import BEST
-from argbest.core.rates import balance, optimal_allocation
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError

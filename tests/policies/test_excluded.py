@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from by_tally import a_tally, pairs, variance
 
-from argbest.core import rates
+from argbest.core import false_selection
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import CellBelief, best
 from argbest.core.decision import Decision
@@ -116,8 +116,8 @@ def test_the_variance_of_closed_pairs_is_left_out() -> None:
         (table([0], [1], [0]), [2.0, 6.0]),
         (table([1], [1], [0]), [0.0, 4.0]),
     ]:
-        assert rates.open_var(belief, selected, closed)[1:, 0].tolist() == expected
-    assert np.isinf(rates.zeta(belief, selected, table([1], [1], [0]))[1, 0])
+        assert false_selection.open_var(belief, selected, closed)[1:, 0].tolist() == expected
+    assert np.isinf(false_selection.zeta(belief, selected, table([1], [1], [0]))[1, 0])
 
 
 @pytest.mark.parametrize(

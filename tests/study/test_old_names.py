@@ -6,7 +6,7 @@ from study.conftest import noise, started
 
 import argbest
 from argbest import InputError, Problem, Study
-from argbest.study import limits
+from argbest.study import run_options
 
 
 def test_delta_of_a_selection_is_called_equal_within() -> None:
@@ -52,7 +52,7 @@ def test_the_stop_rule_of_a_guarantee_is_not_called_nearly_as_the_guarantee() ->
     with pytest.warns(DeprecationWarning, match=r"argbest.Guaranteed is now called argbest.GuaranteedPCS"):
         assert argbest.Guaranteed is argbest.GuaranteedPCS
     with pytest.warns(DeprecationWarning, match="Guaranteed is now called GuaranteedPCS"):
-        assert limits.Guaranteed is argbest.GuaranteedPCS
+        assert run_options.Guaranteed is argbest.GuaranteedPCS
     assert "Guaranteed" not in dir(argbest)
     with pytest.raises(AttributeError, match="has no attribute 'Other'"):
-        _ = limits.Other
+        _ = run_options.Other

@@ -95,7 +95,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     """
     from argbest import studyfile
     from argbest.study import assumptions
-    from argbest.study.limits import GuaranteedPCS, afford
+    from argbest.study.run_options import GuaranteedPCS, afford
     from argbest.study.study import Study
 
     described, where = _described(file, storage)
@@ -195,7 +195,7 @@ def _described(file: Path, storage: str | None) -> tuple["StudyFile", str]:
 
 def _simulate(study: "Study", options: Options, where: str, again: str, *, quiet: bool) -> None:
     from argbest.storage.opening import shown
-    from argbest.study.limits import GuaranteedPCS
+    from argbest.study.run_options import GuaranteedPCS
 
     problem, before = study.problem, study.n_replications
     echo(
@@ -239,12 +239,12 @@ def _onward(study: "Study", options: Options, again: str) -> str:
 
 def _say_why_it_ended(study: "Study", options: Options, onward: str, simulated: int) -> bool:
     """Print that the stop rule is met, or why nothing was simulated; return whether it said how to go on."""
-    from argbest.study.limits import Limits
+    from argbest.study.run_options import RunEnd
     from argbest.studyfile.options import rule_in_words
 
     rule, limit, used = options.get("stop"), options.get("budget"), study.n_replications
     why = ""
-    if Limits(limit, options.get("seconds")).reached(study.view()):
+    if RunEnd(limit, options.get("seconds")).reached(study.view()):
         spent = f"budget of {limit} replications" if limit and used >= limit else "simulation time"
         why = "" if simulated else f"the {spent} is spent."
     elif rule is not None and used and not study.n_queued and rule(study):

@@ -16,7 +16,7 @@ from argbest.cli.stored import show_answer
 from argbest.cli.terminal import drawn, echo, list_written, numbers, prepare, say, show_json, table
 
 if TYPE_CHECKING:
-    from argbest.core.arrays import Array, IntArray
+    from argbest.core.arrays import IntArray
     from argbest.problems.base import Problem
     from argbest.study.study import Study
 
@@ -208,36 +208,39 @@ def _show_problems(shipped: Iterable["Problem"]) -> None:
 def _show_problem(problem: "Problem") -> None:
     from argbest.report import curves
 
-    goal = "larger is better" if problem.goal == "max" else "smaller is better"
+    goal = "larger is better" if problem.sign > 0 else "smaller is better"
     size = "{} alternatives x {} contexts".format(*problem.shape)
-    say(f"{problem.name}: {size}, {goal}", problem.description)
+    wanted = "; ".join([problem.goal, *map(str, problem.limits)]) if problem.responses else goal
+    say(f"{problem.name}: {size}, {wanted}", problem.description)
     names, contexts = curves.row_labels(problem.alternatives), curves.side(problem.contexts)
     columns = {contexts.title: contexts.labels, "weight": numbers(problem.weights[contexts.order])}
     facts = []
     if problem.truth is not None:
-        columns["best"] = tuple(" = ".join(names[k] for k in problem.ties[c]) for c in contexts.order)
+        best = (" = ".join(names[k] for k in problem.ties[c]) for c in contexts.order)
+        columns["best"] = tuple(text or "none is feasible" for text in best)
         columns["gap"] = numbers(problem.gaps[contexts.order])
         tied = sum(len(ties) > 1 for ties in problem.ties)
         facts.append(f"ties: in {tied} contexts; PCS ceiling {problem.pcs_ceiling:.4g}")
-    if problem.noise_sd is not None:
-        low, high = numbers((problem.noise_sd.min(), problem.noise_sd.max()))
+    if (noise := problem.goal_noise_sd) is not None:
+        low, high = numbers((noise.min(), noise.max()))
         facts.append(f"noise: standard deviation {low if low == high else f'{low} to {high}'}")
-    if problem.truth is not None and problem.noise_sd is not None:
+    if problem.truth is not None and noise is not None:
         columns["gap/noise"] = numbers(problem.gap_over_noise[contexts.order])
     table(columns, zip(*columns.values(), strict=True), justify="right")
     say(*facts)
     if problem.truth is not None:
-        _show_truth(problem, problem.truth)
+        _show_truth(problem)
 
 
-def _show_truth(problem: "Problem", truth: "Array") -> None:
+def _show_truth(problem: "Problem") -> None:
     from argbest.report import curves
 
     if problem.n_alternatives > _MOST_COLUMNS:
         say(f"truth: {problem.n_alternatives} alternatives are too many to show here; --json has them")
         return
     alternatives, contexts = curves.side(problem.alternatives), curves.side(problem.contexts)
-    say("", f"mean reward by {contexts.title} (rows) and {alternatives.title} (columns):")
-    shown = truth[alternatives.order][:, contexts.order].T
-    rows = [(label, *numbers(row)) for label, row in zip(contexts.labels, shown, strict=True)]
-    table(("", *alternatives.labels), rows, justify="right")
+    for name, truth in problem.truths.items():
+        say("", f"mean {name} by {contexts.title} (rows) and {alternatives.title} (columns):")
+        shown = truth[alternatives.order][:, contexts.order].T
+        rows = [(label, *numbers(row)) for label, row in zip(contexts.labels, shown, strict=True)]
+        table(("", *alternatives.labels), rows, justify="right")

@@ -10,7 +10,7 @@ import numpy as np
 
 from argbest.core import certainty
 from argbest.core.abilities import offers
-from argbest.core.arrays import AnyArray, Array, IntArray
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.blocks import Blocks, KnownRoots, right_roots, square_root, taken_from, weight_of
 from argbest.core.decision import Decision, at, cell, leading, of_each_context
 from argbest.core.replications import NextSamples, Shocks
@@ -166,6 +166,32 @@ class Approximates(Belief, Protocol):
         """The share of what alternatives have in common that was taken for their own."""
 
 
+class SeveralOutcomes(Belief, Protocol):
+    """Beliefs about the goal and about how far every limit is kept, from the same replications.
+
+    As one belief it is that about the goal; `update` takes values [..., outcome] and `draw` gives tables
+    [s, ..., outcome, alternative, context], both with the goal first.
+    """
+
+    @property
+    def goal(self) -> Belief:
+        """The belief about the goal, larger being better."""
+
+    @property
+    def slacks(self) -> tuple[Belief, ...]:
+        """The beliefs about how far each limit is kept: 0 or more keeps it."""
+
+    @property
+    def layers(self) -> int:
+        """How many tables of normals [alternative, context] one joint draw takes."""
+
+    def each(self, change: Callable[[int, Belief], Belief]) -> Belief:
+        """Return these with every belief changed; ``change`` gets the place of the outcome and the belief."""
+
+    def without(self, ruled_out: BoolArray) -> Belief:
+        """Return these with the pairs [..., alternative, context] such that they surely break a limit."""
+
+
 ABILITIES = (
     Focused,
     Anticipates,
@@ -179,6 +205,7 @@ ABILITIES = (
     CountsOnPoints,
     DrawsQuickly,
     Approximates,
+    SeveralOutcomes,
 )
 
 
@@ -200,6 +227,8 @@ def gaps(belief: Belief, selected: IntArray) -> Array:
 
 def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Belief:
     """Return the belief as if n replications had come out as expected: variances shrink, means stay."""
+    if offers(belief, SeveralOutcomes):
+        return belief.each(lambda _, one: anticipate(one, decision, n))
     if offers(belief, Anticipates):
         return belief.anticipated(decision, n)
     return belief.update(decision, at(belief.mean, decision), n)
@@ -207,6 +236,8 @@ def anticipate(belief: Belief, decision: Decision, n: AnyArray | int = 1) -> Bel
 
 def expecting(belief: Belief, pending: IntArray) -> Belief:
     """Return the belief as if the trials under way [..., alternative, context] had come out as expected."""
+    if offers(belief, SeveralOutcomes):
+        return belief.each(lambda _, one: expecting(one, pending))
     if offers(belief, Anticipates):
         with suppress(np.linalg.LinAlgError):  # some cell is known exactly
             return belief.expecting(pending)
@@ -226,8 +257,12 @@ def take_in(
 ) -> Belief:
     """Return the belief after one replication, whose number matters where alternatives share noise.
 
-    What is ``mine`` nobody else holds: it may be written to, and is lost then.
+    Of several outcomes ``value`` is [..., outcome]. What is ``mine`` nobody else holds: it may be written to,
+    and is lost then.
     """
+    if offers(belief, SeveralOutcomes):
+        each = np.asarray(value, float)
+        return belief.each(lambda i, one: take_in(one, decision, each[..., i], number, mine=mine))
     if mine and belief.mean.ndim > 2 and offers(belief, Absorbs):
         return belief.absorb(decision, value)
     if not shares_noise(belief):

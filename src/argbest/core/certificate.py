@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, of_selected, shocks_of
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
-from argbest.core.question import BEST, InClosedForm, Question
-from argbest.core.states import LEVEL, contenders, states
+from argbest.core.limits import NONE
+from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settled
+from argbest.core.states import LEVEL, NO_FEASIBLE, SURE, contenders, states
 from argbest.texts import Sentences, chance
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
@@ -111,6 +113,17 @@ def _drawn(belief: Belief, normals: Array) -> Array:
     return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
 
 
+class Options(NamedTuple):
+    """What joint draws say of every option: of each alternative and, last, that none keeps all limits.
+
+    Arrays are [..., option, context].
+    """
+
+    right: Array  # P(it is right); these sum to 1 in every context
+    feasible: Array  # P(it keeps all limits); of the last, P(none does)
+    loss: Array  # what it loses on average
+
+
 _MANY = 8  # points: no more need be said of averages over so many
 _MANY_DRAWS = 256  # nor of so many joint draws
 
@@ -126,6 +139,8 @@ class Certificate(Sentences):
     Without one all is conditional on the fitted hyper-parameters, which is too confident on few data.
     Contexts that are not ``answered`` have nothing to choose: their entries are NaN; averages, minima and the
     joint probability are over the others, weighted anew.
+    With limits (`HasLimits`) what is selected loses least on average over joint draws, and is -1 where that
+    is to say that no alternative keeps them; right is what is best among those that do.
     Numbers are worked out when they are first asked for.
     """
 
@@ -141,11 +156,39 @@ class Certificate(Sentences):
     @cached_property
     def choice(self) -> IntArray:
         """What the belief chooses, [..., context] of `Best`, whether or not every context has an answer."""
-        return self.question.choice(self.belief)
+        if self.options is None:
+            return self.question.choice(self.belief)
+        least = np.asarray(self.options.loss.argmin(axis=-2))
+        return np.where(least == self.options.loss.shape[-2] - 1, NONE, least)
+
+    @cached_property
+    def options(self) -> Options | None:
+        """What joint draws say of all that can be named, with limits; None without."""
+        if self._settled is None:
+            return None
+        total = self.of_draws(self._settled.said).sum(axis=0)
+        n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
+        right, feasible, loss = np.moveaxis(total / n, -3, 0)
+        return Options(right, feasible, loss)
+
+    @cached_property
+    def p_feasible(self) -> Array:
+        """P(the selected alternative keeps all limits), [..., context]; NaN where none is selected."""
+        if self.options is None:
+            return self._where_answered(np.ones(self.choice.shape))
+        of_choice = of_selected(self.options.feasible, self.choice)
+        return self._where_answered(np.where(self.choice == NONE, np.nan, of_choice))
+
+    @cached_property
+    def p_none_feasible(self) -> Array:
+        """P(no alternative keeps all limits), [..., context]."""
+        if self.options is None:
+            return self._where_answered(np.zeros(self.choice.shape))
+        return self._where_answered(self.options.right[..., -1, :])
 
     @cached_property
     def selected(self) -> IntArray:
-        """The selected alternative, [..., context]; -1 where there is no answer."""
+        """The selected alternative, [..., context]; -1 where there is no answer or none keeps the limits."""
         return self.choice if self.answered is None else np.where(self.answered, self.choice, -1)
 
     @property
@@ -177,7 +220,11 @@ class Certificate(Sentences):
         That of the selected one is P(it is best) as ``pcs`` says it without a zone, to the last digit: it is
         known from bounds, too, where points are too few. The others share the rest. Alternatives that are
         known to be equal are all the best, and the selected one counts as such.
+        With limits it is P(best among those that keep them), and what is missing to 1 is `p_none_feasible`.
         """
+        if self.options is not None:
+            chance = self.options.right[..., :-1, :]
+            return chance if self.answered is None else np.where(self.answered[..., None, :], chance, np.nan)
         found = agreeing(self.certainty.best_probability(), self.choice, self.within(0.0), self.belief.mean)
         return found if self.answered is None else np.where(self.answered[..., None, :], found, np.nan)
 
@@ -215,7 +262,7 @@ class Certificate(Sentences):
             if offers(self.question, InClosedForm):
                 found = self.question.good_probability(self.certainty, self.choice, delta)
             else:
-                found = np.mean(self.drawn_losses <= delta, axis=0)
+                found = np.mean(self._right_in_draws(delta), axis=0)
             self._looked_up[delta] = self._where_answered(found)
         return self._looked_up[delta]
 
@@ -232,14 +279,22 @@ class Certificate(Sentences):
     @cached_property
     def expected_loss(self) -> Array:
         """E[best reward − selected reward], [..., context]."""
+        if self.options is not None:
+            return self._where_answered(of_selected(self.options.loss, self.choice))
         if not offers(self.question, InClosedForm):
             return self._where_answered(self.drawn_losses.mean(axis=0))
         return self._where_answered(self.question.expected_loss(self.certainty, self.choice))
 
     def states(self, delta: float, level: float = LEVEL) -> AnyArray:
-        """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open."""
+        """Return how every context stands, [..., context]: sure, equal (within ``delta``) or open.
+
+        With limits also: that surely no alternative keeps them.
+        """
         best = self.within(0.0)
-        return states(best, best if np.all(best >= level) else self.within(delta), level)
+        found = states(best, best if np.all(best >= level) else self.within(delta), level)
+        if self.options is not None:
+            found[(self.choice == NONE) & (found == SURE)] = NO_FEASIBLE
+        return found
 
     @property
     def pcs_e(self) -> Array:
@@ -267,7 +322,7 @@ class Certificate(Sentences):
         lowest, highest = np.maximum(1.0 - np.sum(1.0 - each, axis=-1), 0.0), np.asarray(each.min(axis=-1))
         if self._needs_no_draws:
             return highest
-        right = self.drawn_losses <= self.delta
+        right = self._right_in_draws(self.delta)
         if self.answered is not None:
             right = right | ~self.answered
         return np.asarray(np.clip(np.mean(np.all(right, axis=-1), axis=0), lowest, highest))
@@ -286,13 +341,24 @@ class Certificate(Sentences):
     @cached_property
     def drawn_losses(self) -> Array:
         """What the choice loses in joint draws of all rewards: best − selected, [draw, ..., context]."""
+        asked = self.question if self._settled is None else self._settled
+        return self.of_draws(lambda draws: asked.loss(draws, self.choice))
 
-        def losses(draws: Array) -> Array:
-            return self.question.loss(draws, self.choice)
+    @cached_property
+    def _settled(self) -> Settled | None:
+        """What choices lose, with limits: the price of breaking one is that of the belief."""
+        return self.question.settled(self.belief) if offers(self.question, HasLimits) else None
 
+    def of_draws(self, say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of the joint draws behind this certificate, [draw, ...]."""
         if (mixture := self.mixture) is not None:
-            return mixture.drawn(lambda: self._blocks(mixture.n_points), losses)
-        return np.concatenate([losses(self.belief.draw(some)) for some in self._blocks(1)])
+            return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
+        return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])
+
+    def _right_in_draws(self, delta: float) -> BoolArray:
+        """Return whether the choice is within delta of the best in joint draws, [draw, ..., context]."""
+        most = delta if self._settled is None else self._settled.tolerance(delta)
+        return np.asarray(self.drawn_losses <= most)
 
     @property
     def n_draws(self) -> int:
@@ -342,7 +408,7 @@ class Certificate(Sentences):
     @property
     def _cost(self) -> str:
         """The expected opportunity cost, in no finer digits than what is known of the selected bears."""
-        least = float(np.sqrt(np.mean(of_selected(self.belief.var, self.choice)))) / 1000
+        least = float(np.sqrt(np.mean(of_selected(self.belief.var, np.maximum(self.choice, 0))))) / 1000
         if self.eoc.ndim == 0 and self.eoc < least:
             return f"below {least:.1g}"
         return _show(self.eoc, "{:.2g}".format)

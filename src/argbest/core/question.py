@@ -12,12 +12,12 @@ Arrays about the parts are [..., part], those about contrasts [..., contrast, pa
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from argbest.core import false_selection
 from argbest.core import knowledge_gradient as kg
-from argbest.core import rates
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, RelatesSums, best, gaps, of_selected
@@ -25,33 +25,37 @@ from argbest.core.certainty import Certainty, slepian_bound
 from argbest.core.decision import leading, of_each_context
 
 
-class Contrasts(Protocol):
+class Quantities(Protocol):
+    """Weighted sums of mean rewards of which variance is to be removed, [..., quantity, part]."""
+
+    @property
+    def belief(self) -> Belief:
+        """The belief that these are about."""
+
+    def covariances(self, which: IntArray) -> Array:
+        """Return the covariances of some of them with all pairs, [..., m, alternative, context].
+
+        ``which`` [..., m] counts them as they lie in memory: quantity · (number of parts) + part.
+        """
+
+    def log_shares(self, log_weight: Array) -> Array | None:
+        """Return log Σ weight · coefficient² over those that a pair is part of, per pair.
+
+        That is all one needs to know of them where alternatives are independent, if none holds two pairs of
+        one alternative; None if some do.
+        """
+
+
+class Contrasts(Quantities, Protocol):
     """The differences by which a choice is ahead of others, [..., contrast, part]; positive: it is right.
 
     An entry that stands for no difference, such as that of a choice from itself, has an infinite ratio.
     """
 
-    @property
-    def belief(self) -> Belief:
-        """The belief that these differences are about."""
-
     def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
         """Return z = mean / standard deviation, and the variance; z is infinite where there is none.
 
         Pairs that are ``closed`` [..., alternative, context], never simulated again, are taken for known.
-        """
-
-    def covariances(self, which: IntArray) -> Array:
-        """Return the covariances of some contrasts with all pairs, [..., m, alternative, context].
-
-        ``which`` [..., m] counts contrasts as they lie in memory: contrast · (number of parts) + part.
-        """
-
-    def log_shares(self, log_weight: Array) -> Array | None:
-        """Return log Σ weight · coefficient² over the contrasts that a pair is part of, per pair.
-
-        That is all one needs to know of them where alternatives are independent, if no contrast holds two
-        pairs of one alternative; None if some do.
         """
 
     def bound(self, delta: float = 0.0) -> Array:
@@ -101,7 +105,48 @@ class InClosedForm(Question, Protocol):
         """Return a lower bound of `good_probability` that is quick to work out, [..., part]."""
 
 
-ABILITIES = (InClosedForm,)
+class Weighed(NamedTuple):
+    """Quantities, and what it is worth to remove variance from each."""
+
+    quantities: Quantities
+    log_weight: Array  # [..., quantity, part]; −∞ for entries that stand for none
+
+
+class HasLimits(Question, Protocol):
+    """A question about several outcomes: beliefs and tables have the goal and the slack of every limit.
+
+    Tables of rewards are [..., outcome, alternative, context]; see `argbest.core.limits`.
+    """
+
+    def settled(self, belief: Belief) -> "Settled":
+        """Return what choices lose, with all that follows from what is known now."""
+
+    def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
+        """Return all quantities that matter, of every outcome.
+
+        Weights are logarithms of how much the expected loss falls per variance removed, times 2√(2π): the
+        constant that the density of a tie leaves out, too.
+        """
+
+
+class Settled(Protocol):
+    """What choices lose in joint draws of all outcomes."""
+
+    def loss(self, draws: Array, choice: IntArray) -> Array:
+        """Return what a choice loses in every draw, [s, ..., part]."""
+
+    def tolerance(self, delta: float) -> Array:
+        """Return the largest loss of a choice that is within delta of the best, [..., part]."""
+
+    def said(self, draws: Array) -> Array:
+        """Return, summed over draws, what they say of every option, [1, ..., 3, option, part].
+
+        Options are the alternatives and, last, none of them. Of each: whether it is right, whether it keeps
+        all limits, what it loses.
+        """
+
+
+ABILITIES = (InClosedForm, HasLimits)
 
 
 @dataclass(frozen=True)
@@ -168,8 +213,8 @@ class LeadsInContext:
     chosen: IntArray  # [..., context]
 
     def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
-        """Return z = d/τ, infinite for the chosen and where τ = 0, and τ² (`rates.open_var`)."""
-        spread = rates.open_var(self.belief, self.chosen, closed)
+        """Return z = d/τ, infinite for the chosen and where τ = 0, and τ² (`false_selection.open_var`)."""
+        spread = false_selection.open_var(self.belief, self.chosen, closed)
         z = np.full_like(spread, np.inf)
         with np.errstate(over="ignore"):
             np.divide(

@@ -8,7 +8,7 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, Shifts
+from argbest.core.belief import Belief, SeveralOutcomes, Shifts
 from argbest.core.question import BEST, Question
 from argbest.errors import InputError
 
@@ -103,6 +103,8 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     """
     if ruled_out is None or not ruled_out.any():
         return belief
+    if offers(belief, SeveralOutcomes):
+        return cast(_Belief, belief.without(ruled_out))
     out = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
     low = np.min(belief.mean, axis=-2, keepdims=True, where=~out, initial=np.inf)
     high = np.max(belief.mean, axis=-2, keepdims=True, where=~out, initial=-np.inf)

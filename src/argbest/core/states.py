@@ -6,6 +6,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.question import BEST, Question
 
 SURE, EQUAL, OPEN = "sure", "equal", "open"
+NO_FEASIBLE = "no feasible alternative"  # with limits: surely none keeps them
 LEVEL = 0.95  # the probability from which a statement counts as sure
 INTERVAL = 0.9  # the probability of the intervals that are shown
 _ROUNDING = 1e-12  # of a sum of probabilities
@@ -40,8 +41,9 @@ def contenders(chance: Array, level: float = LEVEL, mean: Array | None = None) -
 
 
 def counts(names: AnyArray) -> dict[str, int]:
-    """Return how many contexts are sure, equal and open."""
-    return {name: int(np.sum(names == name)) for name in (SURE, EQUAL, OPEN)}
+    """Return how many contexts are sure, equal and open, and where surely nothing is feasible if any."""
+    number = {name: int(np.sum(names == name)) for name in (SURE, EQUAL, OPEN, NO_FEASIBLE)}
+    return {name: n for name, n in number.items() if n or name != NO_FEASIBLE}
 
 
 def in_words(number: dict[str, int], delta: float, level: float = LEVEL) -> str:
@@ -49,6 +51,7 @@ def in_words(number: dict[str, int], delta: float, level: float = LEVEL) -> str:
     return (
         f"{number[SURE]} sure (P(best) at least {level:g}), {number[EQUAL]} equal (not sure, but within "
         f"{delta:.3g} of the best with that probability), {number[OPEN]} open"
+        + (f", {number[NO_FEASIBLE]} without a feasible alternative" if number.get(NO_FEASIBLE) else "")
     )
 
 

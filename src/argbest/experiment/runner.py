@@ -24,7 +24,7 @@ from argbest.experiment import loop, measures
 from argbest.experiment.results import ExperimentFolder, Results
 from argbest.experiment.spec import Experiment
 from argbest.simulators.process import postponed
-from argbest.study.limits import Progress, reporter
+from argbest.study.run_options import Progress, reporter
 
 # Macro-replications in a part: enough to be quick, few enough to share among processors.
 _MOST_IN_A_PART = 100

@@ -11,7 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, anticipate, expecting, independent_cells
 from argbest.core.decision import Decision, cell, of_each_context
 from argbest.core.noise import MANY_PAIRS, out
-from argbest.core.question import BEST, Question
+from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -90,13 +90,28 @@ class TakesQuestions(Policy, Protocol):
     takes_questions: bool
 
 
+class TakesLimits(Policy, Protocol):
+    """A policy that decides for the best alternative within limits, too: beliefs are `SeveralOutcomes`."""
+
+    takes_limits: bool
+
+
 class HasUsualModel(Policy, Protocol):
     """A policy that is used with a model of its own choice unless another is named."""
 
     usual_model: str  # its name in the registry
 
 
-ABILITIES = (Begins, Finishes, WeighsCost, FollowsTheForemost, NeedsAll, TakesQuestions, HasUsualModel)
+ABILITIES = (
+    Begins,
+    Finishes,
+    WeighsCost,
+    FollowsTheForemost,
+    NeedsAll,
+    TakesQuestions,
+    TakesLimits,
+    HasUsualModel,
+)
 
 
 def finished(policy: Policy, tally: Tally) -> bool:
@@ -121,16 +136,24 @@ def needs_all(policy: Policy) -> bool:
 
 def takes_question(policy: Policy, question: Question) -> bool:
     """Return whether the policy can decide for this question: all can for the usual one."""
+    if offers(question, HasLimits):
+        return offers(policy, TakesLimits) and bool(policy.takes_limits)
     return question == BEST or (offers(policy, TakesQuestions) and bool(policy.takes_questions))
 
 
 def refuse_other_questions(policy: Policy, question: Question) -> None:
     """Refuse a question that the policy does not know how to decide for."""
-    if not takes_question(policy, question):
+    if takes_question(policy, question):
+        return
+    if offers(question, HasLimits):
         raise InputError(
-            f"the policy {type(policy).__name__} decides only for the question {BEST.name!r}, not for "
-            f"{question.name!r}. Use dvr-loss, which takes other questions."
+            f"the policy {type(policy).__name__} knows of no limits. Use dvr-loss, which keeps them in mind, "
+            "or equal."
         )
+    raise InputError(
+        f"the policy {type(policy).__name__} decides only for the question {BEST.name!r}, not for "
+        f"{question.name!r}. Use dvr-loss, which takes other questions."
+    )
 
 
 def of_studies(policy: Policy, studies: Any, shape: tuple[int, ...]) -> Policy:

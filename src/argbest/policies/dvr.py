@@ -7,10 +7,11 @@ import numpy as np
 
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
 from argbest.core.belief import Belief, next_samples
 from argbest.core.decision import Decision, leading
-from argbest.core.question import Contrasts
+from argbest.core.question import Contrasts, HasLimits, Quantities
 from argbest.core.replications import NextSamples
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
@@ -74,7 +75,23 @@ class DVRLoss(_Reduction):
     Selecting b where k may be better loses τ (φ(z) − z Φ(−z)) on average, of which the derivative by τ² is
     φ(z)/(2τ): that is g in the place of DVR's φ(z)/τ². A tie that has become narrow loses little whichever
     way it is decided, so it is left alone sooner. Costs and pairs set aside as in DVR.
+
+    With limits a sample removes variance from the slacks, too; what that is worth is in
+    `argbest.core.limits`. One replication shows all outcomes, so what it gains in each adds up.
     """
+
+    takes_limits: ClassVar[bool] = True
+
+    def decide(self, now: Moment) -> Decision:
+        """Return the pair that removes most of the expected loss."""
+        setting, question = now.setting, now.setting.question
+        if not offers(question, HasLimits):
+            return super().decide(now)
+        terms = [
+            log_reduction(what, log_weight + _log_parts(setting), cost=setting.cost)
+            for what, log_weight in question.weighed(now.belief, setting.excluded)
+        ]
+        return now.pick(largest(np.logaddexp.reduce(terms), now.candidates))
 
     def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
         return log_tie_density(contrasts, setting.excluded, power=0.5) + _log_parts(setting)
@@ -118,7 +135,7 @@ def log_false_selection(contrasts: Contrasts, closed: BoolArray | None = None) -
 
 
 def log_reduction(
-    contrasts: Contrasts,
+    contrasts: Quantities,
     log_density: Array,
     candidates: BoolArray | None = None,
     cost: Array | None = None,
@@ -176,7 +193,7 @@ def _independent(belief: Belief, shares: Array, factor: Array, candidates: BoolA
     return value.reshape(shape)
 
 
-def _correlated(contrasts: Contrasts, log_density: Array, samples: NextSamples | None = None) -> Array:
+def _correlated(contrasts: Quantities, log_density: Array, samples: NextSamples | None = None) -> Array:
     """Return log Σ g Cov(contrast, f_j(c))² over the contrasts that count most.
 
     With ``samples`` the covariances are those with what each sample observes.

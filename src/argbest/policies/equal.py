@@ -15,6 +15,7 @@ class Equal(OneByOne):
     """
 
     takes_questions: ClassVar[bool] = True
+    takes_limits: ClassVar[bool] = True
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the fewest replications, those under way included."""
@@ -29,6 +30,7 @@ class Random(OneByOne):
     """
 
     takes_questions: ClassVar[bool] = True
+    takes_limits: ClassVar[bool] = True
 
     def decide(self, now: Moment) -> Decision:
         """Return a pair drawn uniformly from those that may be simulated."""

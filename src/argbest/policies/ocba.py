@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from argbest.core import rates
+from argbest.core import false_selection
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, CellBelief
 from argbest.core.decision import Decision, at, leading, of_each_context
@@ -29,8 +29,9 @@ class GPCOCBA(OneByOne):
     are equal, even if one is expensive to raise, so the pair of the smallest ζ is still the right one; and
     s_b²/(κ_b σ_b²) = Σ_{k≠b} s_k²/(κ_k σ_k²), so money κN takes the place of N in ψ.
 
-    Pairs set aside count as known in ζ (`rates.open_var`) and do not enter ψ2: the balance is with the rivals
-    that samples can still go to. Where the best is set aside the challenger is sampled, and vice versa.
+    Pairs set aside count as known in ζ (`false_selection.open_var`) and do not enter ψ2: the balance is
+    with the rivals that samples can still go to. Where the best is set aside the challenger is sampled, and
+    vice versa.
     """
 
     weighs_cost: ClassVar[bool] = True
@@ -39,7 +40,7 @@ class GPCOCBA(OneByOne):
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the smallest ζ, or the best alternative of its context when ψ1 < ψ2."""
         belief, setting, selected = now.belief, now.setting, now.choice
-        rate = rates.zeta(belief, selected, setting.excluded)
+        rate = false_selection.zeta(belief, selected, setting.excluded)
         candidates, rivals = None if setting.unrestricted else now.candidates, None
         if candidates is not None:
             # A sample of either side tells them apart.
@@ -58,7 +59,7 @@ class GPCOCBA(OneByOne):
         lead, context = leading(challenger.context.shape), challenger.context
         leader = selected[(*lead, context)]
         there: tuple[Any, ...] = (*lead, slice(None), context)
-        psi1, psi2 = rates.psi(spent[there], belief.var[there], leader)
+        psi1, psi2 = false_selection.psi(spent[there], belief.var[there], leader)
         prefer_best = psi1 < psi2
         if candidates is not None:
             prefer_best &= at(candidates, Decision(leader, context))
@@ -229,10 +230,10 @@ def look_ahead(
     where = of_each_context(selected)
     best_more, rivals_more = now.copy(), more.copy()
     best_more[where], rivals_more[where] = more[where], now[where]
-    rate = rates.zeta(belief, selected)
-    own = rates.zeta(CellBelief(mean, rivals_more, noise), selected)
+    rate = false_selection.zeta(belief, selected)
+    own = false_selection.zeta(CellBelief(mean, rivals_more, noise), selected)
     after = np.minimum(own, _least_of_others(rate, -2))
-    after[where] = rates.zeta(CellBelief(mean, best_more, noise), selected).min(axis=-2)
+    after[where] = false_selection.zeta(CellBelief(mean, best_more, noise), selected).min(axis=-2)
     elsewhere = _least_of_others(np.where(allowed, rate.min(axis=-2), np.inf), -1)
     return np.minimum(after, elsewhere[..., None, :]), rate
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from argbest.checks import finite
-from argbest.core import rates
+from argbest.core import false_selection
 from argbest.core.arrays import Array, BoolArray, IntArray, ndtri
 from argbest.core.belief import Belief, gaps
 from argbest.core.decision import Decision, at, leading, of_each_context
@@ -127,7 +127,7 @@ def _closest(
     belief: Belief, leader: IntArray, open_: BoolArray, closed: BoolArray | None, draws: Draws, lane: int
 ) -> Decision:
     """Return the rival that is easiest to mistake for the leader of its context; ties at random."""
-    rate = rates.zeta(belief, leader, closed)
+    rate = false_selection.zeta(belief, leader, closed)
     rate[(gaps(belief, leader) <= 0) & np.isfinite(rate)] = 0.0
     rivals = open_ | open_[of_each_context(leader)][..., None, :]
     rivals[of_each_context(leader)] = False

@@ -1,15 +1,18 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from argbest.checks import affordable, flag, indifference_zone, interval, one_of, real, table, unicode
+from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
+from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
+from argbest.core.goals import Goal, Limit
+from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.question import BEST, Question
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting
@@ -23,8 +26,7 @@ from argbest.problems.labels import argument_words
 if TYPE_CHECKING:
     import pandas as pd
 
-Goal: TypeAlias = Literal["max", "min"]
-Simulate: TypeAlias = Callable[[Any, Any, int], float]
+Simulate: TypeAlias = Callable[[Any, Any, int], Any]  # a number, or a dict of numbers by response
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 MOST_PAIRS = 10**8
@@ -46,6 +48,12 @@ class Problem:
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
     outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every
     single reward is 0 or 1, or False or True, and the mean is the rate of ones; all other values are refused.
+
+    A simulator may return several `responses`, a dict of numbers. The `goal` then says which one, or which
+    weighted sum, is to be large or small ("min cost + 0.2 * wait"), and `limits` what a choice must keep
+    ("late <= 0.05"); see `argbest.core.goals`. `price` is what it costs to break a limit, in units of the
+    goal (default: what is at stake in a context, `argbest.core.limits.usual_price`). `truth` and `noise_sd`
+    are then dicts of tables by response.
     """
 
     alternatives: Axis
@@ -53,10 +61,13 @@ class Problem:
     simulate: Simulate | None
     weights: Array  # [context], sums to 1
     bounds: Bounds
-    goal: Goal
-    truth: Array | None  # [alternative, context]
-    truth_se: Array | None  # [alternative, context]
-    noise_sd: Array | None  # [alternative, context]
+    goal: str  # as text: "max", "min", "min cost + 0.2 * wait"
+    limits: tuple[Limit, ...]
+    price: float | None
+    responses: tuple[str, ...]  # their names; () of a simulator that returns one number
+    truth: Array | None  # [alternative, context]; of several responses [response, alternative, context]
+    truth_se: Array | None  # of the same shape
+    noise_sd: Array | None  # of the same shape
     name: str
     description: str
     reward: str
@@ -73,6 +84,9 @@ class Problem:
         bounds: object = None,
         categorical: object = (),
         goal: str = "max",
+        limits: object = None,
+        price: float | None = None,
+        responses: object = None,
         truth: object = None,
         truth_se: object = None,
         noise_sd: object = None,
@@ -82,7 +96,9 @@ class Problem:
         reward_range: object = None,
         rate: bool = False,
     ) -> None:
-        one_of("goal", goal, ("max", "min"))
+        named = _responses(responses, truth)
+        aim, kept = goals.read_goal(goal, named or None), goals.read_limits(limits, named or None)
+        _refuse_unnamed(aim, kept, named)
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
@@ -95,16 +111,25 @@ class Problem:
             f"{shape[0]:,} alternatives x {shape[1]:,} contexts have pairs", shape[0] * shape[1], MOST_PAIRS
         )
         error = 0.0 if truth_se is None else truth_se
+        if named:
+            truth, error, noise_sd = (
+                _stacked(what, given, named, shape)
+                for what, given in (("truth", truth), ("truth_se", error), ("noise_sd", noise_sd))
+            )
+        tables = (len(named), *shape) if named else shape
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
             simulate=_function(simulate),
             weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
-            goal=goal,
-            truth=None if truth is None else _frozen(table("truth", truth, shape)),
-            truth_se=None if truth is None else _spread("truth_se", error, shape),
-            noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, shape),
+            goal=str(aim),
+            limits=kept,
+            price=None if price is None else finite("price", price, above=0.0),
+            responses=named,
+            truth=None if truth is None else _frozen(table("truth", truth, tables)),
+            truth_se=None if truth is None else _spread("truth_se", error, tables),
+            noise_sd=None if noise_sd is None else _spread("noise_sd", noise_sd, tables),
             name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
@@ -114,7 +139,9 @@ class Problem:
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.shape)
-        return f"<Problem {self.name!r}: {size}, {self.goal} {self.reward}>"
+        what = self.goal if self.responses else f"{self.goal} {self.reward}"
+        kept = f", {', '.join(map(str, self.limits))}" if self.limits else ""
+        return f"<Problem {self.name!r}: {size}, {what}{kept}>"
 
     @property
     def n_alternatives(self) -> int:
@@ -139,57 +166,130 @@ class Problem:
             separation=self.contexts.separation(self.bounds),
             allowed=np.ones(self.n_contexts, bool),
             alternatives=self.alternatives.located(self.alternatives.bounds()),
+            question=self.asked,
         )
+
+    @cached_property
+    def aim(self) -> Goal:
+        """The goal as an object."""
+        return goals.read_goal(self.goal)
+
+    @cached_property
+    def asked(self) -> Question:
+        """What is to be chosen: the best alternative of every context, or the best that keeps all limits."""
+        return BestWithinLimits(self.price) if self.limits else BEST
 
     @property
     def sign(self) -> int:
         """+1 if larger is better for the user, -1 if smaller is."""
-        return 1 if self.goal == "max" else -1
+        return self.aim.sign
+
+    @property
+    def truths(self) -> dict[str, Array]:
+        """The truth by response, [alternative, context] each; a single number is called "reward"."""
+        if self.truth is None:
+            return {}
+        return (
+            dict(zip(self.responses, self.truth, strict=True)) if self.responses else {"reward": self.truth}
+        )
+
+    @property
+    def goal_truth(self) -> Array | None:
+        """[alternative, context] the truth of the goal, in the user's sign; None where it is not known."""
+        if self.truth is None or not self.responses:
+            return self.truth
+        return np.asarray(self.sign * self.outcome_forms[0].of_tables(self.truth))
+
+    @property
+    def goal_noise_sd(self) -> Array | None:
+        """[alternative, context] the noise of the goal; None where it is not known, as that of a sum."""
+        if self.noise_sd is None or not self.responses:
+            return self.noise_sd
+        factor = np.abs(self.outcome_forms[0].coefficients)
+        return factor.max() * self.noise_sd[factor.argmax()] if np.sum(factor > 0) == 1 else None
+
+    @cached_property
+    def feasible(self) -> BoolArray:
+        """[alternative, context] whether all limits are kept; True everywhere without limits."""
+        return _frozen(np.all(self._outcomes[1:] >= 0, axis=0))
 
     @cached_property
     def best(self) -> IntArray:
-        """[context] the best alternative, the lowest index among ties."""
-        return _frozen(np.argmax(self._tied, axis=0).astype(np.int64))
+        """[context] the best alternative, the lowest index among ties; -1 where none keeps all limits."""
+        first = np.argmax(self._tied, axis=0).astype(np.int64)
+        return _frozen(np.where(self.feasible.any(axis=0), first, NONE))
 
     @cached_property
     def ties(self) -> tuple[tuple[int, ...], ...]:
-        """Per context, all alternatives within 1e-9 of the table's range of the best."""
+        """Per context, all within 1e-9 of the table's range of the best; () if none is feasible."""
         return tuple(tuple(map(int, np.flatnonzero(column))) for column in self._tied.T)
 
     @property
     def pcs_ceiling(self) -> float:
         """Σ_c w_c / #ties_c, the PCS that can be reached when ties are broken without knowing their order."""
-        return float(self.weights @ (1.0 / self._tied.sum(axis=0)))
+        return float(self.weights @ (1.0 / np.maximum(self._tied.sum(axis=0), 1)))
 
     @cached_property
     def gaps(self) -> Array:
-        """[context] how much better the best is than the second best; 0 for a tie."""
-        first, second = np.take_along_axis(self._rewards, self._first_two, axis=0)
-        return _frozen(np.where(self._tied.sum(axis=0) > 1, 0.0, first - second))
+        """[context] how much better the best is than the second best; 0 for a tie.
+
+        With limits of those that keep them: infinite where only one does, NaN where none does.
+        """
+        possible = np.where(self.feasible, self._rewards, -np.inf)
+        first, second = np.take_along_axis(possible, self._first_two, axis=0)
+        with np.errstate(invalid="ignore"):
+            return _frozen(np.where(self._tied.sum(axis=0) > 1, 0.0, first - second))
 
     @cached_property
     def gap_over_noise(self) -> Array:
         """[context] the gap over the root mean square of the two noise standard deviations."""
-        if self.noise_sd is None:
+        if (spread := self.goal_noise_sd) is None:
             raise InputError("the noise is not known. Give Problem(..., noise_sd=number or table).")
-        noise = np.sqrt(np.mean(np.take_along_axis(self.noise_sd, self._first_two, axis=0) ** 2, axis=0))
+        noise = np.sqrt(np.mean(np.take_along_axis(spread, self._first_two, axis=0) ** 2, axis=0))
         ratio = np.where(self.gaps > 0, np.inf, 0.0)
         return _frozen(np.divide(self.gaps, noise, out=ratio, where=noise > 0))
 
-    def correct(self, selected: IntArray, question: Question = BEST) -> BoolArray:
-        """Return [..., context] whether the selected alternative is `best`, or what the question asks for."""
+    def correct(self, selected: IntArray, question: Question | None = None) -> BoolArray:
+        """Return [..., context] whether the selected alternative is `best`, or what the question asks for.
+
+        With limits -1 stands for "none keeps them", and is right where that is so.
+        """
+        if question is None and self.limits:
+            return np.asarray(self._checked(selected, self.best.shape) == self.best)
         levelled = np.where(self._tied, self._rewards.max(axis=0), self._rewards)
-        right = question.right_choice(levelled)
+        right = (question or BEST).right_choice(levelled)
         return np.asarray(self._checked(selected, right.shape) == right)
 
-    def good(self, selected: IntArray, delta: float = 0.0, question: Question = BEST) -> BoolArray:
-        """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are."""
-        return self.opportunity_cost(selected, question) <= indifference_zone(delta) + self._tolerance
+    def good(self, selected: IntArray, delta: float = 0.0, question: Question | None = None) -> BoolArray:
+        """Return [..., context] whether the selected is within delta of the best; at 0 all tied ones are.
 
-    def opportunity_cost(self, selected: IntArray, question: Question = BEST) -> Array:
-        """Return [..., context] how much worse the selected alternative is than the best."""
-        shape = question.right_choice(self._rewards).shape
-        return question.loss(self._rewards, self._checked(selected, shape))
+        With limits it must keep them, too.
+        """
+        zone = indifference_zone(delta) + self._tolerance
+        near = self.opportunity_cost(selected, question) <= zone
+        if question is not None or not self.limits:
+            return near
+        named = np.asarray(selected) != NONE
+        return np.asarray(np.where(named, near & ~self.infeasible(selected), self.correct(selected)))
+
+    def opportunity_cost(self, selected: IntArray, question: Question | None = None) -> Array:
+        """Return [..., context] how much worse the selected alternative is than the best.
+
+        With limits it is the price where the selected one breaks them, and at most that elsewhere.
+        """
+        asked = question or self.asked
+        table = self._outcomes if question is None and self.limits else self._rewards
+        return asked.loss(table, self._checked(selected, asked.right_choice(table).shape))
+
+    def infeasible(self, selected: IntArray) -> BoolArray:
+        """Return [..., context] whether the selected alternative breaks a limit; -1 breaks none."""
+        chosen = self._checked(selected, self.best.shape)
+        kept = np.take_along_axis(
+            np.broadcast_to(self.feasible, (*chosen.shape[:-1], *self.shape)),
+            np.maximum(chosen, 0)[..., None, :],
+            axis=-2,
+        )[..., 0, :]
+        return np.asarray(~kept & (chosen != NONE))
 
     def tally(self, frame: "pd.DataFrame") -> Tally:
         """Return the tally of a frame with the columns of both `Axis.frame` and `value`, in the user's sign.
@@ -217,10 +317,11 @@ class Problem:
     def summary(self) -> dict[str, Any]:
         """Return the problem as JSON-ready values, None where unknown; positions count from 0."""
         known = self.truth is not None
-        scored = known and self.noise_sd is not None
+        scored = known and self.goal_noise_sd is not None
         return {
             "name": self.name,
             "goal": self.goal,
+            **self._summary_of_limits(),
             "alternatives": [self.alternatives.item(k) for k in range(self.n_alternatives)],
             "contexts": [self.contexts.item(c) for c in range(self.n_contexts)],
             "weights": self.weights.tolist(),
@@ -231,15 +332,38 @@ class Problem:
             "gap_over_noise": values(self.gap_over_noise) if scored else None,
         }
 
+    def _summary_of_limits(self) -> dict[str, Any]:
+        """Return responses, limits and truth by response, where there are several responses."""
+        if not self.responses:
+            return {}
+        return {
+            "responses": list(self.responses),
+            "limits": [str(limit) for limit in self.limits],
+            "price": self.price,
+        }
+
+    @cached_property
+    def outcome_forms(self) -> tuple[goals.LinearForm, ...]:
+        """What is learned about, as linear forms of the responses: the goal and the slack of every limit."""
+        return goals.outcomes(self.aim, self.limits, self.responses or (self.reward,))
+
+    @cached_property
+    def _outcomes(self) -> Array:
+        """The truth of the goal, larger being better, and of how far every limit is kept, [outcome, ...]."""
+        rewards = self._rewards
+        if not self.limits:
+            return rewards[None]
+        return np.stack([form.of_tables(np.asarray(self.truth)) for form in self.outcome_forms])
+
     @property
     def _rewards(self) -> Array:
         """The truth with larger being better."""
-        if self.truth is None:
+        if (truth := self.goal_truth) is None:
             raise InputError(
                 f"the truth of problem {self.name!r} is not known; expected a table of mean rewards. "
                 "Give Problem(..., truth=[alternative][context])."
             )
-        return self.sign * self.truth
+        return self.sign * truth
 
     @property
     def _tolerance(self) -> float:
@@ -247,27 +371,70 @@ class Problem:
 
     @property
     def _tied(self) -> BoolArray:
-        rewards = self._rewards
-        return np.asarray(rewards.max(axis=0) - rewards <= self._tolerance)
+        rewards = np.where(self.feasible, self._rewards, -np.inf)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(rewards.max(axis=0) - rewards <= self._tolerance)
 
     @property
     def _first_two(self) -> IntArray:
         """[2, context] the best alternative and the best of the others."""
-        others = self._rewards.copy()
-        others[self.best, np.arange(self.n_contexts)] = -np.inf
-        return np.stack([self.best, np.argmax(others, axis=0)])
+        first, others = np.maximum(self.best, 0), np.where(self.feasible, self._rewards, -np.inf)
+        others[first, np.arange(self.n_contexts)] = -np.inf
+        return np.stack([first, np.argmax(others, axis=0)])
 
     def _checked(self, selected: IntArray, shape: tuple[int, ...]) -> IntArray:
         """Return the selected alternatives, refused unless their last axes have this shape."""
         array = np.asarray(selected)
         last = array.shape[max(array.ndim - len(shape), 0) :]
         shaped = array.dtype.kind in "iu" and last == shape
-        if not shaped or (array.size and not 0 <= array.min() <= array.max() < self.n_alternatives):
+        least = NONE if self.limits else 0
+        if not shaped or (array.size and not least <= array.min() <= array.max() < self.n_alternatives):
+            none = f", or {NONE} for none," if self.limits else ","
             raise InputError(
                 f"got a selection of shape {array.shape} and type {array.dtype}; expected an alternative, "
-                f"0 to {self.n_alternatives - 1}, for each context (last axis {self.n_contexts}). Correct it."
+                f"0 to {self.n_alternatives - 1}{none} for each context (last axis {self.n_contexts}). "
+                "Correct it."
             )
         return array
+
+
+def _responses(given: object, truth: object) -> tuple[str, ...]:
+    """Return the names of the responses, as given or as the truth has them; () if there is only a number."""
+    if given is None:
+        return goals.checked_names(truth) if isinstance(truth, Mapping) else ()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
+    return goals.checked_names(given)
+
+
+def _refuse_unnamed(aim: Goal, limits: tuple[Limit, ...], responses: tuple[str, ...]) -> None:
+    """Refuse a goal that does not say which of several responses it is about."""
+    if aim.sum is None and len(responses) > 1:
+        raise goals.needs_goal(responses, aim.sense)
+    if aim.sum is None and limits and not responses:
+        raise InputError(
+            f"got the limit '{limits[0]}' and the goal {str(aim)!r}, which names no response. Say what is to "
+            f"be large or small, too: goal='{aim} cost'."
+        )
+
+
+def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int]) -> object:
+    """Return the tables of several responses in their order, from a dict by name; anything else as it is."""
+    if not isinstance(given, Mapping):
+        return given
+    wrong = sorted(set(responses) ^ set(given))
+    if wrong:
+        missing = "has none for" if wrong[0] in responses else "names the unknown response"
+        raise InputError(
+            f"{what} {missing} {wrong[0]!r}; expected one for each of {', '.join(responses)}. Correct it."
+        )
+    single = {name: real(given[name]) for name in responses}
+    return np.stack(
+        [
+            table(f"{what} of {name}", given[name] if one is None else np.full(shape, one), shape)
+            for name, one in single.items()
+        ]
+    )
 
 
 def _column(frame: "pd.DataFrame", name: str) -> Array:
@@ -334,7 +501,7 @@ def _weights(given: object, contexts: Axis) -> Array:
     return _frozen(weights / weights.sum())
 
 
-def _spread(what: str, given: object, shape: tuple[int, int]) -> Array:
+def _spread(what: str, given: object, shape: tuple[int, ...]) -> Array:
     """Return a table of standard deviations, from a table or one number for all cells."""
     single = real(given)
     array = table(what, given if single is None else np.full(shape, single), shape)

@@ -1,6 +1,7 @@
 """Problems that look up a mean and add noise, how hard they are; and families of them, drawn at random."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from argbest import streams
 from argbest.checks import finite
-from argbest.core.arrays import Array, IntArray
+from argbest.core.arrays import AnyArray, Array, IntArray
 from argbest.core.priors import covariance
 from argbest.problems.axis import Axis, Bounds, Item
 from argbest.problems.base import Problem
@@ -34,6 +35,24 @@ class ByPosition(ABC):
     @abstractmethod
     def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Array:
         """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralResponses(ABC):
+    """A simulator of several responses that works on positions, many at a time; one call is one of them."""
+
+    alternatives: Axis
+    contexts: Axis
+
+    def __call__(self, alternative: Item, context: Item, seed: int) -> dict[str, float]:
+        """Return the responses of one replication by name."""
+        cell = self.alternatives.index(alternative), self.contexts.index(context)
+        found = self.many(np.array(cell[0]), np.array(cell[1]), np.array(seed))
+        return {name: each.item() for name, each in found.items()}
+
+    @abstractmethod
+    def many(self, alternatives: IntArray, contexts: IntArray, seeds: IntArray) -> Mapping[str, AnyArray]:
+        """Return the responses of positions and seeds, broadcast: what single calls give one by one."""
 
 
 @dataclass(frozen=True, eq=False)

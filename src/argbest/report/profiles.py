@@ -107,7 +107,7 @@ def plot_profiles(
     found = profiles(study, coordinate=coordinate, context=context, leading=leading, level=level)
     sheet = style.sheet(ax, theme, 5.2, 3.8)
     (_lines if found.joined else _bars)(sheet, found)
-    wanted = "larger" if study.problem.goal == "max" else "smaller"
+    wanted = "larger" if study.problem.sign > 0 else "smaller"
     contexts = study.problem.contexts
     along = found.coordinate if contexts.columns else word(contexts)
     style.name_axes(sheet.ax, x=along, y=f"mean {study.problem.reward}\n({wanted} is better)")

@@ -16,8 +16,8 @@ from argbest.problems.base import Problem, Simulate
 from argbest.simulators import process
 from argbest.simulators.calling import Outcome, checked, evaluate, reason
 from argbest.simulators.program import Program
-from argbest.study.limits import Resources
 from argbest.study.rewards import impossible
+from argbest.study.run_options import Resources
 from argbest.study.trial import Trial
 from argbest.texts import harmless
 

@@ -31,17 +31,17 @@ from argbest.storage.base import is_shared
 from argbest.study import assumptions, executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
-from argbest.study.limits import (
+from argbest.study.rewards import end_of_rate
+from argbest.study.run_options import (
     GuaranteedPCS,
-    Limits,
     OnResult,
     Progress,
     Resources,
+    RunEnd,
     afford,
     reporter,
     tracker,
 )
-from argbest.study.rewards import end_of_rate
 from argbest.study.trial import Trial, record
 from argbest.study.workers import Patience, Presence, Watch, keep
 
@@ -57,7 +57,7 @@ _KEPT_BUSY = 0.9  # of the time of all workers
 
 def run(
     study: "Study",
-    limits: Limits,
+    end: RunEnd,
     resources: Resources,
     progress: bool | Progress,
     on_result: OnResult | None = None,
@@ -67,16 +67,16 @@ def run(
     journal, patience = study._journal, Patience()
     with ExitStack() as stack:
         stack.enter_context(journal.patient(patience))
-        simulate = executors.in_time(_ready(study, limits), resources.timeout)
+        simulate = executors.in_time(_ready(study, end), resources.timeout)
         executor, slots = executors.chosen(stack, simulate, resources)
         presence = Presence(slots=slots)
         shared = is_shared(journal.storage)
         stack.enter_context(presence.shown(journal.storage.greet, patience) if shared else nullcontext())
-        total = limits.budget or math.ceil(limits.seconds or 0)
+        total = end.budget or math.ceil(end.seconds or 0)
         opening = "" if journal.ledger.trials else f"initial design: {study.initial_design}"
-        report = stack.enter_context(reporter(progress, total, limits.done(study._journal.ledger), opening))
+        report = stack.enter_context(reporter(progress, total, end.done(study._journal.ledger), opening))
         jobs = executors.Jobs(executor, slots, simulate, resources)
-        whole = _Run(study, limits, resources, jobs, presence, patience, report, total, track)
+        whole = _Run(study, end, resources, jobs, presence, patience, report, total, track)
         whole.go()
     advice = whole.advice()
     if advice and (shared or slots > 1):
@@ -88,7 +88,7 @@ class _Run:
     """One run under way."""
 
     study: "Study"
-    limits: Limits
+    end: RunEnd
     resources: Resources
     jobs: executors.Jobs
     presence: Presence
@@ -190,19 +190,19 @@ class _Run:
 
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
-        study, limits = self.study, self.limits
-        if limits.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
+        study, end = self.study, self.end
+        if end.reached(study._journal.ledger) or finished(study.policy, study._journal.ledger.live):
             return True
         n = study.n_replications
         due = (
             self.checked is None
-            or isinstance(limits.stop, GuaranteedPCS)
+            or isinstance(end.stop, GuaranteedPCS)
             or schedule.due(study.model, study.refit_every, n, self.checked)
         )
-        if limits.stop is None or not due or study.n_queued or not n:
+        if end.stop is None or not due or study.n_queued or not n:
             return False
         self.checked = n
-        return limits.stop(study)
+        return end.stop(study)
 
     def _fill(self, *, learning: bool = False) -> None:
         """Keep every slot busy, also while the study learns."""
@@ -215,7 +215,7 @@ class _Run:
         """Return how many more jobs were given to the executor, up to n."""
         journal, known = self.study._journal, self.study._journal.knowledge
         batch, since = self.resources.batch, time.monotonic()
-        trials = journal.ask(n * batch, worker=self.presence.name, room=self.limits.room, policy=self._stage)
+        trials = journal.ask(n * batch, worker=self.presence.name, room=self.end.room, policy=self._stage)
         if (now := journal.knowledge) and (known is None or known.n_fitted != now.n_fitted):
             self.jobs.learned(now.seconds, first=known is None)
         self.asked, self.asking = self.asked + len(trials), self.asking + time.monotonic() - since
@@ -229,12 +229,12 @@ class _Run:
 
     def _stage(self, ledger: Ledger) -> Policy | None:
         """Return the policy of the last stage: of a guarantee, or once the rest of the budget is reserved."""
-        if isinstance(self.limits.stop, GuaranteedPCS):
-            return registry.separation(self.limits.stop.missing(self.study))
-        if not self.limits.confirm or self.limits.budget is None:
+        if isinstance(self.end.stop, GuaranteedPCS):
+            return registry.separation(self.end.stop.missing(self.study))
+        if not self.end.confirm or self.end.budget is None:
             return None
         asked = ledger.n_replications + len(ledger.held)
-        return registry.confirmation() if asked >= (1 - self.limits.confirm) * self.limits.budget else None
+        return registry.confirmation() if asked >= (1 - self.end.confirm) * self.end.budget else None
 
     def _collect(self, *, ahead: bool = False) -> None:
         """Tell the values of the jobs that have ended, or what went wrong; ``ahead``: more are to come."""
@@ -246,7 +246,7 @@ class _Run:
             self._stock_up()
         while self.in_hand:
             self._settle()
-        self.report(self.limits.done(self.study._journal.ledger), self.total)
+        self.report(self.end.done(self.study._journal.ledger), self.total)
 
     def _stock_up(self) -> None:
         """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
@@ -312,19 +312,19 @@ class _Run:
         return bool(dead)
 
 
-def _ready(study: "Study", limits: Limits) -> Simulate:
+def _ready(study: "Study", end: RunEnd) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
-    if isinstance(limits.stop, GuaranteedPCS):
-        assumptions.of_rewards(study.reward_range, limits.stop.assume)  # refused before anything is simulated
-    study._journal.begin(limits.budget)
+    if isinstance(end.stop, GuaranteedPCS):
+        assumptions.of_rewards(study.reward_range, end.stop.assume)  # refused before anything is simulated
+    study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
     if due:
         n_own = len(ledger.enqueued)
         what = f"the initial design and the {n_own} enqueued" if n_own else "the initial design"
-        afford(limits.budget, study.n_replications + due + n_own, due=what)
+        afford(end.budget, study.n_replications + due + n_own, due=what)
     simulate: Simulate = study.problem.simulate
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)

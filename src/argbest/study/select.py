@@ -10,7 +10,7 @@ from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.storage.base import Storage
-from argbest.study.limits import Limits, OnResult, Progress, Stop
+from argbest.study.run_options import OnResult, Progress, RunEnd, Stop
 from argbest.study.study import Study
 
 
@@ -57,7 +57,7 @@ def select(
     the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is simulated,
     for reports and pictures; ``name`` identifies the study in its ``storage``.
     """
-    Limits(budget, seconds, confirm, stop)  # refused before anything is stored
+    RunEnd(budget, seconds, confirm, stop)  # refused before anything is stored
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
         reward_range=reward_range, noise_sd=noise_sd, rate=rate, reward=reward, name=title,

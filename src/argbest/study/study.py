@@ -27,8 +27,8 @@ from argbest.storage.opening import concealed, defined, opened
 from argbest.study import definition
 from argbest.study.journal import BY_HAND, Journal
 from argbest.study.learning import Knowledge
-from argbest.study.limits import Limits, OnResult, Progress, Resources, Stop
 from argbest.study.rewards import end_of_rate
+from argbest.study.run_options import OnResult, Progress, Resources, RunEnd, Stop
 from argbest.study.trial import Trial, Value, record, summary
 from argbest.study.view import View
 
@@ -477,9 +477,9 @@ class Study:
         refitted. ``progress`` shows a bar, or is called with (done, budget). ``on_result`` is called with
         (trial, value) once a value is stored; if it raises, a warning says so once, and the run continues.
         """
-        limits = Limits(budget, seconds, confirm, stop)
+        end = RunEnd(budget, seconds, confirm, stop)
         resources = Resources(workers, executor, batch, timeout, on_failure)
-        runner.run(self, limits, resources, progress, on_result)
+        runner.run(self, end, resources, progress, on_result)
         if remark := normality.of_study(self.view()):
             warnings.warn(remark, DataNotice, stacklevel=2)
         return self

@@ -13,7 +13,7 @@ from argbest.problems.axis import Axis
 from argbest.problems.design import AUTO, ExtremeContexts, RandomContexts, design, is_auto
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
-from argbest.study.limits import ExpectedPCS, GuaranteedPCS, OpportunityCost, Stop, WorstPCS, checked
+from argbest.study.run_options import ExpectedPCS, GuaranteedPCS, OpportunityCost, Stop, WorstPCS, checked
 
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {

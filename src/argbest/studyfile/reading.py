@@ -23,7 +23,7 @@ from argbest.problems.base import Problem, reward_limits
 from argbest.problems.labels import declared
 from argbest.storage.opening import shown
 from argbest.study.definition import Options
-from argbest.study.limits import afford
+from argbest.study.run_options import afford
 from argbest.studyfile import options as file_options
 from argbest.studyfile import shipped
 from argbest.studyfile.options import TOP, Plain, run_options, table, text

@@ -21,6 +21,7 @@ from argbest.policies.base import (
     HasUsualModel,
     NeedsAll,
     Policy,
+    TakesLimits,
     TakesQuestions,
     WeighsCost,
     follows_the_foremost,
@@ -208,6 +209,7 @@ _FLAGS: dict[type, str] = {
     FollowsTheForemost: "follows_the_foremost",
     NeedsAll: "needs_all",
     TakesQuestions: "takes_questions",
+    TakesLimits: "takes_limits",
 }
 
 

@@ -199,7 +199,7 @@ def _how(study: Study, command: str) -> list[list[Any]]:
     rows: list[list[Any]] = [
         ["problem", problem.name],
         ["size", f"{count(problem.n_alternatives, 'alternative')}, {count(problem.n_contexts, 'context')}"],
-        ["goal", f"{'largest' if problem.goal == 'max' else 'smallest'} {problem.reward}"],
+        ["goal", f"{'largest' if problem.sign > 0 else 'smallest'} {problem.reward}"],
         ["policy", _short(text(study.policy))],
         ["model", _short(text(study.model))],
         ["replications", study.n_replications],

@@ -1,4 +1,4 @@
-"""The options of a run: its limits, rules that stop it earlier, its resources, and who hears of progress."""
+"""The options of a run: when it ends, rules that stop it earlier, its resources, who hears of progress."""
 
 import math
 import sys
@@ -68,7 +68,7 @@ def afford(
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunEnd:
     """When a run ends: replications, seconds of simulation time, a stop rule; the share to confirm with."""
 
     budget: int | None
@@ -86,7 +86,7 @@ class Limits:
             )
 
     def done(self, ledger: Ledger) -> int:
-        """Return how much of the limit is used: replications, or seconds where only these are limited."""
+        """Return how much of the budget is used: replications, or seconds where only these are given."""
         return ledger.n_replications if self.budget is not None else int(ledger.spent)
 
     def reached(self, now: "Ledger | View") -> bool:
@@ -95,7 +95,7 @@ class Limits:
         return spent or (self.budget is not None and now.n_replications >= self.budget)
 
     def room(self, journal: Journal) -> int:
-        """Return how many more trials the limits allow, those under way taken into account."""
+        """Return how many more trials the run may begin, those under way taken into account."""
         ledger, left = journal.ledger, math.inf
         held = [i for i, who in ledger.held.items() if who != BY_HAND]
         if self.budget is not None:

@@ -1,0 +1,325 @@
+"""Several outcomes of one replication: the goal, and how far every limit is kept (its slack).
+
+Each outcome has a belief of its own, learned apart. What ties them is that one replication shows all of them:
+the noise of its outcomes is correlated, and so are the errors of the posterior means. With Σ_i the posterior
+covariance of outcome i, N the counts, σ_i² the noise and ρ_ij the correlation of the noise of two outcomes,
+
+    Cov(f_i, f_j) = Σ_i diag(ρ_ij N / (σ_i σ_j)) Σ_j,
+
+which is exact in the first order of ρ, keeps every belief as it is, and never fails to be a covariance. Where
+alternatives share random numbers, the precision of what was told in a context takes the place of N/σ².
+
+Tables of outcomes are [..., outcome, alternative, context], the goal first, then the slacks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from argbest.core.abilities import offers
+from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
+from argbest.core.belief import Belief, SeveralOutcomes, Shifts, shocks_of
+from argbest.core.blocks import square_root
+from argbest.core.decision import Decision
+from argbest.core.replications import Shocks
+
+_MOST_TIED = 600  # observed pairs whose errors are tied: what that takes grows with the cube of their number
+_FAR = 100.0  # in standard deviations: no draw reaches so far
+
+
+@dataclass(frozen=True, eq=False)
+class SharedNoise:
+    """What the noise of the outcomes of one replication has in common."""
+
+    correlation: Array  # [..., outcome, outcome]
+    count: IntArray  # [..., alternative, context]: replications told of every pair
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Beliefs about the goal, larger being better, and about the slack of every limit, 0 or more keeping it.
+
+    Where one belief is asked for, that about the goal answers; `draw` is joint. The values of `update` are
+    [..., outcome].
+    """
+
+    goal: Belief
+    slacks: tuple[Belief, ...]
+    shared: SharedNoise | None = None  # None: the outcomes are drawn as if they had nothing in common
+
+    @property
+    def outcomes(self) -> tuple[Belief, ...]:
+        """The beliefs about all of them, the goal's first."""
+        return self.goal, *self.slacks
+
+    def each(self, change: Callable[[int, Belief], Belief]) -> "Outcomes":
+        """Return these with every belief changed; ``change`` gets its place and the belief."""
+        goal, *slacks = (change(i, belief) for i, belief in enumerate(self.outcomes))
+        return replace(self, goal=goal, slacks=tuple(slacks))
+
+    @property
+    def mean(self) -> Array:
+        """Posterior mean of the goal."""
+        return self.goal.mean
+
+    @property
+    def var(self) -> Array:
+        """Posterior variance of the goal's mean."""
+        return self.goal.var
+
+    @property
+    def noise(self) -> Array:
+        """Variance of the goal in one replication."""
+        return self.goal.noise
+
+    @property
+    def own_cov(self) -> Array | None:
+        """Covariances of the goal, as `Belief.own_cov`."""
+        return self.goal.own_cov
+
+    def cov_with(self, decision: Decision) -> Array:
+        """Return the covariances of the goal, as `Belief.cov_with`."""
+        return self.goal.cov_with(decision)
+
+    def cov_rows(self, alternative: IntArray, context: IntArray) -> Array:
+        """Return the covariances of the goal, as `Belief.cov_rows`."""
+        return self.goal.cov_rows(alternative, context)
+
+    def difference_var(self, reference: IntArray) -> Array:
+        """Return the variances of differences of the goal, as `Belief.difference_var`."""
+        return self.goal.difference_var(reference)
+
+    def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "Outcomes":
+        """Return the beliefs after n more replications with means ``value`` [..., outcome]."""
+        return self.each(lambda i, belief: belief.update(decision, np.asarray(value)[..., i], n))
+
+    def best_probability(self) -> Array:
+        """Return P(each alternative has the largest goal), whether or not it keeps the limits."""
+        return self.goal.best_probability()
+
+    def good_probability(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return P(the selected is within delta of the largest goal), whether or not limits are kept."""
+        return self.goal.good_probability(selected, delta)
+
+    def expected_loss(self, selected: IntArray) -> Array:
+        """Return E[largest goal − selected goal], whether or not limits are kept."""
+        return self.goal.expected_loss(selected)
+
+    def lower_bound(self, selected: IntArray, delta: float = 0.0) -> Array:
+        """Return a lower bound of `good_probability`."""
+        return self.goal.lower_bound(selected, delta)
+
+    @property
+    def layers(self) -> int:
+        """How many tables of normals one joint draw takes."""
+        return len(self.outcomes) * (1 if self.shared is None else 2)
+
+    def draw(self, normals: Array) -> Array:
+        """Return joint draws [s, ..., outcome, alternative, context].
+
+        ``normals`` are [s, ..., layer, alternative, context], with as many `layers`.
+        """
+        n = len(self.outcomes)
+        apart = np.stack([one.draw(normals[..., i, :, :]) for i, one in enumerate(self.outcomes)], axis=-3)
+        return apart if self._ties is None else self._ties.applied(apart, normals[..., n:, :, :])
+
+    def without(self, ruled_out: BoolArray) -> "Outcomes":
+        """Return these with pairs [..., alternative, context] that surely do not keep the first limit.
+
+        A context of which nothing would be left stays as it is, as in `argbest.core.setting.among_the_rest`.
+        """
+        first, *others = self.slacks
+        out = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
+        width = np.sqrt(first.var.max(axis=(-2, -1), keepdims=True))
+        width = np.where(width > 0, width, 1.0)
+        lowest = np.minimum(first.mean.min(axis=(-2, -1), keepdims=True), 0.0)
+        mean, known = np.where(out, lowest - _FAR * width, first.mean), first
+        moved: Any = known.with_mean(mean) if offers(known, Shifts) else replace(known, mean=mean)  # type: ignore[type-var]
+        return replace(self, slacks=(moved, *others))
+
+    @cached_property
+    def _ties(self) -> "_Ties | None":
+        return None if self.shared is None else _Ties.of(self.outcomes, self.shared)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ties:
+    """How the errors of several outcomes are tied to each other by the noise they share.
+
+    A draw e of outcome i, minus its mean, is the error Σ_i A_i z + r with z standard normal, one number for
+    every observed pair, A_i A_iᵀ the precision of what was told and r what has nothing to do with it. Given
+    e, z is A_iᵀ e plus normal numbers of covariance I − A_iᵀ Σ_i A_i. So z is found for every outcome, and
+    then replaced by one that is correlated with those of the others.
+    """
+
+    pairs: tuple[IntArray, IntArray]  # observed ones, [m] each
+    mean: tuple[Array, ...]  # of every outcome there, [..., m]
+    rows: tuple[Array, ...]  # Cov(observed pair, every pair) of every outcome, [..., m, alternative, context]
+    precise: tuple[Array, ...]  # A_i, [..., m, m]
+    left: tuple[Array, ...]  # the root of I − A_iᵀ Σ_i A_i, [..., m, m]
+    root: Array  # of the correlation, lower triangular, [..., outcome, outcome]
+
+    @classmethod
+    def of(cls, outcomes: tuple[Belief, ...], shared: SharedNoise) -> "_Ties | None":
+        """Return the ties between some beliefs; None as long as nothing was told."""
+        k, c = _followed(outcomes, shared.count)
+        if not len(k):
+            return None
+        mean, rows, precise, left = [], [], [], []
+        for belief in outcomes:
+            lead = (*belief.mean.shape[:-2], len(k))
+            rows.append(belief.cov_rows(np.broadcast_to(k, lead), np.broadcast_to(c, lead)))
+            precise.append(precision_root(belief.noise, shared.count, shocks_of(belief), (k, c)))
+            inside = _transposed(precise[-1]) @ rows[-1][..., k, c] @ precise[-1]
+            left.append(square_root(_eye_minus(inside)))
+            mean.append(belief.mean[..., k, c])
+        root = _root_of_correlation(shared.correlation)
+        return cls((k, c), tuple(mean), tuple(rows), tuple(precise), tuple(left), root)
+
+    def applied(self, apart: Array, normals: Array) -> Array:
+        """Return draws made apart, [s, ..., outcome, alternative, context], with the noise they share."""
+        k, c = self.pairs
+        shocks = []
+        for i, mean in enumerate(self.mean):
+            error, own = apart[..., i, k, c] - mean, normals[..., i, k, c]
+            shocks.append(_times(error, self.precise[i]) + _times(own, self.left[i]))
+        tied = apart.copy()
+        for i in range(1, len(shocks)):
+            change = sum(self.root[..., i, j, None] * shocks[j] for j in range(i + 1)) - shocks[i]
+            weight = _times(change, _transposed(self.precise[i]))
+            tied[..., i, :, :] += np.einsum("s...m,...mkc->s...kc", weight, self.rows[i], optimize=True)
+        return tied
+
+
+def _followed(outcomes: tuple[Belief, ...], count: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the observed pairs whose errors are tied: all, or those nearest to being the best choice."""
+    goal, *slacks = outcomes
+    seen = (count > 0) & (goal.var > 0)
+    k, c = np.nonzero(seen.any(axis=tuple(range(seen.ndim - 2))))
+    if len(k) <= _MOST_TIED:
+        return k, c
+    behind = goal.mean.max(axis=-2, keepdims=True) - goal.mean
+    tiny = np.finfo(float).tiny
+    distance = behind / np.sqrt(np.maximum(goal.var, tiny))
+    for slack in slacks:
+        distance = distance + np.maximum(-slack.mean / np.sqrt(np.maximum(slack.var, tiny)), 0.0)
+    near = distance.min(axis=tuple(range(distance.ndim - 2)))
+    first = np.sort(np.argsort(near[k, c], kind="stable")[:_MOST_TIED])
+    return k[first], c[first]
+
+
+def precision_root(
+    noise: Array, count: IntArray, shocks: Shocks | None, pairs: tuple[IntArray, IntArray]
+) -> Array:
+    """Return A with A Aᵀ the precision of what was told of some pairs, [..., m, m].
+
+    It is √N/σ on the diagonal where replications share nothing. Where they share random numbers (`Shocks`),
+    the r-th replication of a context, told of n alternatives, adds (I − ρ/(1 − ρ + nρ) 11ᵀ)/(1 − ρ) between
+    these, in units of their noise; A is the symmetric root of the sum over r, over σ.
+    """
+    k, c = pairs
+    sd = np.sqrt(noise[..., k, c])
+    inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
+    told = np.broadcast_to(count, noise.shape)[..., k, c].astype(float)
+    if shocks is None:
+        return np.asarray((inverse * np.sqrt(told))[..., None] * np.eye(len(k)))
+    lead = noise.shape[:-2]
+    root = np.zeros((*lead, len(k), len(k)))
+    for study in np.ndindex(lead):
+        root[study] = square_root(_common_precision(shocks.study(study), told[study], (k, c)))
+    return np.asarray(inverse[..., None] * root)
+
+
+def _common_precision(shocks: Shocks, told: Array, pairs: tuple[IntArray, IntArray]) -> Array:
+    """Return the precision of what was told of some pairs of one study, in units of their noise, [m, m]."""
+    k, c = pairs
+    place = {pair: i for i, pair in enumerate(zip(k.tolist(), c.tolist(), strict=True))}
+    precision, alone = np.zeros((len(k), len(k))), told.copy()
+    shown = shocks.shown
+    kept = np.flatnonzero(shown.alternative >= 0)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i in kept.tolist():
+        groups.setdefault((int(shown.context[i]), int(shown.number[i])), []).append(int(shown.alternative[i]))
+    for (context, _), alternatives in groups.items():
+        rho = float(shocks.correlation[context])
+        there = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]
+        share = rho / (1.0 - rho + len(alternatives) * rho)
+        precision[np.ix_(there, there)] += (np.eye(len(there)) - share) / (1.0 - rho)
+        alone[there] -= 1.0
+    return np.asarray(precision + np.diag(np.maximum(alone, 0.0)))
+
+
+def noise_correlation(products: Array, noise: Array) -> Array:
+    """Return the correlation of the noise of the outcomes, pooled over all pairs, [..., outcome, outcome].
+
+    ``products`` [..., outcome, outcome, alternative, context] are sums over the replications of a pair of
+    products of two outcomes, each minus its mean there; ``noise`` [..., outcome, alternative, context] is the
+    variance that every outcome has there. ρ_ij = Σ S_ij/(σ_i σ_j) / √(Σ S_ii/σ_i² · Σ S_jj/σ_j²). An outcome
+    without any noise is correlated with none.
+    """
+    sd = np.sqrt(noise)
+    inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
+    scaled = products * inverse[..., :, None, :, :] * inverse[..., None, :, :, :]
+    total = scaled.sum(axis=(-2, -1))
+    size = np.sqrt(np.maximum(np.einsum("...ii->...i", total), 0.0))
+    both = size[..., :, None] * size[..., None, :]
+    found = np.divide(total, both, out=np.zeros_like(total), where=both > 0)
+    np.einsum("...ii->...i", found)[...] = 1.0
+    return np.asarray(np.clip(found, -1.0, 1.0))
+
+
+def means_of(belief: Belief) -> Array:
+    """Return the means as a question takes tables: [..., alternative, context], or with outcomes before."""
+    if not offers(belief, SeveralOutcomes):
+        return belief.mean
+    return np.stack([belief.goal.mean, *(slack.mean for slack in belief.slacks)], axis=-3)
+
+
+def kept_probability(belief: SeveralOutcomes) -> Array:
+    """Return P_k = Π_i Φ(ζ_ik), that of keeping all limits, [..., alternative, context]."""
+    found = np.ones_like(belief.mean)
+    for slack in belief.slacks:
+        found = found * ndtr(standardised(slack))
+    return found
+
+
+def standardised(slack: Belief) -> Array:
+    """Return ζ = mean / standard deviation, ±∞ where the slack is known; a slack of 0 keeps the limit."""
+    sd = np.sqrt(slack.var)
+    with np.errstate(over="ignore"):
+        known = np.where(slack.mean >= 0, np.inf, -np.inf)
+        return np.asarray(np.divide(slack.mean, sd, out=known, where=sd > 0))
+
+
+def _root_of_correlation(correlation: Array) -> Array:
+    """Return a lower triangular root: the goal stays as drawn, every slack is tied to those before it."""
+    n = correlation.shape[-1]
+    root = np.zeros_like(correlation)
+    for i in range(n):
+        for j in range(i + 1):
+            rest = correlation[..., i, j] - np.sum(root[..., i, :j] * root[..., j, :j], axis=-1)
+            if i == j:
+                root[..., i, i] = np.sqrt(np.maximum(rest, 0.0))
+            else:
+                below = root[..., j, j]
+                root[..., i, j] = np.divide(rest, below, out=np.zeros_like(rest), where=below > 1e-8)
+    return root
+
+
+def _eye_minus(inside: Array) -> Array:
+    """Return I − M for a matrix between 0 and I, eigenvalues beyond them by rounding brought back."""
+    value, vector = np.linalg.eigh(0.5 * (inside + _transposed(inside)))
+    left = np.clip(1.0 - value, 0.0, 1.0)
+    return np.asarray((vector * left[..., None, :]) @ _transposed(vector))
+
+
+def _times(rows: Array, matrix: Array) -> Array:
+    """Return Σ_m rows_m matrix_ml of [s, ..., m] and [..., m, l]."""
+    return np.asarray(np.einsum("s...m,...ml->s...l", rows, matrix, optimize=True))
+
+
+def _transposed(matrix: Array) -> Array:
+    return np.swapaxes(matrix, -1, -2)
