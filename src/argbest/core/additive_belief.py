@@ -5,6 +5,7 @@ is a row w for every observed cell; every later observation adds one. No table o
 is ever made.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -26,6 +27,7 @@ from argbest.core.foundations import (
     rows_of,
     squared_differences,
     summed_rows,
+    sums_across,
 )
 from argbest.core.replications import NextSamples, Shocks, coming
 
@@ -94,20 +96,23 @@ class AdditiveBelief(CorrelatedAlternatives):
     def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context].
 
-        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        ``alternative`` and ``weight`` are [..., m, j], and ``context`` is [..., m], or [..., m, j] too.
         """
         k, c = self.mean.shape[-2:]
-        where, (table, begin) = alternative * c + context[..., None], self._table
+        across = context.ndim == alternative.ndim
+        where, (table, begin) = alternative * c + (context if across else context[..., None]), self._table
         if table is not None:
             out = summed_rows(table, where, weight)
+        elif across:
+            out = sums_across(self.foundation, alternative, context, weight)
         else:
             out = self.foundation.sums(alternative, context, weight)
-        out = out.reshape(*context.shape, k * c)
+        out = out.reshape(*where.shape[:-1], k * c)
         if self.n_rows > begin:
             rows = self.rows[..., begin:, :, :]
             flat = rows.reshape(*rows.shape[:-2], k * c)
             subtract_product(out, of_sums(flat, where, weight), flat)
-        return np.asarray(out).reshape(*context.shape, k, c)
+        return np.asarray(out).reshape(*where.shape[:-1], k, c)
 
     @cached_property
     def _first(self) -> WorkedOut:
@@ -262,6 +267,25 @@ class AdditiveBelief(CorrelatedAlternatives):
             root = square_root(cov) if cells <= _WHOLE else drawing_root(cov)
             draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root.T
         return draws
+
+    def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
+        """Return n joint draws of all rewards, [draw, ..., alternative, context], study by study."""
+        cells, table = self.mean.shape[-2] * self.mean.shape[-1], self.mean.shape[-2:]
+        found = np.empty((n, *self.mean.shape))
+        for study in np.ndindex(self.mean.shape[:-2]):
+            normals = numbers().standard_normal((n, cells))
+            own = self._one(study) if study else self
+            away = normals @ drawing_root(own._covariances).T
+            found[(slice(None), *study)] = own.mean + away.reshape(n, *table)
+        return found
+
+    @property
+    def _covariances(self) -> Array:
+        """A new array of the covariances of all cells of one study, [cell, cell]."""
+        (table, begin), n_cells = self._table, self.mean.size
+        if table is None:
+            return self.among(*np.divmod(np.arange(n_cells), self.mean.shape[1]))
+        return table - _gram(self.rows[begin:])
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariance of the listed cells [m] of one study, [m, m]."""

@@ -12,6 +12,7 @@ from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, of_selecte
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
 from argbest.core.question import BEST, InClosedForm, Question
+from argbest.core.questions.one_for_all import ValuesAlternatives, shortfall
 from argbest.core.states import LEVEL, contenders, states
 from argbest.texts import Sentences, chance
 
@@ -140,7 +141,13 @@ class Certificate(Sentences):
 
     @cached_property
     def choice(self) -> IntArray:
-        """What the belief chooses, [..., context] of `Best`, whether or not every context has an answer."""
+        """What is chosen, [..., context] of `Best`, whether or not every context has an answer.
+
+        The belief says it, by its means; or, where the value of a choice is not linear in the rewards, the
+        joint draws: what is worth most on average over all that is not known.
+        """
+        if offers(self.question, ValuesAlternatives) and not self.question.linear:
+            return np.asarray(self.drawn_values.mean(axis=0).argmax(axis=-1))
         return self.question.choice(self.belief)
 
     @cached_property
@@ -287,12 +294,28 @@ class Certificate(Sentences):
     def drawn_losses(self) -> Array:
         """What the choice loses in joint draws of all rewards: best − selected, [draw, ..., context]."""
 
-        def losses(draws: Array) -> Array:
-            return self.question.loss(draws, self.choice)
+        if offers(self.question, ValuesAlternatives):
+            return shortfall(self.drawn_values, self.choice)
+        return self.of_draws(lambda draws: self.question.loss(draws, self.choice))
 
+    @cached_property
+    def drawn_values(self) -> Array:
+        """What every alternative is worth for all contexts in joint draws, [draw, ..., alternative].
+
+        Only of questions that value alternatives (`ValuesAlternatives`).
+        """
+        if not offers(self.question, ValuesAlternatives):
+            raise ValueError(f"the question {self.question.name!r} gives no value to single alternatives.")
+        return self.of_draws(self.question.values)
+
+    def of_draws(self, say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of the joint draws behind this certificate, [draw, ...].
+
+        It is given draws of all rewards, [draw, ..., alternative, context], some at a time.
+        """
         if (mixture := self.mixture) is not None:
-            return mixture.drawn(lambda: self._blocks(mixture.n_points), losses)
-        return np.concatenate([losses(self.belief.draw(some)) for some in self._blocks(1)])
+            return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
+        return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])
 
     @property
     def n_draws(self) -> int:

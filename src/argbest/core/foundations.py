@@ -81,6 +81,19 @@ def rows_of(foundation: Foundation, alternative: IntArray, context: IntArray) ->
     return foundation.sums(alternative[..., None], context, np.ones((*alternative.shape, 1)))
 
 
+def sums_across(foundation: Foundation, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+    """Return the covariances of Σ_j weight_j f(alternative_j, context_j) with all, [..., m, alternative, context].
+
+    All three are [..., m, j]; a cell without weight costs nothing.
+    """
+    total: Array | None = None
+    for j in range(weight.shape[-1]):
+        if total is None or weight[..., j].any():
+            part = foundation.sums(alternative[..., j : j + 1], context[..., j], weight[..., j : j + 1])
+            total = part if total is None else np.add(total, part, out=total)
+    return np.asarray(total)
+
+
 @dataclass(frozen=True)
 class ByFormula:
     """k(i, j) + q(i) q(j): the prior, and what the unknown constant adds."""

@@ -11,6 +11,7 @@ from argbest import options, registry, streams
 from argbest.checks import entries, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
+from argbest.core.question import BEST
 from argbest.errors import InputError
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
@@ -212,7 +213,7 @@ class Experiment:
             return problem
         same = (
             *("goal", "truth", "truth_se", "noise_sd"),
-            *("name", "description", "reward", "reward_range", "rate"),
+            *("name", "description", "reward", "reward_range", "rate", "question"),
         )
         return Problem(
             problem.alternatives,
@@ -319,6 +320,8 @@ def _described(problem: Problem | Family) -> str:
     # Results that were stored before there were rates and titles are still found.
     if not problem.rate:
         del parts["rate"]
+    if problem.question == BEST:
+        del parts["question"]
     if problem.name == labels.title(problem.simulate, problem.alternatives, problem.contexts):
         parts["name"] = labels.UNNAMED
     return f"{parts['name']} {digest(text(parts))}"

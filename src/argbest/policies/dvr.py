@@ -7,10 +7,12 @@ import numpy as np
 
 from argbest.checks import finite
 from argbest.core import knowledge_gradient as kg
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
 from argbest.core.belief import Belief, next_samples
 from argbest.core.decision import Decision, leading
 from argbest.core.question import Contrasts
+from argbest.core.questions.contexts import NamesContrastsByDraws
 from argbest.core.replications import NextSamples
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
@@ -33,10 +35,17 @@ class _Reduction(OneByOne):
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted reduction of variance."""
         setting, candidates = now.setting, now.candidates
-        contrasts = setting.question.contrasts(now.belief, now.choice)
+        contrasts = self._contrasts(now)
         weight = self._weigh(contrasts, setting)
         score = log_reduction(contrasts, weight, candidates, setting.cost)
         return now.pick(largest(score, candidates))
+
+    def _contrasts(self, now: Moment) -> Contrasts:
+        """Return the differences to learn about, by the choice of the belief or by joint draws from it."""
+        question = now.setting.question
+        if offers(question, NamesContrastsByDraws):
+            return question.drawn_contrasts(now.belief)
+        return question.contrasts(now.belief, now.choice)
 
     def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
         """Return the logarithm of every contrast's weight, [..., contrast, part]."""

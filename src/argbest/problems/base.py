@@ -1,6 +1,7 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from argbest.checks import affordable, flag, indifference_zone, interval, one_of, real, table, unicode
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.question import BEST, Question
+from argbest.core.questions.contexts import Column, Contexts, put_to
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -19,6 +21,7 @@ from argbest.jsonable import values
 from argbest.problems import labels
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
+from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +65,7 @@ class Problem:
     reward: str
     reward_range: tuple[float, float] | None  # (0, 1) of a rate
     rate: bool
+    question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
 
     def __init__(
         self,
@@ -81,6 +85,7 @@ class Problem:
         reward: str = "reward",
         reward_range: object = None,
         rate: bool = False,
+        question: object = None,
     ) -> None:
         one_of("goal", goal, ("max", "min"))
         if truth is None and truth_se is not None:
@@ -110,7 +115,9 @@ class Problem:
             reward=_text("reward", reward),
             reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
             rate=bool(rate),
+            question=question_of(question),
         )
+        _ = self.asked  # a question that does not fit the contexts is refused at once
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.shape)
@@ -139,7 +146,39 @@ class Problem:
             separation=self.contexts.separation(self.bounds),
             allowed=np.ones(self.n_contexts, bool),
             alternatives=self.alternatives.located(self.alternatives.bounds()),
+            question=self.asked,
         )
+
+    @cached_property
+    def asked(self) -> Question:
+        """The question, put to the contexts of this problem."""
+        return self.put(self.question)
+
+    def put(self, question: object, answered: BoolArray | None = None) -> Question:
+        """Return a question, by name or as an object, put to the contexts of this problem.
+
+        Where ``answered`` [context] is not, no alternative can be chosen: such a context does not count.
+        """
+        axis = self.contexts
+        metric = axis.metric
+        columns = tuple(
+            Column(self.column_word(name), tuple(values), name not in metric)
+            for name, values in axis.coordinates.items()
+        )
+        return put_to(question_of(question), Contexts(self.weights, columns, answered))
+
+    def column_word(self, name: str) -> str:
+        """Return what a column of the contexts is called: that of plain labels as the simulator calls it."""
+        return name if self.contexts.columns else self.contexts.word or name
+
+    def asking(self, question: object) -> "Problem":
+        """Return the problem with another question."""
+        other = copy(self)
+        for name in ("asked", "setting"):
+            other.__dict__.pop(name, None)
+        other.__dict__["question"] = question_of(question)
+        _ = other.asked
+        return other
 
     @property
     def sign(self) -> int:
@@ -177,7 +216,9 @@ class Problem:
         return _frozen(np.divide(self.gaps, noise, out=ratio, where=noise > 0))
 
     def correct(self, selected: IntArray, question: Question = BEST) -> BoolArray:
-        """Return [..., context] whether the selected alternative is `best`, or what the question asks for."""
+        """Return [..., context] whether the selected alternative is `best`; of other questions, see `good`."""
+        if question.name != BEST.name:
+            return self.good(selected, 0.0, question)
         levelled = np.where(self._tied, self._rewards.max(axis=0), self._rewards)
         right = question.right_choice(levelled)
         return np.asarray(self._checked(selected, right.shape) == right)

@@ -13,6 +13,7 @@ from argbest import jsonable, registry, streams
 from argbest import simulators as stored_simulators
 from argbest.checks import flag, table, whole, within
 from argbest.core import schedule
+from argbest.core.question import BEST
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
@@ -21,6 +22,7 @@ from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import AUTO, for_model, is_auto
+from argbest.questions import title
 from argbest.storage.base import Plain
 
 
@@ -158,6 +160,7 @@ def of_problem(problem: Problem) -> Plain:
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
+        **({} if problem.question == BEST else {"question": title(problem.question)}),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -180,6 +183,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         reward=stored["reward"],
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
         rate=stored.get("rate", False),
+        question=stored.get("question"),
         **{name: jsonable.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
     # Divided by their sum once more, weights could move in the last digit.
@@ -235,7 +239,7 @@ def _axis(kind: Kind, stored: Plain) -> Axis:
     return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))
 
 
-_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate")
+_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate", "question")
 _OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
 _LONGEST = 200  # characters of a value
 

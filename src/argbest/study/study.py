@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from argbest.answers import (
+        answering,
         doubts,
         forecasting,
         frames,
@@ -51,16 +52,27 @@ if TYPE_CHECKING:
     from argbest.report.notebook import Plots
     from argbest.study import runner
 else:  # mostly rooms above this one: asking and telling needs none of them
-    _ANSWERS = "doubts forecasting frames guarantee model_check model_summary normality overview predicting"
-    doubts, forecasting, frames, guarantee, model_check, model_summary, normality, overview, predicting = (
-        later(f"argbest.answers.{name}") for name in _ANSWERS.split()
-    )
+    _ANSWERS = "answering doubts forecasting frames guarantee model_check model_summary normality overview predicting"
+    (
+        answering,
+        doubts,
+        forecasting,
+        frames,
+        guarantee,
+        model_check,
+        model_summary,
+        normality,
+        overview,
+        predicting,
+    ) = (later(f"argbest.answers.{name}") for name in _ANSWERS.split())
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
 
 class Study:
     """A sequential simulation study of one problem.
 
+    ``question`` says what is to be chosen (`argbest.questions`), by default what the problem asks: the policy
+    decides for it, and `answer` answers it.
     ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
     "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
     one by the budget when the first trials are asked for (`argbest.problems.design`); or a number of
@@ -79,6 +91,7 @@ class Study:
         self,
         problem: Problem,
         *,
+        question: object = None,
         policy: Given | Policy = POLICY,
         model: Given | Model[Any] | None = None,
         initial: object = "auto",
@@ -93,6 +106,7 @@ class Study:
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
+        problem = problem if question is None else problem.asking(question)
         options = definition.Options.read(
             problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
             common_random_numbers=common_random_numbers, cost=cost,
@@ -499,6 +513,15 @@ class Study:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
             equal_within = delta if equal_within is None else equal_within
         return frames.selection(self.view(), self.indifference(equal_within))
+
+    def answer(self, question: object = None, *, delta: float | None = None) -> "answering.Answer":
+        """Return the answer to a question, from what the study knows: no new simulation is made.
+
+        The question is a name, such as "overall", "worst-case", "regret", "top:m=3", "most-probable-best" or
+        "rule:depth=2" (`argbest.questions`), or an object; by default that of the study. Within ``delta`` of
+        the right answer counts as equal to it, by default 1/100 of what wrong answers lose.
+        """
+        return answering.of_study(self.view(), question, delta)
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
