@@ -1,4 +1,4 @@
-"""What can be asked of a table of alternatives and contexts, by name: ``overall``, ``top:m=3``, ``rule:depth=2``.
+"""What can be asked of a table of alternatives and contexts, by name, such as ``overall`` or ``top:m=3``.
 
 `Best`, the best alternative of every context, is asked unless another question is named. Other packages add
 questions by the entry point ``argbest.questions``.
@@ -32,7 +32,7 @@ def questions() -> dict[str, Callable[[], Asked]]:
 
 
 def question(given: object) -> Any:
-    """Return the question meant by a name, with options if it has some, or by an object; None: the usual one."""
+    """Return the question meant by a name, with options if it has some, or by an object; None: `Best`."""
     if given is None:
         return BEST
     if isinstance(given, type) or offers(given, AsksAboutContexts) or offers(given, Question):

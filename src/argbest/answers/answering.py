@@ -113,7 +113,8 @@ class Answer(Sentences):
         return {
             "question": self.question,
             "choice": self.choice if rule is None else rule.sentences(),
-            **{name: getattr(self, name) for name in ("expected_loss", "p_right", "delta", "p_within", "state")},
+            **{name: getattr(self, name) for name in ("expected_loss", "p_right", "p_within", "delta")},
+            "state": self.state,
             "runner_up": self.runner_up,
             "ties": list(self.ties),
             "value": None if self.value is None else self.value._asdict(),
@@ -122,7 +123,7 @@ class Answer(Sentences):
             "tailoring": None if self.tailoring is None else {
                 **self.tailoring.value._asdict(), "curve": self.tailoring.curve.to_dict("records")
             },
-            "replications_to_halve": None if more is None or np.isinf(more.replications) else round(more.replications),
+            "replications_to_halve": None if more is None else more.plain,
             "note": self.note,
         }  # fmt: skip
 
@@ -176,7 +177,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     if offers(bound, NamesRules):
         return Answer(**common, **_of_rule(view, bound, certificate))
     if offers(bound, NamesSeveral):
-        return Answer(**common, **_of_several(view, bound, certificate, zone))
+        return Answer(**common, **_of_several(view, certificate, zone))
     if bound == BEST:
         return Answer(**common, **_of_contexts(view, certificate, zone))
     return Answer(**common, **_of_another(certificate))
@@ -259,7 +260,7 @@ def _of_another(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _of_several(view: "View", bound: NamesSeveral, certificate: Certificate, zone: float) -> dict[str, Any]:
+def _of_several(view: "View", certificate: Certificate, zone: float) -> dict[str, Any]:
     """Return what is said of the m best of every context."""
     problem, chosen = view.problem, certificate.choice  # [place, context]
     labels = problem.alternatives.labels
@@ -313,6 +314,7 @@ def _surely_wrong(view: "View", named: IntArray) -> list[str]:
     right = certificate.certainty.good_probability(named, 0.0)
     best = certificate.choice
     return [
-        f"in context {view.problem.contexts.labels[c]} it is surely wrong: {labels[best[c]]} is better than {labels[named[c]]}"
+        f"in context {view.problem.contexts.labels[c]} it is surely wrong: {labels[best[c]]} is better than "
+        f"{labels[named[c]]}"
         for c in np.flatnonzero((right <= 1.0 - LEVEL) & (best != named)).tolist()
     ]

@@ -39,6 +39,11 @@ class Halving(Sentences):
     replications: float
     horizon: int
 
+    @property
+    def plain(self) -> int | None:
+        """The number, None beyond the horizon."""
+        return None if np.isinf(self.replications) else round(self.replications)
+
     def __str__(self) -> str:
         if np.isinf(self.replications):
             return f"more than {self.horizon:,} more replications would be needed to halve the expected loss"

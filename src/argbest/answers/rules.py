@@ -17,7 +17,7 @@ from argbest.texts import Sentences, number
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rule(Sentences):
-    """A few conditions on the columns of a context that say which alternative to take; `str` says it in words."""
+    """A few conditions on the columns of a context that say which alternative to take."""
 
     tree: Tree
     alternatives: Axis

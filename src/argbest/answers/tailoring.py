@@ -32,7 +32,7 @@ class Tailoring(Sentences):
 
     @property
     def enough(self) -> int | None:
-        """The smallest number of alternatives that keeps 95 % of the value, None if more than the curve has."""
+        """The smallest number of alternatives that keeps 95 % of the value, None if the curve ends before."""
         found = self.curve.loc[self.curve["share"] >= _NEARLY_ALL, "n_alternatives"]
         return None if found.empty else int(found.iloc[0])
 
@@ -44,7 +44,8 @@ class Tailoring(Sentences):
             if n > 1
         ]
         if not shares or self.value.mean <= 0:
-            return f"choosing per context gains {number(max(self.value.mean, 0.0))} over {self.single} everywhere"
+            gain = number(max(self.value.mean, 0.0))
+            return f"choosing per context gains {gain} over {self.single} everywhere"
         until = 1 + next(
             (i for i, s in enumerate(self.curve["share"][1:]) if s >= _NEARLY_ALL), len(shares) - 1
         )

@@ -293,7 +293,6 @@ class Certificate(Sentences):
     @cached_property
     def drawn_losses(self) -> Array:
         """What the choice loses in joint draws of all rewards: best − selected, [draw, ..., context]."""
-
         if offers(self.question, ValuesAlternatives):
             return shortfall(self.drawn_values, self.choice)
         return self.of_draws(lambda draws: self.question.loss(draws, self.choice))

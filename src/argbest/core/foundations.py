@@ -82,7 +82,7 @@ def rows_of(foundation: Foundation, alternative: IntArray, context: IntArray) ->
 
 
 def sums_across(foundation: Foundation, alternative: IntArray, context: IntArray, weight: Array) -> Array:
-    """Return the covariances of Σ_j weight_j f(alternative_j, context_j) with all, [..., m, alternative, context].
+    """Return the covariances of sums across contexts with all, [..., m, alternative, context′].
 
     All three are [..., m, j]; a cell without weight costs nothing.
     """

@@ -185,7 +185,7 @@ def decide(
 
 
 def shown_to_policies(setting: Setting) -> Setting:
-    """Return the setting with the question that policies decide for, which may be another than what is asked."""
+    """Return the setting with the question that policies decide for; it may be another than what is asked."""
     if not offers(setting.question, DecidesAs):
         return setting
     return replace(setting, question=setting.question.decides_as)

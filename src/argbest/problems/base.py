@@ -216,7 +216,7 @@ class Problem:
         return _frozen(np.divide(self.gaps, noise, out=ratio, where=noise > 0))
 
     def correct(self, selected: IntArray, question: Question = BEST) -> BoolArray:
-        """Return [..., context] whether the selected alternative is `best`; of other questions, see `good`."""
+        """Return [..., context] whether the selected alternative is `best`, or right by the question."""
         if question.name != BEST.name:
             return self.good(selected, 0.0, question)
         levelled = np.where(self._tied, self._rewards.max(axis=0), self._rewards)

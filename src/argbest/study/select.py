@@ -54,9 +54,9 @@ def select(
     """Return a finished study of ``budget`` replications: ask it for its selection() and certificate().
 
     ``budget`` and ``seconds`` of simulation time limit it; give one of them or both. The options from
-    ``goal`` to ``question`` describe the `Problem`, those from ``policy`` to ``load_if_exists`` the `Study`, and
-    the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is simulated,
-    for reports and pictures; ``name`` identifies the study in its ``storage``.
+    ``goal`` to ``question`` describe the `Problem`, those from ``policy`` to ``load_if_exists`` the `Study`,
+    and the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is
+    simulated, for reports and pictures; ``name`` identifies the study in its ``storage``.
     """
     Limits(budget, seconds, confirm, stop)  # refused before anything is stored
     problem = Problem(

@@ -52,19 +52,14 @@ if TYPE_CHECKING:
     from argbest.report.notebook import Plots
     from argbest.study import runner
 else:  # mostly rooms above this one: asking and telling needs none of them
-    _ANSWERS = "answering doubts forecasting frames guarantee model_check model_summary normality overview predicting"
-    (
-        answering,
-        doubts,
-        forecasting,
-        frames,
-        guarantee,
-        model_check,
-        model_summary,
-        normality,
-        overview,
-        predicting,
-    ) = (later(f"argbest.answers.{name}") for name in _ANSWERS.split())
+    answering, doubts, forecasting, frames, guarantee = (
+        later(f"argbest.answers.{name}")
+        for name in ("answering", "doubts", "forecasting", "frames", "guarantee")
+    )
+    model_check, model_summary, normality, overview, predicting = (
+        later(f"argbest.answers.{name}")
+        for name in ("model_check", "model_summary", "normality", "overview", "predicting")
+    )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
 

@@ -1,1 +1,1 @@
-"""Questions besides the best of every context: one alternative for all, several, the winner of most, a rule."""
+"""Questions besides the best of every context: one alternative for all, several per context, a rule."""

@@ -1,4 +1,4 @@
-"""Questions that are answered by one alternative for all contexts; they differ in what an alternative is worth.
+"""Questions with one alternative for all contexts as their answer; they differ in what it is worth.
 
 - `Overall`: its reward, averaged over the contexts by their weights;
 - `WorstCase`: its reward in the context where that is lowest;
@@ -34,7 +34,7 @@ class ValuesAlternatives(Question, Protocol):
         """Return what every alternative is worth if these were the mean rewards, [..., alternative]."""
 
     linear: ClassVar[bool]
-    """Whether the expected value is that of the expected rewards, so that no draws are needed for a choice."""
+    """Whether the expected value is that of the expected rewards: a choice then needs no draws."""
 
 
 class DecidesAs(Question, Protocol):

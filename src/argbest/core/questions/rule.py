@@ -90,7 +90,7 @@ class BestRule:
         return found
 
     def trees(self, belief: Belief) -> list[tuple[tuple[int, ...], Tree]]:
-        """Return the rule of every study, by its index: the best tree of the means, without idle conditions."""
+        """Return the rule of every study, by its index: the best tree of the means, pruned."""
         lead, table = belief.mean.shape[:-2], belief.mean.shape[-2:]
         found = search(belief.mean.reshape(-1, *table), self.contexts.shares, self.conditions, self.depth)
         return [

@@ -26,7 +26,7 @@ _ROUNDING = 1e-12  # of the largest value: a tree must be better by more than th
 
 @dataclass(frozen=True)
 class Condition:
-    """A yes-or-no question to a context: is a number below a threshold, is a name one of some?"""
+    """A yes-or-no question to a context: whether a number is below a threshold, or a name one of some."""
 
     column: str
     below: float | None = None  # the threshold; None for names
@@ -156,9 +156,9 @@ def _value(rewards: Array, weights: Array, choices: IntArray) -> float:
 
 
 def search(rewards: Array, weights: Array, conditions: Conditions, depth: int) -> list[Tree]:
-    """Return the best tree of at most so many conditions in a row for every table [draw, alternative, context].
+    """Return the best tree of at most so many conditions in a row for every table.
 
-    It is exact up to depth 2; see above for depth 3.
+    ``rewards`` are [draw, alternative, context]. It is exact up to depth 2; see above for depth 3.
     """
     weighed = np.swapaxes(rewards * weights, 1, 2)  # [draw, context, alternative]
     inside = np.ones((len(rewards), rewards.shape[2]), bool)
@@ -204,10 +204,8 @@ def _built(own: Array, conditions: Conditions, root: int, below: list[int]) -> T
 def _searched(own: Array, holds: BoolArray, depth: int) -> _Ends:
     """Return the best trees of depth 1 or 2 of tables [draw, context, alternative]."""
     n, n_conditions = len(own), len(holds)
-    parts: list[_Ends] = []
     step = max(1, _AT_ONCE // (n_conditions**2 * own.shape[2]))
-    for start in range(0, n, step):
-        parts.append(_of_some(own[start : start + step], holds, depth))
+    parts = [_of_some(own[start : start + step], holds, depth) for start in range(0, n, step)]
     return _Ends(
         *(np.concatenate([getattr(each, name) for each in parts]) for name in ("value", "root", "below"))
     )
