@@ -8,7 +8,14 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, of_selected, shocks_of
+from argbest.core.belief import (
+    Belief,
+    CountsOnPoints,
+    DrawsQuickly,
+    DrawsWholeTables,
+    of_selected,
+    shocks_of,
+)
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
 from argbest.core.question import BEST, InClosedForm, Question
@@ -79,6 +86,13 @@ class Mixture:
         whole = np.concatenate(parts, axis=1)
         return whole.reshape(-1, *whole.shape[2:])
 
+    def drawn_tables(self, n: int, numbers: np.random.Generator, say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of about n joint draws of whole tables, as many of every belief."""
+        each = max(1, n // self.n_points)
+        parts = [say(_whole_tables(belief, each, numbers)) for _, belief in self._portions()]
+        whole = np.concatenate(parts, axis=1)
+        return whole.reshape(-1, *whole.shape[2:])
+
     def _average(self, say: Callable[[Belief], Array]) -> Array:
         total = sum(say(belief).sum(axis=self.axis) for _, belief in self._portions())
         return np.asarray(total / self.n_points)
@@ -112,6 +126,13 @@ def _drawn(belief: Belief, normals: Array) -> Array:
     return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
 
 
+def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array:
+    """Return n joint draws of all rewards of beliefs side by side, each with random numbers of its own."""
+    if offers(belief, DrawsWholeTables):
+        return belief.draw_tables(n, lambda: numbers)
+    return _drawn(belief, numbers.standard_normal((n, *belief.mean.shape)))
+
+
 _MANY = 8  # points: no more need be said of averages over so many
 _MANY_DRAWS = 256  # nor of so many joint draws
 
@@ -138,6 +159,7 @@ class Certificate(Sentences):
     mixture: Mixture | None = None
     said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
     question: Question = BEST
+    numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
 
     @cached_property
     def choice(self) -> IntArray:
@@ -310,8 +332,14 @@ class Certificate(Sentences):
     def of_draws(self, say: Callable[[Array], Array]) -> Array:
         """Return what ``say`` makes of the joint draws behind this certificate, [draw, ...].
 
-        It is given draws of all rewards, [draw, ..., alternative, context], some at a time.
+        It is given draws of all rewards, [draw, ..., alternative, context], some at a time. Questions that go
+        across contexts need draws of whole tables; others follow what may be the best of its context.
         """
+        if self.numbers is not None and not self.question.only_the_best_matter:
+            n = sum(map(len, self._blocks(1)))
+            if self.mixture is not None:
+                return self.mixture.drawn_tables(n, self.numbers(), say)
+            return say(_whole_tables(self.belief, n, self.numbers()))
         if (mixture := self.mixture) is not None:
             return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
         return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])

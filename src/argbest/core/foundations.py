@@ -51,6 +51,19 @@ class RelatesWithin(Foundation, Protocol):
         """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
 
 
+class HasLevel(Foundation, Protocol):
+    """A foundation that is the prior, with what the unknown constant adds to it."""
+
+    level: Array  # [..., alternative, context]
+
+
+class HasFeatures(Foundation, Protocol):
+    """A foundation of what an alternative has of its own, and of features that cells share."""
+
+    own: Array  # [..., alternative, context, context′]
+    features: Array  # [..., alternative, context, r]
+
+
 def of_sums(values: Array, where: IntArray, weight: Array) -> Array:
     """Return Σ_j weight_j values[..., where_j], [..., r, m]; values are [..., r, n], others [..., m, j]."""
     total = np.zeros((*values.shape[:-1], where.shape[-2]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from argbest import streams
 from argbest.checks import indifference_zone
+from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, Mixture
@@ -113,9 +114,12 @@ class Inference:
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
+        large = self._tally.count.size > DRAWN_JOINTLY
         return Certificate(
-            self.belief, self._problem.weights, self.normals, delta, answered, self.mixture, question=question
-        )
+            self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
+            question=question,
+            numbers=(lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)) if large else None,
+        )  # fmt: skip
 
     def normals(self, multiple: int) -> Iterator[Array]:
         """Yield the draws behind every certificate's joint probability, always the same, some at a time.
