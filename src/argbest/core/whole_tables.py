@@ -1,8 +1,8 @@
 """Joint draws of all rewards of a large table by Matheron's rule: draws from the prior, corrected by data.
 
 With g a draw from the prior, x the observed cells and ε a draw of their noise,
-g − K_·x (K_xx + N)⁻¹ (g_x + ε) has the covariance of the posterior: the draw is told what a sample of its own would have taught. No table of
-all cells against all cells is made.
+g − K_·x (K_xx + N)⁻¹ (g_x + ε) has the covariance of the posterior: the draw is told what a
+sample of its own would have taught. No table of all cells against all cells is made.
 """
 
 from collections.abc import Callable

@@ -19,6 +19,8 @@ from argbest.policies.base import Policy
 from argbest.problems import labels
 from argbest.problems.base import Problem
 from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
+from argbest.questions import question as question_of
+from argbest.questions import title
 from argbest.registry import Family
 
 WEIGHTS = ("problem", "uniform")
@@ -97,7 +99,8 @@ class Experiment:
     selection within ``delta`` of the best counts as good. With ``certify`` every look has the claims of a
     certificate that takes the hyper-parameters for known, which can take longer than the decisions; with
     ``integrate`` those of `Study.certificate`, which take many times as long. With ``common_random_numbers``
-    the n-th replication of every alternative in a context has the same seed.
+    the n-th replication of every alternative in a context has the same seed. ``question`` says what is to be
+    chosen (`argbest.questions`), by default what the problem asks.
     """
 
     problem: str | Problem | Family
@@ -113,6 +116,7 @@ class Experiment:
     integrate: bool = False
     certify: bool = False
     common_random_numbers: bool = True
+    question: Any = None
 
     def __init__(
         self,
@@ -130,6 +134,7 @@ class Experiment:
         integrate: bool = False,
         certify: bool = False,
         common_random_numbers: bool = True,
+        question: object = None,
     ) -> None:
         one_of("weights", weights, WEIGHTS)
         _check_initial(initial)
@@ -147,6 +152,7 @@ class Experiment:
             integrate=flag("integrate", integrate),
             certify=flag("certify", certify) or integrate,
             common_random_numbers=flag("common_random_numbers", common_random_numbers),
+            question=None if question is None else question_of(question),
         )
 
     @property
@@ -165,8 +171,8 @@ class Experiment:
             registry.problem_entry(self.problem).make() if isinstance(self.problem, str) else self.problem
         )
         if isinstance(source, Problem):
-            return [self._weighted(source)] * len(roots)
-        return [self._weighted(source.draw(int(root))) for root in roots]
+            return [self._asked(source)] * len(roots)
+        return [self._asked(source.draw(int(root))) for root in roots]
 
     def first_problem(self) -> Problem:
         """Return the problem of macro-replication 0."""
@@ -204,9 +210,14 @@ class Experiment:
                 for name in ("samples", "refit_every", "seed", "checkpoint_every", "weights", "delta")
             },
             # What was stored before there was a choice stays.
+            **({} if self.question is None else {"question": title(self.question)}),
             **({"integrate": True} if self.integrate else {}),
             **({} if self.certify else {"certify": False}),
         }
+
+    def _asked(self, problem: Problem) -> Problem:
+        weighted = self._weighted(problem)
+        return weighted if self.question is None else weighted.asking(self.question)
 
     def _weighted(self, problem: Problem) -> Problem:
         if self.weights == "problem":

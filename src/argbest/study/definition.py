@@ -14,10 +14,11 @@ from argbest import simulators as stored_simulators
 from argbest.checks import flag, table, whole, within
 from argbest.core import schedule
 from argbest.core.question import BEST
+from argbest.engine.step import shown_to_policies
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
-from argbest.policies.base import Policy
+from argbest.policies.base import Policy, refuse_other_questions
 from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
@@ -44,6 +45,7 @@ class Options:
         cls,
         problem: Problem,
         *,
+        question: object = None,
         policy: Given | Policy = POLICY,
         model: Given | Model[Any] | None = None,
         initial: object = AUTO,
@@ -54,7 +56,11 @@ class Options:
         where: str = "",
     ) -> "Options":
         """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
+        if question is not None:
+            with within(where and f"{where}question"):
+                problem = problem.asking(question)
         chosen_policy, chosen_model = registry.choose(policy, model, where=where)
+        refuse_other_questions(chosen_policy, shown_to_policies(problem.setting).question)
         with within(where and f"{where}model"):
             chosen_model.check(problem.shape, problem.setting)
         root = whole(f"{where}seed", seed, at_least=0, below=2**64)

@@ -101,12 +101,11 @@ class Study:
     ) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
-        problem = problem if question is None else problem.asking(question)
         options = definition.Options.read(
-            problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
-            common_random_numbers=common_random_numbers, cost=cost,
+            problem, question=question, policy=policy, model=model, initial=initial, seed=seed,
+            refit_every=refit_every, common_random_numbers=common_random_numbers, cost=cost,
         )  # fmt: skip
-        stored = options.plain(plan)
+        problem, stored = options.problem, options.plain(plan)
         if storage is not None:
             params_type(options.model)
         existing = flag("load_if_exists", load_if_exists)
