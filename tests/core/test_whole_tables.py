@@ -138,7 +138,7 @@ def _two(array: Any) -> Array:
 def _twice(thing: Any) -> Any:
     """Return a prior or a tally of two studies that are the same."""
     if isinstance(thing, tallies.Tally):
-        return tallies.Tally(*(_two(each) for each in (thing.count, thing.mean, thing.m2)))
+        return tallies.Tally(np.stack([thing.count] * 2), _two(thing.mean), _two(thing.m2))
     names = ["alternative_lengthscale", "trend", "nearness", "offset", "joint", "own"]
     assert {each.name for each in fields(thing)} >= set(names)
     return replace(thing, **{name: _two(getattr(thing, name)) for name in names})

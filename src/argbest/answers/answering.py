@@ -161,7 +161,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         else view.indifference(delta)
     )
     certificate = view.certificate(0.0) if bound == BEST else view.inference.certificate_of(bound, 0.0)
-    common = {
+    common: dict[str, Any] = {
         "question": title(asked),
         "expected_loss": float(certificate.eoc),
         "p_right": float(certificate.pcs_e),
