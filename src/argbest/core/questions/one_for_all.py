@@ -272,7 +272,10 @@ class WinnerOfMost(OneForAll):
         return BEST.contrasts(belief, BEST.choice(belief))
 
 
-def _by_draw(*arrays: IntArray | Array) -> tuple[IntArray, IntArray, Array]:
+def _by_draw(alternative: IntArray, context: IntArray, weight: Array) -> tuple[IntArray, IntArray, Array]:
     """Return arrays [draw, ..., pair] as [..., draw, pair]: each draw names one contrast."""
-    alternative, context, weight = (np.ascontiguousarray(np.moveaxis(each, 0, -2)) for each in arrays)
-    return alternative, context, weight
+    return (
+        np.ascontiguousarray(np.moveaxis(alternative, 0, -2)),
+        np.ascontiguousarray(np.moveaxis(context, 0, -2)),
+        np.ascontiguousarray(np.moveaxis(weight, 0, -2)),
+    )

@@ -45,8 +45,12 @@ class Sums:
 
     def covariances(self, which: IntArray) -> Array:
         """Return the covariances of some sums [..., m] with all pairs, [..., m, alternative, context]."""
-        picked = [np.take_along_axis(each, which[..., None], axis=-2) for each in self._pairs]
-        return cov_of_pairs(self.belief, *picked)
+        where = which[..., None]
+        alternative = np.take_along_axis(self.alternative, where, axis=-2)
+        context = np.take_along_axis(self.context, where, axis=-2)
+        return cov_of_pairs(
+            self.belief, alternative, context, np.take_along_axis(self.weight, where, axis=-2)
+        )
 
     def log_shares(self, log_weight: Array) -> None:
         """Return None: a sum may hold several pairs of one alternative."""
@@ -57,10 +61,6 @@ class Sums:
         z, var = self.standardised()
         further = np.divide(delta, np.sqrt(var), out=np.zeros_like(var), where=var > 0)
         return np.asarray(ndtr(z + further).prod(axis=-2))
-
-    @property
-    def _pairs(self) -> tuple[IntArray, IntArray, Array]:
-        return self.alternative, self.context, self.weight
 
     def _at(self, table: Array | BoolArray) -> Array:
         """Return the entries of the pairs, [..., contrast, pair] of a table [..., alternative, context]."""
