@@ -8,7 +8,7 @@ from typing import Any
 import argbest
 
 PAGE = Path(__file__).parents[1] / "docs" / "names.md"
-MODULES = ("", "models", "policies", "problems", "experiment", "report", "theory", "testing")
+MODULES = ("", "models", "policies", "problems", "questions", "experiment", "report", "theory", "testing")
 _HEAD = """\
 # All public names
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from argbest import lazy
 
 if TYPE_CHECKING:
-    from argbest import experiment, models, policies, problems, registry, report, testing, theory
+    from argbest import experiment, models, policies, problems, questions, registry, report, testing, theory
     from argbest.answers.guarantee import Guarantee
     from argbest.core.certificate import Certificate
     from argbest.errors import ArgbestError, FitError, InputError, SimulationError, StorageError, TrialError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _get, __dir__ = lazy.attributes(
     "argbest",
     {
-        "": "experiment models policies problems registry report testing theory",
+        "": "experiment models policies problems questions registry report testing theory",
         "answers.guarantee": "Guarantee",
         "core.certificate": "Certificate",
         "errors": "ArgbestError FitError InputError SimulationError StorageError TrialError",
@@ -52,7 +52,7 @@ __all__ = [
     "FitError", "Guarantee", "GuaranteedPCS", "Independent", "InputError", "Linear", "OpportunityCost",
     "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError", "Study",
     "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment", "models",
-    "policies", "problems", "registry", "report", "select", "testing", "theory", "vectorised",
+    "policies", "problems", "questions", "registry", "report", "select", "testing", "theory", "vectorised",
 ]  # fmt: skip
 
 

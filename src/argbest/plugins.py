@@ -1,4 +1,4 @@
-"""What other installed packages add: policies, models, problems and storages, by their entry points.
+"""What other installed packages add: policies, models, problems, questions, storages, by their entry points.
 
 A package that declares, in its pyproject.toml,
 
@@ -16,7 +16,7 @@ from argbest.errors import InputError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Group = Literal["policies", "models", "problems", "storages"]
+Group = Literal["policies", "models", "problems", "questions", "storages"]
 
 
 @cache

@@ -130,7 +130,7 @@ def test_many_rows_of_covariances_are_those_asked_for_one_by_one(
     whole_table: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many come from a table of the first belief unless it is large, single ones from the formula."""
-    monkeypatch.setattr(additive_belief, "_WHOLE", 1000 if whole_table else 0)
+    monkeypatch.setattr(additive_belief, "DRAWN_JOINTLY", 1000 if whole_table else 0)
     rng = np.random.default_rng(33)
     belief, _ = random_belief(3)
     k, c = (part.ravel() for part in np.indices(belief.mean.shape))
@@ -148,7 +148,7 @@ def test_many_rows_of_covariances_are_those_asked_for_one_by_one(
 def test_covariances_of_sums_are_those_of_their_cells(
     whole_table: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(additive_belief, "_WHOLE", 1000 if whole_table else 0)
+    monkeypatch.setattr(additive_belief, "DRAWN_JOINTLY", 1000 if whole_table else 0)
     rng = np.random.default_rng(34)
     ours, theirs = random_belief(3)
     k, c = ours.mean.shape

@@ -173,7 +173,7 @@ def test_what_the_next_replications_observe_is_the_contrast_of_each_one() -> Non
 def test_a_large_table_says_of_next_samples_what_a_small_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
     belief = Study(6, names=False).belief()
     small = next_samples(belief)
-    monkeypatch.setattr(additive_belief, "_WHOLE", 0)
+    monkeypatch.setattr(additive_belief, "DRAWN_JOINTLY", 0)
     large = next_samples(replace(belief, before=None))
     assert small is not None
     assert large is not None

@@ -26,8 +26,10 @@ from argbest.core.belief import Belief, shocks_of
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at, cell
 from argbest.core.question import Question
+from argbest.core.questions.contexts import of_table
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL
+from argbest.engine.step import shown_to_policies
 from argbest.errors import InputError, warn_of_old_name
 from argbest.texts import Sentences, chance
 
@@ -43,7 +45,7 @@ _MOST_NUMBERS = 1 << 24  # in what a belief of all paths holds, 128 MB
 _DECISIONS_PER_GROWTH = 30  # a decision stands for a thirtieth of the further replications so far
 _HORIZON_FACTOR = 10  # times the replications so far: nobody plans farther ahead
 _LEAST_HORIZON = 500  # replications that are looked ahead at least
-_N_NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
+NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
 _UNREACHABLE = 2.0  # a target that no probability reaches
 _CLOSEST_TO_SURE = 1e-9  # no claim is nearer to 0 or 1 than this
 _TAILS = (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2
@@ -109,12 +111,12 @@ def of_study(
     flag("worst", worst)
     certificate = view.certificate(indifference_zone(delta))
     now = float(certificate.pcs_m if worst else certificate.pcs_e)
-    horizon = max(_LEAST_HORIZON, _HORIZON_FACTOR * view.n_replications)
+    ahead = horizon(view)
     if now >= target:
         curve = pd.DataFrame({"replications": [0], "low": now, "median": now, "high": now})
-        return Forecast(target, worst, now, 0.0, 0.0, 0.0, horizon, curve)
+        return Forecast(target, worst, now, 0.0, 0.0, 0.0, ahead, curve)
     until = time.monotonic() + seconds
-    looks, claims = _paths(view, certificate, target, worst=worst, horizon=horizon, until=until)
+    looks, claims = _paths(view, certificate, target, worst=worst, horizon=ahead, until=until)
     hit = claims >= target
     first = np.argmax(hit, axis=0)
     reached = np.where(hit.any(axis=0), looks[first, np.arange(len(first))], np.inf)
@@ -123,7 +125,12 @@ def of_study(
     there = _claims_after(looks, claims, grid)
     curve = pd.DataFrame(np.quantile(there, _TAILS, axis=1).T, columns=["low", "median", "high"])
     curve.insert(0, "replications", grid)
-    return Forecast(target, worst, now, middle, low / _RANGE_FACTOR, high * _RANGE_FACTOR, horizon, curve)
+    return Forecast(target, worst, now, middle, low / _RANGE_FACTOR, high * _RANGE_FACTOR, ahead, curve)
+
+
+def horizon(view: "View") -> int:
+    """Return how many further replications are looked ahead."""
+    return max(_LEAST_HORIZON, _HORIZON_FACTOR * view.n_replications)
 
 
 def after(
@@ -151,7 +158,7 @@ def after(
 
 def gain(view: "View", n_next: int, *, delta: float) -> float | None:
     """Return what the next replications are expected to add to PCS_E; None where that would take long."""
-    if not (n_next and _is_quick(view)):
+    if not (n_next and is_quick(view)):
         return None
     try:
         now, then = after(view, [0, n_next], delta=delta, seconds=_UNASKED_SECONDS)["mean"].tolist()
@@ -168,7 +175,7 @@ def _claims_after(looks: Array, claims: Array, replications: Array | IntArray) -
 
 def foreseen(view: "View", target: float, *, worst: bool = False, delta: float = 0.0) -> Forecast | None:
     """Return the forecast if it is quick to make; None if it is not, or if no value was told yet."""
-    if not _is_quick(view):
+    if not is_quick(view):
         return None
     try:
         return of_study(view, target, worst=worst, delta=delta, seconds=_UNASKED_SECONDS)
@@ -176,7 +183,7 @@ def foreseen(view: "View", target: float, *, worst: bool = False, delta: float =
         return None
 
 
-def _is_quick(view: "View") -> bool:
+def is_quick(view: "View") -> bool:
     """Return whether a forecast is quick, and at least one value was told."""
     observed = int((view.tally.count > 0).sum())
     return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
@@ -187,7 +194,7 @@ def n_paths(view: "View", most: int = PATHS) -> int:
     n_alternatives, n_contexts = view.problem.shape
     rows = int((view.tally.count > 0).sum()) + _DECISIONS_PER_GROWTH * 5  # and one for every decision ahead
     fitting = _MOST_NUMBERS // (n_alternatives * n_contexts * max(n_contexts, rows))
-    return 0 if fitting < _FEWEST_PATHS else min(most, _N_NORMALS, fitting)
+    return 0 if fitting < _FEWEST_PATHS else min(most, NORMALS, fitting)
 
 
 def _paths(
@@ -202,7 +209,7 @@ def _paths(
 ) -> tuple[Array, Array]:
     """Return numbers of further replications, and the certificate after so many, both [look, path].
 
-    A decision stands for one replication at first, then for several (`_next`). On the way
+    A decision stands for one replication at first, then for several (`next_replications`). On the way
     P(right) is Π Φ(gap/τ) over the rivals, quick to work out; by how much, in standard normal units, the
     certificate of now is below it shrinks with the root of the number of replications. A path that has
     arrived goes on as long as enough others have not.
@@ -213,19 +220,19 @@ def _paths(
             "a table of {} alternatives and {} contexts is too large for a forecast. Continue the "
             "run, and look at the certificate again.".format(*view.problem.shape)
         )
-    setting, out, begun = view.setting, view.ruled_out, view.n_replications
+    setting, out, begun = shown_to_policies(view.setting), view.ruled_out, view.n_replications
     roots = streams.roots(view.seed, np.arange(n))
     generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
-    truth = certificate.certainty.draw(certificate.normals[:_N_NORMALS])[:n]
-    tally = _tiled(view.tally, n)
-    belief = view.model.posterior(tally, setting, _tiled(view.knowledge.params, n))
-    behind = _score(_right(view.question, belief, out, certificate.delta)) - _score(certificate.pcs)
+    truth = certificate.certainty.draw(certificate.normals[:NORMALS])[:n]
+    tally = tiled(view.tally, n)
+    belief = view.model.posterior(tally, setting, tiled(view.knowledge.params, n))
+    behind = _score(_right(of_table(view.question), belief, out, certificate.delta)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
 
     def claim(belief: Belief, further: IntArray) -> Array:
         share = np.sqrt(begun / (begun + further))[:, None]
-        pcs = ndtr(_score(_right(view.question, belief, out, certificate.delta)) - share * behind)
+        pcs = ndtr(_score(_right(of_table(view.question), belief, out, certificate.delta)) - share * behind)
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
@@ -238,7 +245,7 @@ def _paths(
         draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
         batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
-        belief, value, m = _next(belief, decision, truth, further, generator.standard_normal(n))
+        belief, value, m = next_replications(belief, decision, truth, further, generator.standard_normal(n))
         tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
         further = further + m
         looks.append(further)
@@ -247,7 +254,7 @@ def _paths(
     return np.array(looks), np.array(claims)
 
 
-def _next(
+def next_replications(
     belief: Any, decision: Decision, truth: Array, further: IntArray, normals: Array
 ) -> tuple[Any, Array, IntArray]:
     """Return the belief after the next replications of a pair on every path, their mean and their number.
@@ -292,12 +299,12 @@ def _score(chance: Array) -> Array:
     return np.asarray(ndtri(np.clip(np.nan_to_num(chance, nan=0.5), _CLOSEST_TO_SURE, 1 - _CLOSEST_TO_SURE)))
 
 
-def _tiled(thing: Any, n: int) -> Any:
+def tiled(thing: Any, n: int) -> Any:
     """Return a dataclass of arrays with every array n times over, along a new first axis."""
     if isinstance(thing, np.ndarray | np.generic | float | int):
         return np.repeat(np.asarray(thing)[None], n, axis=0)
     if is_dataclass(thing) and not isinstance(thing, type):
-        return replace(thing, **{each.name: _tiled(getattr(thing, each.name), n) for each in fields(thing)})
+        return replace(thing, **{each.name: tiled(getattr(thing, each.name), n) for each in fields(thing)})
     return thing
 
 

@@ -16,6 +16,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.common_noise import blocks, counted, likeness
 from argbest.core.noise import plausible_noise, relative_noise
+from argbest.core.questions.contexts import of_table
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.errors import TooFewDataError
@@ -282,11 +283,11 @@ def _predicted(
         belief = exact_at(model.posterior(tally, setting, params), np.nonzero(wanted)[0])
         _, shared = counted(shared, getattr(params, "uneven", None))
         found = blocks(tally, belief.noise, shared)
-        off, var, observed, related = by_blocks(belief, tally, found, wanted, setting.question)
+        off, var, observed, related = by_blocks(belief, tally, found, wanted, of_table(setting.question))
         any_shared = bool(np.any(shared))
         return _Predicted(belief, observed - off, var, observed, related, relates, False, any_shared)
     mean, var, closed = left_out(model, setting, plain, params, belief, wanted)
-    related = relations(belief, plain, wanted, closed, setting.question)
+    related = relations(belief, plain, wanted, closed, of_table(setting.question))
     together = bool(likeness(tally, belief.noise) < _PERHAPS_COMMON)
     var = var + belief.noise / np.maximum(plain.count, 1)
     return _Predicted(belief, mean, var, plain.mean, related, relates, together, False)

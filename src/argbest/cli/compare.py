@@ -36,6 +36,11 @@ def _initial(_: click.Context, __: click.Parameter, given: str | None) -> int | 
 )
 @click.option("--model", metavar="NAME", help="Model for policies that name none.")
 @click.option(
+    "--question",
+    metavar="NAME",
+    help="What is to be chosen, such as overall.  [default: the best of each context]",
+)
+@click.option(
     "--weights", type=click.Choice(["problem", "uniform"]), default="problem", help="Weights of the contexts."
 )
 @click.option(

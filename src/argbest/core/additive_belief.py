@@ -5,6 +5,7 @@ is a row w for every observed cell; every later observation adds one. No table o
 is ever made.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
@@ -19,6 +20,8 @@ from argbest.core.correlated import SOBOL_POINTS, CorrelatedAlternatives
 from argbest.core.decision import Decision, at, leading, of_each_context
 from argbest.core.foundations import (
     Foundation,
+    HasFeatures,
+    HasLevel,
     RelatesListed,
     RelatesWithin,
     Stack,
@@ -26,11 +29,13 @@ from argbest.core.foundations import (
     rows_of,
     squared_differences,
     summed_rows,
+    sums_across,
 )
 from argbest.core.replications import NextSamples, Shocks, coming
+from argbest.core.whole_tables import Observation, Past, by_structure, from_prior, told, told_later
 
 _ELEMENTS = 1 << 20  # numbers in one temporary array, 8 MB
-_WHOLE = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
+DRAWN_JOINTLY = 1000  # cells drawn jointly; of larger tables only those that may be the best of their context
 _EVERY = 256  # cells of a table so small that a decision asks for most of its covariances, several times
 
 
@@ -60,6 +65,10 @@ class AdditiveBelief(CorrelatedAlternatives):
     n_draws: int = SOBOL_POINTS
     shocks: Shocks | None = None  # of noise that alternatives share; None where they share none
     before: WorkedOut | None = field(default=None, repr=False)  # of the belief that this one follows from
+    past: Past | None = field(
+        default=None, repr=False
+    )  # what its first rows follow from, if that is the prior
+    later: tuple[Observation, ...] | None = field(default=(), repr=False)  # since then; None: not known
 
     def with_mean(self, mean: Array) -> "AdditiveBelief":
         """Return the belief with other means [..., alternative, context]."""
@@ -94,20 +103,23 @@ class AdditiveBelief(CorrelatedAlternatives):
     def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context].
 
-        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        ``alternative`` and ``weight`` are [..., m, j], and ``context`` is [..., m], or [..., m, j] too.
         """
         k, c = self.mean.shape[-2:]
-        where, (table, begin) = alternative * c + context[..., None], self._table
+        across = context.ndim == alternative.ndim
+        where, (table, begin) = alternative * c + (context if across else context[..., None]), self._table
         if table is not None:
             out = summed_rows(table, where, weight)
+        elif across:
+            out = sums_across(self.foundation, alternative, context, weight)
         else:
             out = self.foundation.sums(alternative, context, weight)
-        out = out.reshape(*context.shape, k * c)
+        out = out.reshape(*where.shape[:-1], k * c)
         if self.n_rows > begin:
             rows = self.rows[..., begin:, :, :]
             flat = rows.reshape(*rows.shape[:-2], k * c)
             subtract_product(out, of_sums(flat, where, weight), flat)
-        return np.asarray(out).reshape(*context.shape, k, c)
+        return np.asarray(out).reshape(*where.shape[:-1], k, c)
 
     @cached_property
     def _first(self) -> WorkedOut:
@@ -117,7 +129,7 @@ class AdditiveBelief(CorrelatedAlternatives):
     def _table(self) -> tuple[Array | None, int]:
         """Covariances of one small table and how many rows they take in; None where it is not small."""
         first, n_cells = self._first, self.mean.size
-        if self.mean.ndim > 2 or n_cells > _WHOLE:
+        if self.mean.ndim > 2 or n_cells > DRAWN_JOINTLY:
             return None, 0
         if first.table is None:
             every, rows = np.divmod(np.arange(n_cells), self.mean.shape[1]), self.stack.first(first.n_rows)
@@ -197,7 +209,11 @@ class AdditiveBelief(CorrelatedAlternatives):
         if not weight.any():  # nothing is learned, not even by rounding
             return self
         surprise = np.asarray(value, float) - at(self.mean, decision)
-        return self._learned(self.cov_with(decision), weight, surprise)
+        noise = at(self.noise, decision) / np.maximum(n, 1)
+        cells = decision.alternative[..., None], decision.context, np.ones((*np.shape(weight), 1))
+        return self._learned(
+            self.cov_with(decision), weight, surprise, later=self._with(Observation(*cells, noise))
+        )
 
     def update_common(
         self, decision: Decision, number: AnyArray, value: AnyArray | None, told: AnyArray | bool = True
@@ -218,7 +234,16 @@ class AdditiveBelief(CorrelatedAlternatives):
         expected = (seen.weight * self.mean[where]).sum(axis=-1) + seen.shown
         value = expected if value is None else np.asarray(value, float)
         later = self.shocks.taken(decision, number, value, told)
-        return self._learned(column, weight, value - expected, shocks=later)
+        mean = Observation(
+            seen.alternative,
+            decision.context,
+            seen.weight,
+            seen.noise / np.maximum(np.asarray(told, float), 1.0),
+        )
+        return self._learned(column, weight, value - expected, shocks=later, later=self._with(mean))
+
+    def _with(self, observation: Observation) -> tuple[Observation, ...] | None:
+        return None if self.later is None else (*self.later, observation)
 
     def anticipated(self, decision: Decision, n: AnyArray | int = 1) -> "AdditiveBelief":
         """Return the belief as if n more replications had come out as expected."""
@@ -237,7 +262,7 @@ class AdditiveBelief(CorrelatedAlternatives):
         if self.mean.ndim > 2:
             return cast(AdditiveBelief, cell_by_cell(self, pending))
         seen = coming(pending, self)
-        return self._with_rows(seen.rows(self), shocks=seen.shocks)
+        return self._with_rows(seen.rows(self), shocks=seen.shocks, later=None)
 
     def _learned(self, column: Array, weight: Array, surprise: Array, **changes: Any) -> "AdditiveBelief":
         """Return the update by an observation that covaries with the cells as ``column`` says."""
@@ -259,9 +284,50 @@ class AdditiveBelief(CorrelatedAlternatives):
         for study in np.ndindex(self.mean.shape[:-2]):
             k, c = np.nonzero(marked[study])
             cov = self._one(study).among(k, c)
-            root = square_root(cov) if cells <= _WHOLE else drawing_root(cov)
+            root = square_root(cov) if cells <= DRAWN_JOINTLY else drawing_root(cov)
             draws[(slice(None), *study, k, c)] += normals[(slice(None), *study, k, c)] @ root.T
         return draws
+
+    def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
+        """Return n joint draws of all rewards, [draw, ..., alternative, context], study by study.
+
+        Of large tables by Matheron's rule, where it is known what was observed.
+        """
+        found = np.empty((n, *self.mean.shape))
+        for study in np.ndindex(self.mean.shape[:-2]):
+            own = self._one(study) if study else self
+            found[(slice(None), *study)] = own.mean + own._deviations(n, numbers())
+        return found
+
+    def _deviations(self, n: int, numbers: np.random.Generator) -> Array:
+        """Return n joint draws of one study's rewards less their means, [n, alternative, context]."""
+        if self.mean.size <= DRAWN_JOINTLY:
+            normals = numbers.standard_normal((n, self.mean.size))
+            return (normals @ drawing_root(self._covariances).T).reshape(n, *self.mean.shape)
+        first = self._first_deviations(n, numbers) if self.later is not None else None
+        if first is None or self.later is None:
+            return self.draw(numbers.standard_normal((n, *self.mean.shape))) - self.mean
+        for seen, row in zip(self.later, self.rows[self.n_rows - len(self.later) :], strict=True):
+            first = told_later(first, seen, row, numbers)
+        return first
+
+    def _first_deviations(self, n: int, numbers: np.random.Generator) -> Array | None:
+        """Return such draws as the belief was conditioned first; None where that is not known."""
+        if offers(self.foundation, HasFeatures):
+            return by_structure(self.foundation.own, self.foundation.features, n, numbers)
+        if self.past is None or not offers(self.foundation, HasLevel):
+            return None
+        drawn = from_prior(self.past.prior, n, len(self.mean), numbers)
+        drawn = told(drawn, self.past, self.rows, numbers)
+        return np.asarray(drawn + self.foundation.level * numbers.standard_normal((n, 1, 1)))
+
+    @property
+    def _covariances(self) -> Array:
+        """A new array of the covariances of all cells of one study, [cell, cell]."""
+        (table, begin), n_cells = self._table, self.mean.size
+        if table is None:
+            return self.among(*np.divmod(np.arange(n_cells), self.mean.shape[1]))
+        return table - _gram(self.rows[begin:])
 
     def among(self, alternative: IntArray, context: IntArray) -> Array:
         """Return the covariance of the listed cells [m] of one study, [m, m]."""
@@ -281,12 +347,12 @@ class AdditiveBelief(CorrelatedAlternatives):
     def _worth_drawing(self) -> BoolArray:
         """Return all cells of a small table, of a large one those nearest to being a context's best."""
         cells = self.mean.shape[-2] * self.mean.shape[-1]
-        if cells <= _WHOLE:
+        if cells <= DRAWN_JOINTLY:
             return np.ones(self.mean.shape, bool)
         behind = self._standing.copy()
         behind[of_each_context(self._leader)] = -np.inf
         flat = behind.reshape(*self.mean.shape[:-2], cells)
-        bar = np.partition(flat, _WHOLE - 1, axis=-1)[..., _WHOLE - 1, None, None]
+        bar = np.partition(flat, DRAWN_JOINTLY - 1, axis=-1)[..., DRAWN_JOINTLY - 1, None, None]
         return np.asarray(behind <= bar)
 
     def study(self, index: tuple[int, ...]) -> "AdditiveBelief":
@@ -294,7 +360,9 @@ class AdditiveBelief(CorrelatedAlternatives):
         tables = self.mean[index], self.var[index], self.noise[index]
         shared = None if self.shocks is None else self.shocks.study(index)
         rest = self.foundation.study(index), Stack(self.rows[index]), self.n_rows
-        return AdditiveBelief(*tables, *rest, shocks=shared)
+        past = None if self.past is None else self.past.study(index)
+        later = None if self.later is None else tuple(each.study(index) for each in self.later)
+        return AdditiveBelief(*tables, *rest, shocks=shared, past=past, later=later)
 
     def _one(self, index: tuple[int, ...]) -> "AdditiveBelief":
         """Return the belief of one of several studies, which keeps what it has worked out."""

@@ -15,7 +15,7 @@ from argbest.core.additive_belief import AdditiveBelief
 from argbest.core.additive_prior import AdditivePrior
 from argbest.core.arrays import Array
 from argbest.core.binomial import Expected
-from argbest.core.conditioning import dense, dense_at
+from argbest.core.conditioning import dense, dense_at, observed_form
 from argbest.core.focused_belief import FocusedBelief, Summarised, at_points, focused
 from argbest.core.foundations import ByStructure, SideBySide, Stack
 from argbest.core.landmarks import MOST_FEATURES, innovation, landmarks_of, structured, too_large
@@ -24,6 +24,7 @@ from argbest.core.seen_cells import Data, at_observed, seen_of
 from argbest.core.square_root_form import solve_lower
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 from argbest.core.tally import Tally
+from argbest.core.whole_tables import Past
 
 _Index = tuple[int, ...]
 
@@ -51,7 +52,9 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
         study: (by_features if fits else dense)(prior.study(study), data.study(study))
         for study, fits in suits.items()
     }
-    return each[()] if () in each else replace(_beside(prior, each), shocks=data.shocks)
+    if () in each:
+        return each[()]
+    return replace(_beside(prior, each), shocks=data.shocks, past=Past(prior, data, observed_form))
 
 
 def expected(prior: AdditivePrior, data: Data) -> Expected:

@@ -105,12 +105,13 @@ class Absorbs(Belief, Protocol):
 
 
 class RelatesSums(Belief, Protocol):
-    """A belief that relates weighted sums of cells of one context to all cells at once."""
+    """A belief that relates weighted sums of cells to all cells at once."""
 
     def cov_of_sums(self, alternative: IntArray, context: IntArray, weight: Array) -> Array:
         """Return the covariances of Σ_j weight_j f_j(c) with all, [..., m, alternative, context].
 
-        ``context`` is [..., m], ``alternative`` and ``weight`` are [..., m, j].
+        ``alternative`` and ``weight`` are [..., m, j]. So is ``context`` where a sum goes across contexts;
+        where each lies in a single one it is [..., m].
         """
 
 
@@ -156,6 +157,20 @@ class DrawsQuickly(Belief, Protocol):
 
     def quick_draw(self, normals: Array) -> Array:
         """Return joint draws of all rewards, as `draw` but for rounding."""
+
+
+class DrawsWholeTables(Belief, Protocol):
+    """A belief that can draw the rewards of all cells jointly, however many there are.
+
+    `draw` of a large table keeps cells at their means that cannot be the best of their context. That does
+    not do for questions that go across contexts.
+    """
+
+    def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
+        """Return n joint draws of all rewards, [draw, ..., alternative, context].
+
+        ``numbers`` returns the random numbers of one study: it is called once for each of them.
+        """
 
 
 class Approximates(Belief, Protocol):
@@ -204,6 +219,7 @@ ABILITIES = (
     Shifts,
     CountsOnPoints,
     DrawsQuickly,
+    DrawsWholeTables,
     Approximates,
     SeveralOutcomes,
 )

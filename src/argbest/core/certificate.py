@@ -9,11 +9,19 @@ import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, CountsOnPoints, DrawsQuickly, of_selected, shocks_of
+from argbest.core.belief import (
+    Belief,
+    CountsOnPoints,
+    DrawsQuickly,
+    DrawsWholeTables,
+    of_selected,
+    shocks_of,
+)
 from argbest.core.certainty import Certainty
 from argbest.core.decision import of_each_context
 from argbest.core.limits import NONE
 from argbest.core.question import BEST, HasLimits, InClosedForm, Question, Settled
+from argbest.core.questions.one_for_all import ValuesAlternatives, shortfall
 from argbest.core.states import LEVEL, NO_FEASIBLE, SURE, contenders, states
 from argbest.texts import Sentences, chance
 
@@ -80,6 +88,13 @@ class Mixture:
         whole = np.concatenate(parts, axis=1)
         return whole.reshape(-1, *whole.shape[2:])
 
+    def drawn_tables(self, n: int, numbers: np.random.Generator, say: Callable[[Array], Array]) -> Array:
+        """Return what ``say`` makes of about n joint draws of whole tables, as many of every belief."""
+        each = max(1, n // self.n_points)
+        parts = [say(_whole_tables(belief, each, numbers)) for _, belief in self._portions()]
+        whole = np.concatenate(parts, axis=1)
+        return whole.reshape(-1, *whole.shape[2:])
+
     def _average(self, say: Callable[[Belief], Array]) -> Array:
         total = sum(say(belief).sum(axis=self.axis) for _, belief in self._portions())
         return np.asarray(total / self.n_points)
@@ -124,6 +139,13 @@ class Options(NamedTuple):
     loss: Array  # what it loses on average
 
 
+def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array:
+    """Return n joint draws of all rewards of beliefs side by side, each with random numbers of its own."""
+    if offers(belief, DrawsWholeTables):
+        return belief.draw_tables(n, lambda: numbers)
+    return _drawn(belief, numbers.standard_normal((n, *belief.mean.shape)))
+
+
 _MANY = 8  # points: no more need be said of averages over so many
 _MANY_DRAWS = 256  # nor of so many joint draws
 
@@ -152,14 +174,21 @@ class Certificate(Sentences):
     mixture: Mixture | None = None
     said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
     question: Question = BEST
+    numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
 
     @cached_property
     def choice(self) -> IntArray:
-        """What the belief chooses, [..., context] of `Best`, whether or not every context has an answer."""
-        if self.options is None:
-            return self.question.choice(self.belief)
-        least = np.asarray(self.options.loss.argmin(axis=-2))
-        return np.where(least == self.options.loss.shape[-2] - 1, NONE, least)
+        """What is chosen, [..., context] of `Best`, whether or not every context has an answer.
+
+        The belief says it, by its means; or, where the value of a choice is not linear in the rewards, the
+        joint draws: what is worth most on average over all that is not known.
+        """
+        if self.options is not None:
+            least = np.asarray(self.options.loss.argmin(axis=-2))
+            return np.where(least == self.options.loss.shape[-2] - 1, NONE, least)
+        if offers(self.question, ValuesAlternatives) and not self.question.linear:
+            return np.asarray(self.drawn_values.mean(axis=0).argmax(axis=-1))
+        return self.question.choice(self.belief)
 
     @cached_property
     def options(self) -> Options | None:
@@ -341,6 +370,8 @@ class Certificate(Sentences):
     @cached_property
     def drawn_losses(self) -> Array:
         """What the choice loses in joint draws of all rewards: best − selected, [draw, ..., context]."""
+        if offers(self.question, ValuesAlternatives):
+            return shortfall(self.drawn_values, self.choice)
         asked = self.question if self._settled is None else self._settled
         return self.of_draws(lambda draws: asked.loss(draws, self.choice))
 
@@ -349,8 +380,27 @@ class Certificate(Sentences):
         """What choices lose, with limits: the price of breaking one is that of the belief."""
         return self.question.settled(self.belief) if offers(self.question, HasLimits) else None
 
+    @cached_property
+    def drawn_values(self) -> Array:
+        """What every alternative is worth for all contexts in joint draws, [draw, ..., alternative].
+
+        Only of questions that value alternatives (`ValuesAlternatives`).
+        """
+        if not offers(self.question, ValuesAlternatives):
+            raise ValueError(f"the question {self.question.name!r} gives no value to single alternatives.")
+        return self.of_draws(self.question.values)
+
     def of_draws(self, say: Callable[[Array], Array]) -> Array:
-        """Return what ``say`` makes of the joint draws behind this certificate, [draw, ...]."""
+        """Return what ``say`` makes of the joint draws behind this certificate, [draw, ...].
+
+        It is given draws of all rewards, [draw, ..., alternative, context], some at a time. Questions that go
+        across contexts need draws of whole tables; others follow what may be the best of its context.
+        """
+        if self.numbers is not None and not self.question.only_the_best_matter:
+            n = sum(map(len, self._blocks(1)))
+            if self.mixture is not None:
+                return self.mixture.drawn_tables(n, self.numbers(), say)
+            return say(_whole_tables(self.belief, n, self.numbers()))
         if (mixture := self.mixture) is not None:
             return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
         return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])

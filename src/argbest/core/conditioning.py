@@ -22,6 +22,7 @@ from argbest.core.square_root_form import (
     square_root_form,
 )
 from argbest.core.tally import Tally
+from argbest.core.whole_tables import ObservedForm, Past
 
 
 def posterior(prior: Array, constant: Array, noise: Array, tally: Tally) -> tuple[Array, Array]:
@@ -115,8 +116,18 @@ def dense(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     """Return the belief at the contexts."""
     mean, var, level, rows, n_rows = _reduced(prior, None, data)
     stack = Stack(rows, n_rows)
-    foundation = ByFormula(prior, level)
-    return AdditiveBelief(mean, var, data.noise, foundation, stack, n_rows, shocks=data.shocks)
+    foundation, past = ByFormula(prior, level), Past(prior, data, observed_form)
+    return AdditiveBelief(mean, var, data.noise, foundation, stack, n_rows, shocks=data.shocks, past=past)
+
+
+def observed_form(prior: AdditivePrior, data: Data) -> ObservedForm:
+    """Return the observed cells of one study in the square-root form, values left out."""
+    k, c = np.nonzero(data.tally.count > 0)
+    if data.shares_noise:
+        halve = halving(data, prior.variance)[0]
+    else:
+        halve = by_diagonal(data.root(prior.variance)[k, c])
+    return ObservedForm(k, c, square_root_form(prior.between((k, c), (k, c)), halve, np.zeros(len(k))))
 
 
 def dense_at(prior: AdditivePrior, cross: AdditivePrior, data: Data) -> AdditiveBelief:

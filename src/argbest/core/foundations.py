@@ -51,6 +51,19 @@ class RelatesWithin(Foundation, Protocol):
         """Return the covariances of distinct alternatives [m] of one study in one context, [m, m]."""
 
 
+class HasLevel(Foundation, Protocol):
+    """A foundation that is the prior, with what the unknown constant adds to it."""
+
+    level: Array  # [..., alternative, context]
+
+
+class HasFeatures(Foundation, Protocol):
+    """A foundation of what an alternative has of its own, and of features that cells share."""
+
+    own: Array  # [..., alternative, context, context′]
+    features: Array  # [..., alternative, context, r]
+
+
 def of_sums(values: Array, where: IntArray, weight: Array) -> Array:
     """Return Σ_j weight_j values[..., where_j], [..., r, m]; values are [..., r, n], others [..., m, j]."""
     total = np.zeros((*values.shape[:-1], where.shape[-2]))
@@ -79,6 +92,19 @@ def summed_rows(table: Array, where: IntArray, weight: Array) -> Array:
 def rows_of(foundation: Foundation, alternative: IntArray, context: IntArray) -> Array:
     """Return the covariances of the listed cells [..., m] with all, [..., m, alternative, context]."""
     return foundation.sums(alternative[..., None], context, np.ones((*alternative.shape, 1)))
+
+
+def sums_across(foundation: Foundation, alternative: IntArray, context: IntArray, weight: Array) -> Array:
+    """Return the covariances of sums across contexts with all, [..., m, alternative, context′].
+
+    All three are [..., m, j]; a cell without weight costs nothing.
+    """
+    total: Array | None = None
+    for j in range(weight.shape[-1]):
+        if total is None or weight[..., j].any():
+            part = foundation.sums(alternative[..., j : j + 1], context[..., j], weight[..., j : j + 1])
+            total = part if total is None else np.add(total, part, out=total)
+    return np.asarray(total)
 
 
 @dataclass(frozen=True)

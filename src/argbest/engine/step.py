@@ -5,6 +5,7 @@ its macro-replications at once, [run, alternative, context]. Each run then does 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from argbest.core.belief import take_in as taken_in
 from argbest.core.common_noise import goes_against
 from argbest.core.decision import Decision
 from argbest.core.question import Question
+from argbest.core.questions.one_for_all import DecidesAs
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.models.base import ALONE, Model, SortsStudies, entries
@@ -182,6 +184,13 @@ def decide(
     return Decision(found[..., 0], found[..., 1])
 
 
+def shown_to_policies(setting: Setting) -> Setting:
+    """Return the setting with the question that policies decide for; it may be another than what is asked."""
+    if not offers(setting.question, DecidesAs):
+        return setting
+    return replace(setting, question=setting.question.decides_as)
+
+
 def _proposed(
     policy: Policy,
     belief: Belief,
@@ -192,6 +201,7 @@ def _proposed(
     n: int,
 ) -> Decision:
     """Return the policy's n pairs; of very many alternatives it may see only those that may be the best."""
+    setting = shown_to_policies(setting)
     question = setting.question
     refuse_other_questions(policy, question)
     setting = screened(policy, belief, tally, setting)

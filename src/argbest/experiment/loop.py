@@ -13,6 +13,7 @@ from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
+from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at
 from argbest.core.question import InClosedForm
 from argbest.core.replications import ReplicationStore
@@ -29,6 +30,7 @@ from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
 
 _Look: TypeAlias = tuple[IntArray, Array, dict[str, float]]  # selected, claimed, seconds
+_DRAWS = 512  # behind a claim that has no closed form
 PARTS = ("decide", "refit", "certify", "simulate")
 Tick = Callable[[int], None]
 
@@ -138,9 +140,11 @@ def _claim(
     experiment: Experiment, start: _Start, tally: Tally, learned: Learned, selected: IntArray
 ) -> Array:
     """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
-    question = start.setting.question
-    if not experiment.certify or not offers(question, InClosedForm):
-        return np.full(selected.shape, np.nan)
+    question, n_parts = start.setting.question, len(start.setting.question.parts(start.setting.weights))
+    if not experiment.certify:
+        return np.full((len(start.roots), n_parts), np.nan)
+    if not offers(question, InClosedForm):
+        return _claims_by_draws(experiment, start, tally, learned)
     claims: Array = learned.of_all(
         lambda group: question.good_probability(group.belief, group.among(selected))
     )
@@ -151,6 +155,26 @@ def _claim(
             if unsure is not None:
                 claims[r] = question.good_probability(unsure.here(), selected[r])
     return claims
+
+
+def _claims_by_draws(experiment: Experiment, start: _Start, tally: Tally, learned: Learned) -> Array:
+    """Return P(the choice is right) by joint draws of every run's belief, or of its mixture, [run, part]."""
+    setting, claims = start.setting, []
+    for r, root in enumerate(start.roots.tolist()):
+        known = tally[r], setting, entries(learned.params, r)
+        belief = start.model.posterior(*known, learned.belief_of(r))
+        unsure = (
+            integrated_by_seed(start.model, *known, root, belief=belief)
+            if experiment.integrate and offers(start.model, Integrates)
+            else None
+        )
+        numbers = streams.generator(root, streams.Purpose.CERTIFICATE)
+        normals = numbers.standard_normal((_DRAWS, *belief.mean.shape))
+        mixture = None if unsure is None else unsure.here()
+        claims.append(
+            Certificate(belief, setting.weights, normals, mixture=mixture, question=setting.question).pcs
+        )
+    return np.stack(claims)
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:

@@ -11,6 +11,7 @@ from argbest import options, registry, streams
 from argbest.checks import entries, flag, indifference_zone, one_of, whole
 from argbest.core import schedule
 from argbest.core.arrays import IntArray
+from argbest.core.question import BEST
 from argbest.errors import InputError, warn_of_old_name
 from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
@@ -18,6 +19,8 @@ from argbest.policies.base import Policy
 from argbest.problems import labels
 from argbest.problems.base import Problem
 from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
+from argbest.questions import question as question_of
+from argbest.questions import title
 from argbest.registry import Family
 
 WEIGHTS = ("problem", "uniform")
@@ -96,7 +99,8 @@ class Experiment:
     selection within ``delta`` of the best counts as good. With ``certify`` every look has the claims of a
     certificate that takes the hyper-parameters for known, which can take longer than the decisions; with
     ``integrate`` those of `Study.certificate`, which take many times as long. With ``common_random_numbers``
-    the n-th replication of every alternative in a context has the same seed.
+    the n-th replication of every alternative in a context has the same seed. ``question`` says what is to be
+    chosen (`argbest.questions`), by default what the problem asks.
     """
 
     problem: str | Problem | Family
@@ -112,6 +116,7 @@ class Experiment:
     integrate: bool = False
     certify: bool = False
     common_random_numbers: bool = True
+    question: Any = None
 
     def __init__(
         self,
@@ -129,6 +134,7 @@ class Experiment:
         integrate: bool = False,
         certify: bool = False,
         common_random_numbers: bool = True,
+        question: object = None,
         samples: int | None = None,
     ) -> None:
         if samples is not None:
@@ -149,6 +155,7 @@ class Experiment:
             integrate=flag("integrate", integrate),
             certify=flag("certify", certify) or integrate,
             common_random_numbers=flag("common_random_numbers", common_random_numbers),
+            question=None if question is None else question_of(question),
         )
 
     @property
@@ -173,8 +180,8 @@ class Experiment:
             registry.problem_entry(self.problem).make() if isinstance(self.problem, str) else self.problem
         )
         if isinstance(source, Problem):
-            return [self._weighted(source)] * len(roots)
-        return [self._weighted(source.draw(int(root))) for root in roots]
+            return [self._asked(source)] * len(roots)
+        return [self._asked(source.draw(int(root))) for root in roots]
 
     def first_problem(self) -> Problem:
         """Return the problem of macro-replication 0."""
@@ -213,16 +220,21 @@ class Experiment:
                 for name in ("replications", "refit_every", "seed", "checkpoint_every", "weights", "delta")
             },
             # What was stored before there was a choice stays.
+            **({} if self.question is None else {"question": title(self.question)}),
             **({"integrate": True} if self.integrate else {}),
             **({} if self.certify else {"certify": False}),
         }
+
+    def _asked(self, problem: Problem) -> Problem:
+        weighted = self._weighted(problem)
+        return weighted if self.question is None else weighted.asking(self.question)
 
     def _weighted(self, problem: Problem) -> Problem:
         if self.weights == "problem":
             return problem
         same = (
             *("goal", "truth", "truth_se", "noise_sd"),
-            *("name", "description", "reward", "reward_range", "rate"),
+            *("name", "description", "reward", "reward_range", "rate", "question"),
         )
         return Problem(
             problem.alternatives,
@@ -345,6 +357,8 @@ def _described(problem: Problem | Family) -> str:
     # Results that were stored before there were rates and titles are still found.
     if not problem.rate:
         del parts["rate"]
+    if problem.question == BEST:
+        del parts["question"]
     if problem.name == labels.title(problem.simulate, problem.alternatives, problem.contexts):
         parts["name"] = labels.UNNAMED
     return f"{parts['name']} {digest(text(parts))}"

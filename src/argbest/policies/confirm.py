@@ -9,6 +9,7 @@ from argbest.checks import finite
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.decision import Decision, of_each_context
+from argbest.core.questions.contexts import of_table
 from argbest.core.setting import Setting
 from argbest.core.states import LEVEL, contenders
 from argbest.core.tally import Tally
@@ -40,7 +41,7 @@ class Confirm:
         """
         candidates = setting.candidates(tally.shape)
         belief, count = with_pending(belief, tally.count, pending)
-        selected = setting.question.choice(belief)
+        selected = of_table(setting.question).choice(belief)
         return evenly(self._worth_sampling(belief, selected, candidates), count, draws, n)
 
     def _worth_sampling(self, belief: Belief, selected: IntArray, candidates: BoolArray) -> BoolArray:

@@ -1,6 +1,6 @@
 """DVR and DVR-M: sample where most variance is removed from the differences that may be ties."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,8 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
 from argbest.core.belief import Belief, next_samples
 from argbest.core.decision import Decision, leading
-from argbest.core.question import Contrasts, HasLimits, Quantities
+from argbest.core.question import BEST, Contrasts, HasLimits, Quantities
+from argbest.core.questions.contexts import NamesContrastsByDraws, of_table
 from argbest.core.replications import NextSamples
 from argbest.core.setting import Setting
 from argbest.policies.base import Moment, OneByOne, largest
@@ -33,11 +34,26 @@ class _Reduction(OneByOne):
 
     def decide(self, now: Moment) -> Decision:
         """Return the pair with the largest weighted reduction of variance."""
-        setting, candidates = now.setting, now.candidates
-        contrasts = setting.question.contrasts(now.belief, now.choice)
-        weight = self._weigh(contrasts, setting)
-        score = log_reduction(contrasts, weight, candidates, setting.cost)
-        return now.pick(largest(score, candidates))
+        score = self._score(now)
+        if of_table(now.setting.question) is not now.setting.question:
+            nothing_open = np.isneginf(np.max(score, axis=(-2, -1), where=now.candidates, initial=-np.inf))
+            if nothing_open.any():  # then what tells most of the best of every context does no harm
+                usual = self._score(replace(now, setting=replace(now.setting, question=BEST)))
+                score = np.where(nothing_open[..., None, None], usual, score)
+        return now.pick(largest(score, now.candidates))
+
+    def _score(self, now: Moment) -> Array:
+        """Return the logarithm of the weighted reduction of variance by each pair."""
+        contrasts = self._contrasts(now)
+        weight = self._weigh(contrasts, now.setting)
+        return log_reduction(contrasts, weight, now.candidates, now.setting.cost)
+
+    def _contrasts(self, now: Moment) -> Contrasts:
+        """Return the differences to learn about, by the choice of the belief or by joint draws from it."""
+        question = now.setting.question
+        if offers(question, NamesContrastsByDraws):
+            return question.drawn_contrasts(now.belief)
+        return question.contrasts(now.belief, now.choice)
 
     def _weigh(self, contrasts: Contrasts, setting: Setting) -> Array:
         """Return the logarithm of every contrast's weight, [..., contrast, part]."""

@@ -1,6 +1,7 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -14,6 +15,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.question import BEST, Question
+from argbest.core.questions.contexts import Column, Contexts, put_to
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally, from_observations
@@ -22,6 +24,7 @@ from argbest.jsonable import values
 from argbest.problems import labels
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
+from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +76,7 @@ class Problem:
     reward: str
     reward_range: tuple[float, float] | None  # (0, 1) of a rate
     rate: bool
+    question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
 
     def __init__(
         self,
@@ -95,6 +99,7 @@ class Problem:
         reward: str = "reward",
         reward_range: object = None,
         rate: bool = False,
+        question: object = None,
     ) -> None:
         named = _responses(responses, truth)
         aim, kept = goals.read_goal(goal, named or None), goals.read_limits(limits, named or None)
@@ -135,7 +140,9 @@ class Problem:
             reward=_text("reward", reward),
             reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
             rate=bool(rate),
+            question=question_of(question),
         )
+        _ = self.asked  # a question that does not fit the contexts is refused at once
 
     def __repr__(self) -> str:
         size = "{} alternatives x {} contexts".format(*self.shape)
@@ -176,8 +183,34 @@ class Problem:
 
     @cached_property
     def asked(self) -> Question:
-        """What is to be chosen: the best alternative of every context, or the best that keeps all limits."""
-        return BestWithinLimits(self.price) if self.limits else BEST
+        """The question, put to the contexts of this problem; with limits only what keeps them is chosen."""
+        return BestWithinLimits(self.price) if self.limits else self.put(self.question)
+
+    def put(self, question: object, answered: BoolArray | None = None) -> Question:
+        """Return a question, by name or as an object, put to the contexts of this problem.
+
+        Where ``answered`` [context] is not, no alternative can be chosen: such a context does not count.
+        """
+        axis = self.contexts
+        metric = axis.metric
+        columns = tuple(
+            Column(self.column_word(name), tuple(values), name not in metric)
+            for name, values in axis.coordinates.items()
+        )
+        return put_to(question_of(question), Contexts(self.weights, columns, answered))
+
+    def column_word(self, name: str) -> str:
+        """Return what a column of the contexts is called: that of plain labels as the simulator calls it."""
+        return name if self.contexts.columns else self.contexts.word or name
+
+    def asking(self, question: object) -> "Problem":
+        """Return the problem with another question."""
+        other = copy(self)
+        for name in ("asked", "setting"):
+            other.__dict__.pop(name, None)
+        other.__dict__["question"] = question_of(question)
+        _ = other.asked
+        return other
 
     @property
     def sign(self) -> int:
@@ -250,12 +283,14 @@ class Problem:
         return _frozen(np.divide(self.gaps, noise, out=ratio, where=noise > 0))
 
     def correct(self, selected: IntArray, question: Question | None = None) -> BoolArray:
-        """Return [..., context] whether the selected alternative is `best`, or what the question asks for.
+        """Return [..., context] whether the selected alternative is `best`, or right by the question.
 
         With limits -1 stands for "none keeps them", and is right where that is so.
         """
         if question is None and self.limits:
             return np.asarray(self._checked(selected, self.best.shape) == self.best)
+        if question is not None and question.name != BEST.name:
+            return self.good(selected, 0.0, question)
         levelled = np.where(self._tied, self._rewards.max(axis=0), self._rewards)
         right = (question or BEST).right_choice(levelled)
         return np.asarray(self._checked(selected, right.shape) == right)
@@ -277,7 +312,7 @@ class Problem:
 
         With limits it is the price where the selected one breaks them, and at most that elsewhere.
         """
-        asked = question or self.asked
+        asked = question or (self.asked if self.limits else BEST)
         table = self._outcomes if question is None and self.limits else self._rewards
         return asked.loss(table, self._checked(selected, asked.right_choice(table).shape))
 

@@ -13,14 +13,17 @@ from argbest import jsonable, registry, streams
 from argbest import simulators as stored_simulators
 from argbest.checks import flag, table, whole, within
 from argbest.core import schedule
+from argbest.core.question import BEST
+from argbest.engine.step import shown_to_policies
 from argbest.errors import InputError, StorageError, VersionNotice, unknown_name
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
-from argbest.policies.base import Policy
+from argbest.policies.base import Policy, refuse_other_questions
 from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import AUTO, for_model, is_auto
+from argbest.questions import title
 from argbest.storage.base import Plain
 
 
@@ -42,6 +45,7 @@ class Options:
         cls,
         problem: Problem,
         *,
+        question: object = None,
         policy: Given | Policy = POLICY,
         model: Given | Model[Any] | None = None,
         initial: object = AUTO,
@@ -52,7 +56,11 @@ class Options:
         where: str = "",
     ) -> "Options":
         """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
+        if question is not None:
+            with within(where and f"{where}question"):
+                problem = problem.asking(question)
         chosen_policy, chosen_model = registry.choose(policy, model, where=where)
+        refuse_other_questions(chosen_policy, shown_to_policies(problem.setting).question)
         with within(where and f"{where}model"):
             chosen_model.check(problem.shape, problem.setting)
         root = whole(f"{where}seed", seed, at_least=0, below=2**64)
@@ -171,6 +179,7 @@ def of_problem(problem: Problem) -> Plain:
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
+        **({} if problem.question == BEST else {"question": title(problem.question)}),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -193,6 +202,7 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         reward=stored["reward"],
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
         rate=stored.get("rate", False),
+        question=stored.get("question"),
         **{name: jsonable.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
     # Divided by their sum once more, weights could move in the last digit.
@@ -248,7 +258,7 @@ def _axis(kind: Kind, stored: Plain) -> Axis:
     return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))
 
 
-_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate")
+_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate", "question")
 _OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
 _LONGEST = 200  # characters of a value
 

@@ -30,6 +30,7 @@ def select(
     reward_range: object = None,
     noise_sd: object = None,
     rate: bool = False,
+    question: object = None,
     policy: Given | Policy = POLICY,
     model: Given | Model[Any] | None = None,
     initial: object = "auto",
@@ -53,14 +54,14 @@ def select(
     """Return a finished study of ``budget`` replications: ask it for its selection() and certificate().
 
     ``budget`` and ``seconds`` of simulation time limit it; give one of them or both. The options from
-    ``goal`` to ``rate`` describe the `Problem`, those from ``policy`` to ``load_if_exists`` the `Study`, and
-    the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is simulated,
-    for reports and pictures; ``name`` identifies the study in its ``storage``.
+    ``goal`` to ``question`` describe the `Problem`, those from ``policy`` to ``load_if_exists`` the `Study`,
+    and the rest are those of `Study.run`. ``title`` is the name of the problem and ``reward`` what is
+    simulated, for reports and pictures; ``name`` identifies the study in its ``storage``.
     """
     RunEnd(budget, seconds, confirm, stop)  # refused before anything is stored
     problem = Problem(
         alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
-        reward_range=reward_range, noise_sd=noise_sd, rate=rate, reward=reward, name=title,
+        reward_range=reward_range, noise_sd=noise_sd, rate=rate, reward=reward, name=title, question=question,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from argbest.answers import (
+        answering,
         doubts,
         forecasting,
         frames,
@@ -51,9 +52,13 @@ if TYPE_CHECKING:
     from argbest.report.notebook import Plots
     from argbest.study import runner
 else:  # mostly rooms above this one: asking and telling needs none of them
-    _ANSWERS = "doubts forecasting frames guarantee model_check model_summary normality overview predicting"
-    doubts, forecasting, frames, guarantee, model_check, model_summary, normality, overview, predicting = (
-        later(f"argbest.answers.{name}") for name in _ANSWERS.split()
+    answering, doubts, forecasting, frames, guarantee = (
+        later(f"argbest.answers.{name}")
+        for name in ("answering", "doubts", "forecasting", "frames", "guarantee")
+    )
+    model_check, model_summary, normality, overview, predicting = (
+        later(f"argbest.answers.{name}")
+        for name in ("model_check", "model_summary", "normality", "overview", "predicting")
     )
     observed, runner = later("argbest.posthoc.observed"), later("argbest.study.runner")
 
@@ -61,6 +66,8 @@ else:  # mostly rooms above this one: asking and telling needs none of them
 class Study:
     """A sequential simulation study of one problem.
 
+    ``question`` says what is to be chosen (`argbest.questions`), by default what the problem asks: the policy
+    decides for it, and `answer` answers it.
     ``policy`` and ``model`` are registry names, with options if you like ("top-two:beta=0.3" or {"name":
     "top-two", "beta": 0.3}), or objects. ``initial`` is the initial design: "auto" chooses
     one by the budget when the first trials are asked for (`argbest.problems.design`); or a number of
@@ -79,6 +86,7 @@ class Study:
         self,
         problem: Problem,
         *,
+        question: object = None,
         policy: Given | Policy = POLICY,
         model: Given | Model[Any] | None = None,
         initial: object = "auto",
@@ -94,10 +102,10 @@ class Study:
         if not isinstance(problem, Problem):
             raise InputError(f"a study needs an argbest.Problem, got {type(problem).__name__}.")
         options = definition.Options.read(
-            problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,
-            common_random_numbers=common_random_numbers, cost=cost,
+            problem, question=question, policy=policy, model=model, initial=initial, seed=seed,
+            refit_every=refit_every, common_random_numbers=common_random_numbers, cost=cost,
         )  # fmt: skip
-        stored = options.plain(plan)
+        problem, stored = options.problem, options.plain(plan)
         if storage is not None:
             params_type(options.model)
         existing = flag("load_if_exists", load_if_exists)
@@ -499,6 +507,15 @@ class Study:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
             equal_within = delta if equal_within is None else equal_within
         return frames.selection(self.view(), self.indifference(equal_within))
+
+    def answer(self, question: object = None, *, delta: float | None = None) -> "answering.Answer":
+        """Return the answer to a question, from what the study knows: no new simulation is made.
+
+        The question is a name, such as "overall", "worst-case", "regret", "top:m=3", "most-probable-best" or
+        "rule:depth=2" (`argbest.questions`), or an object; by default that of the study. Within ``delta`` of
+        the right answer counts as equal to it, by default 1/100 of what wrong answers lose.
+        """
+        return answering.of_study(self.view(), question, delta)
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.

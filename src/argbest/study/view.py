@@ -11,10 +11,12 @@ import numpy as np
 from argbest import streams
 from argbest.checks import indifference_zone
 from argbest.core import tally as tallies
+from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, Mixture
 from argbest.core.question import Question
+from argbest.core.questions.contexts import of_table
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.states import usual_delta
@@ -75,8 +77,13 @@ class Inference:
 
     @cached_property
     def choice(self) -> IntArray:
-        """What this belief chooses, of what the question asks for."""
-        return self._setting.question.choice(self.belief)
+        """What this belief chooses for every context, [context]."""
+        return self._of_table.choice(self.belief)
+
+    @property
+    def _of_table(self) -> Question:
+        """The question that tables of contexts answer, whatever else is asked of the study."""
+        return of_table(self._setting.question)
 
     @cached_property
     def integrated(self) -> Integrated | None:
@@ -94,13 +101,27 @@ class Inference:
     def certificate(self, delta: float, *, integrate: bool) -> Certificate:
         """Return how sure the selections are."""
         if (delta, integrate) not in self._certificates:
-            out, mixture = self._ruled_out, self.mixture if integrate else None
-            answered = None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
             self._certificates[delta, integrate] = Certificate(
-                self.belief, self._problem.weights, self.normals, delta, answered, mixture,
-                question=self._setting.question,
+                self.belief, self._problem.weights, self.normals, delta, self.answered,
+                self.mixture if integrate else None, question=self._of_table,
             )  # fmt: skip
         return self._certificates[delta, integrate]
+
+    @property
+    def answered(self) -> BoolArray | None:
+        """Which contexts have an alternative that can be chosen, [context]; None: all."""
+        out = self._ruled_out
+        return None if out is None or not out.all(axis=0).any() else np.any(~out, axis=0)
+
+    def certificate_of(self, question: Question, delta: float) -> Certificate:
+        """Return how sure the answer to a question is that was put to the contexts of this study."""
+        answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
+        large = self._tally.count.size > DRAWN_JOINTLY
+        return Certificate(
+            self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
+            question=question,
+            numbers=(lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)) if large else None,
+        )  # fmt: skip
 
     def normals(self, multiple: int) -> Iterator[Array]:
         """Yield the draws behind every certificate's joint probability, always the same, some at a time.
@@ -309,7 +330,7 @@ class View:
 
     @property
     def question(self) -> Question:
-        """What is to be chosen."""
+        """What is to be chosen; tables of contexts show the best of each, whatever it is."""
         return self.setting.question
 
     @property
@@ -325,4 +346,4 @@ class View:
         """Return the difference that does not matter: as given, or see `Study.indifference`."""
         if delta is not None:
             return indifference_zone(delta)
-        return usual_delta(self.knowledge.belief.mean, self.ruled_out, self.question)
+        return usual_delta(self.knowledge.belief.mean, self.ruled_out)

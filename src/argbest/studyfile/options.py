@@ -24,7 +24,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
     "[contexts]": ("labels", "grid", "rows", "file", "columns", "label", "categorical", "weights", "bounds"),
     "[simulator]": ("command", "python", "field", "timeout", "retries", "backoff", "folder", "environment"),
-    "[study]": ("policy", "model", "initial", "seed", "refit_every", "common_random_numbers"),
+    "[study]": ("question", "policy", "model", "initial", "seed", "refit_every", "common_random_numbers"),
     "[study] initial": ("random_contexts", "replace", "extreme_contexts"),
     "[run]": ("budget", "seconds", "workers", "batch", "confirm", "stop"),
     "[run] stop": ("rule", "target", "delta", "alpha", "contexts", "assume"),

@@ -1,0 +1,109 @@
+"""How many more replications, chosen for a question, would halve the expected loss of its answer.
+
+The rest of the study is simulated many times over, as for a forecast (`argbest.answers.forecasting`): each
+path takes a joint draw for the truth, decides for this question, and looks at the expected loss on its way.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from argbest import registry, streams
+from argbest.answers import forecasting
+from argbest.core import tally as tallies
+from argbest.core.arrays import Array, BoolArray
+from argbest.core.belief import Belief
+from argbest.core.decision import Decision, at
+from argbest.core.question import Question
+from argbest.core.questions import drawn
+from argbest.core.setting import among_the_rest
+from argbest.engine.step import shown_to_policies
+from argbest.options import POLICY
+from argbest.policies.base import takes_question
+from argbest.texts import Sentences
+
+if TYPE_CHECKING:
+    from argbest.study.view import View
+
+_LOOK = 1.12  # numbers of replications at which the loss is looked at grow by this factor
+_DRAWS = 64  # per path and look
+_SECONDS = 5.0  # after which it is given up
+
+
+@dataclass(frozen=True, repr=False)
+class Halving(Sentences):
+    """How many more replications halve the expected loss; infinite: more than the ``horizon``."""
+
+    replications: float
+    horizon: int
+
+    @property
+    def plain(self) -> int | None:
+        """The number, None beyond the horizon."""
+        return None if np.isinf(self.replications) else round(self.replications)
+
+    def __str__(self) -> str:
+        if np.isinf(self.replications):
+            return f"more than {self.horizon:,} more replications would be needed to halve the expected loss"
+        said = forecasting.rounded(self.replications)
+        return f"about {said} more replications, chosen for this question, would halve the expected loss"
+
+
+def of_study(view: "View", question: Question) -> Halving | None:
+    """Return how many more replications halve the expected loss; None where it is 0, or that takes long."""
+    if not forecasting.is_quick(view):
+        return None
+    return _halving(view, question)
+
+
+def _halving(view: "View", question: Question) -> Halving | None:
+    horizon, n = forecasting.horizon(view), forecasting.n_paths(view)
+    setting, out = replace(view.setting, question=question), view.ruled_out
+    shown = shown_to_policies(setting)
+    able = takes_question(view.policy, shown.question)
+    policy = view.policy if able else registry.configured_policy(POLICY)
+    roots = streams.roots(view.seed, np.arange(n))
+    generator = streams.generator(int(roots[0]), streams.Purpose.CERTIFICATE)
+    certificate = view.certificate()
+    truth = certificate.certainty.draw(certificate.normals[: forecasting.NORMALS])[:n]
+    tally = forecasting.tiled(view.tally, n)
+    belief = view.model.posterior(tally, view.setting, forecasting.tiled(view.knowledge.params, n))
+    first = float(_losses(question, belief, out, view.problem.weights).mean())
+    if first <= 0:
+        return None
+    further, step, due = np.zeros(n, np.int64), 0, 1.0
+    seen, nothing, until = [(0.0, first)], np.zeros(tally.shape, np.int64), time.monotonic() + _SECONDS
+    while further.min() < horizon:
+        if time.monotonic() > until:
+            return None
+        draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
+        batch = policy.propose(among_the_rest(belief, out), tally, nothing, shown, draws)
+        decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
+        belief, value, m = forecasting.next_replications(
+            belief, decision, truth, further, generator.standard_normal(n)
+        )
+        tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
+        further = further + m
+        if further.mean() >= due:
+            due = max(due + 1.0, _LOOK * due)
+            seen.append(
+                (float(further.mean()), float(_losses(question, belief, out, view.problem.weights).mean()))
+            )
+            if seen[-1][1] <= 0.5 * first:
+                return Halving(_crossing(*seen[-2], *seen[-1], 0.5 * first), horizon)
+    return Halving(float("inf"), horizon)
+
+
+def _losses(question: Question, belief: Belief, out: BoolArray | None, weights: Array) -> Array:
+    """Return the expected loss of the choice of every path, weighted over the parts, [path]."""
+    known = among_the_rest(belief, out)
+    draws, choice = drawn.draws(known, _DRAWS), question.choice(known)
+    loss = question.loss(draws, choice).mean(axis=0)
+    return np.asarray(loss @ question.parts(weights))
+
+
+def _crossing(before: float, loss: float, after: float, lower: float, target: float) -> float:
+    """Return where the straight line between two looks meets the target."""
+    return after if lower >= loss else before + (after - before) * (loss - target) / (loss - lower)

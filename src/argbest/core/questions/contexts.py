@@ -1,0 +1,68 @@
+"""What a question may know of the contexts of a problem, and how a question asks to be told."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from argbest.core.abilities import offers
+from argbest.core.arrays import Array, BoolArray
+from argbest.core.belief import Belief
+from argbest.core.question import BEST, Contrasts, Question
+
+
+class Column(NamedTuple):
+    """One column of the contexts: a number or a name for each of them."""
+
+    name: str
+    values: tuple[float | str | bool, ...]
+    categorical: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """The contexts of a problem: how much each counts, and the columns that describe it."""
+
+    weights: Array  # [context], sums to 1
+    columns: tuple[Column, ...] = ()
+    answered: BoolArray | None = (
+        None  # [context]: whether an alternative can be chosen there; None: everywhere
+    )
+
+    @property
+    def counted(self) -> BoolArray:
+        """Which contexts a choice for all of them has to care about, [context]."""
+        return np.ones(len(self.weights), bool) if self.answered is None else self.answered
+
+    @property
+    def shares(self) -> Array:
+        """The weights of these contexts alone, summing to 1, [context]."""
+        if self.answered is None:
+            return self.weights
+        own = np.where(self.answered, self.weights, 0.0)
+        own = own if own.any() else self.answered.astype(float)
+        return np.asarray(own / own.sum()) if own.any() else self.weights
+
+
+class NamesContrastsByDraws(Question, Protocol):
+    """A question whose contrasts are named by joint draws, each by its foremost choices."""
+
+    def drawn_contrasts(self, belief: Belief) -> Contrasts:
+        """Return the differences that joint draws from the belief find hardest to decide."""
+
+
+class AsksAboutContexts(Protocol):
+    """A question that depends on the contexts of the problem: on their weights, or on their columns."""
+
+    def about(self, contexts: Contexts) -> Question:
+        """Return the question to a table with these contexts."""
+
+
+def put_to(question: Question | AsksAboutContexts, contexts: Contexts) -> Question:
+    """Return the question to a table with these contexts; most need to know their weights."""
+    return question.about(contexts) if offers(question, AsksAboutContexts) else question  # type: ignore[return-value]
+
+
+def of_table(question: Question) -> Question:
+    """Return the question that a table of contexts answers, whatever else is asked: the best of each."""
+    return question if question.name == BEST.name else BEST

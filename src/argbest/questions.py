@@ -1,0 +1,59 @@
+"""What can be asked of a table of alternatives and contexts, by name, such as ``overall`` or ``top:m=3``.
+
+`Best`, the best alternative of every context, is asked unless another question is named. Other packages add
+questions by the entry point ``argbest.questions``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from argbest import options, plugins
+from argbest.checks import one_of
+from argbest.core.abilities import offers
+from argbest.core.question import BEST, Best, Question
+from argbest.core.questions.contexts import AsksAboutContexts
+from argbest.core.questions.one_for_all import MostProbableBest, Overall, Regret, WorstCase
+from argbest.core.questions.rule import Rule
+from argbest.core.questions.top import Top
+from argbest.errors import InputError
+
+__all__ = ["Best", "MostProbableBest", "Overall", "Regret", "Rule", "Top", "WorstCase"]
+
+Asked = Question | AsksAboutContexts  # what a user names, before it is put to the contexts of a problem
+
+QUESTIONS: dict[str, Callable[[], Asked]] = {
+    kind.name: kind for kind in (Best, Overall, WorstCase, Regret, Top, MostProbableBest, Rule)
+}
+
+
+def questions() -> dict[str, Callable[[], Asked]]:
+    """Return what makes each question, by name: those that ship, and those of other packages."""
+    return {**{name: plugins.load("questions", name) for name in plugins.found("questions")}, **QUESTIONS}
+
+
+def question(given: object) -> Any:
+    """Return the question meant by a name, with options if it has some, or by an object; None: `Best`."""
+    if given is None:
+        return BEST
+    if isinstance(given, type) or offers(given, AsksAboutContexts) or offers(given, Question):
+        if isinstance(given, type):
+            raise InputError(f"question={given.__name__} is a class. Give an object, {given.__name__}().")
+        return given
+    name, chosen = options.parsed("question", given)
+    known = {**QUESTIONS, **plugins.found("questions")}
+    one_of("question", name, known)
+    make = QUESTIONS[name] if name in QUESTIONS else plugins.load("questions", name)
+    return options.configured("question", name, make(), chosen)
+
+
+def title(asked: Any) -> str:
+    """Return a question as one would name it, with those of its options that are not the usual ones."""
+    from dataclasses import fields, is_dataclass
+
+    said = (
+        [(each.name, getattr(asked, each.name), each.default) for each in fields(asked)]
+        if is_dataclass(asked)
+        else []
+    )
+    chosen = ",".join(f"{name}={value}" for name, value, usual in said if value != usual)
+    return f"{asked.name}:{chosen}" if chosen else str(asked.name)
