@@ -142,6 +142,11 @@ class Problem:
             rate=bool(rate),
             question=question_of(question),
         )
+        if kept and self.question.name != BEST.name:
+            raise InputError(
+                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave out "
+                "one of the two."
+            )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
     def __repr__(self) -> str:
@@ -470,6 +475,17 @@ def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[
             for name, one in single.items()
         ]
     )
+
+
+def refuse_several_responses(problem: Problem) -> None:
+    """Refuse a problem that no study can be told about yet: one whose simulator returns several numbers."""
+    if problem.responses:
+        names = ", ".join(problem.responses)
+        raise InputError(
+            f"problem {problem.name!r} returns {len(problem.responses)} responses ({names}); studies and "
+            "experiments take one so far. Give a simulator that returns one number, such as the cost plus a "
+            "price for every late call."
+        )
 
 
 def _column(frame: "pd.DataFrame", name: str) -> Array:
