@@ -55,6 +55,6 @@ def test_the_truth_of_large_tables_is_the_mean_of_replications(name: str) -> Non
 
 def test_the_stored_run_says_what_the_page_says() -> None:
     found = pd.read_csv(STORED / "shared_luck_differences.csv").set_index(["problem", "other"])
-    whole = found.loc[[("all", "apart")], ["loss", "loss_other"]].to_numpy(float)
+    whole = found.loc[[("all", "apart")]][["loss", "loss_other"]].to_numpy(float)
     assert whole.round(3).tolist() == [[0.072, 0.078]]
     assert found.xs("apart", level="other")["holds"].all()

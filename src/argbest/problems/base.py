@@ -144,8 +144,8 @@ class Problem:
         )
         if kept and self.question.name != BEST.name:
             raise InputError(
-                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave out "
-                "one of the two."
+                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. "
+                "Leave out one of the two."
             )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
