@@ -12,7 +12,9 @@ from argbest import registry
 from argbest.core.limits import BestWithinLimits
 from argbest.core.question import BEST
 from argbest.errors import InputError
+from argbest.experiment import Experiment
 from argbest.problems.base import Problem
+from argbest.study.study import Study
 
 COST = [[9.0, 5.0, 4.0], [7.0, 6.0, 4.0], [8.0, 4.0, 1.0]]
 LATE = [[0.02, 0.01, 0.3], [0.09, 0.02, 0.3], [0.05, 0.10, 0.1]]
@@ -110,6 +112,28 @@ def test_a_problem_of_several_responses_can_be_replaced_pickled_and_summarised()
 def test_a_definition_that_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         clinic(**options)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_studies_and_experiments_of_several_responses_are_refused_before_anything_is_simulated(
+    name: str,
+) -> None:
+    problem = registry.problem(name)
+    with pytest.raises(
+        InputError, match=f"problem '{name}' has the goal .* a study of such a problem cannot be"
+    ):
+        Study(problem)
+    with pytest.raises(InputError, match=f"problem '{name}' has the goal .* an experiment of such a problem"):
+        Experiment(name, "equal", replications=1)
+    with pytest.raises(InputError, match="a study of such a problem cannot be run yet"):
+        Study(Problem(["A"], [1], lambda *_: 1.0, goal="min cost"))
+
+
+def test_another_question_together_with_limits_is_refused() -> None:
+    with pytest.raises(InputError, match="'overall' cannot be asked together with limits yet"):
+        clinic(question="overall")
+    assert clinic(question="best").asked == BestWithinLimits()
+    assert clinic(question="overall", limits=None).asked.name == "overall"
 
 
 def test_only_problems_with_limits_take_none_for_an_answer() -> None:

@@ -184,7 +184,24 @@ class Problem:
     @cached_property
     def asked(self) -> Question:
         """The question, put to the contexts of this problem; with limits only what keeps them is chosen."""
-        return BestWithinLimits(self.price) if self.limits else self.put(self.question)
+        if not self.limits:
+            return self.put(self.question)
+        if self.question != BEST:
+            raise InputError(
+                f"the question {self.question.name!r} cannot be asked together with limits yet (got "
+                f"'{self.limits[0]}'). Leave out the limits, or ask for the best alternative of every context."
+            )
+        return BestWithinLimits(self.price)
+
+    def refuse_several_responses(self, what: str) -> None:
+        """Refuse a problem whose simulator returns more than one number, where ``what`` takes one alone."""
+        if self.responses or self.aim.sum is not None:
+            known = f" ({', '.join(self.responses)})" if self.responses else ""
+            raise InputError(
+                f"problem {self.name!r} has the goal {self.goal!r} of several responses{known}; {what} of "
+                "such a problem cannot be run yet. Let the simulator return one number, and give "
+                "goal='max' or 'min'."
+            )
 
     def put(self, question: object, answered: BoolArray | None = None) -> Question:
         """Return a question, by name or as an object, put to the contexts of this problem.

@@ -56,6 +56,7 @@ class Options:
         where: str = "",
     ) -> "Options":
         """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
+        problem.refuse_several_responses("a study")
         if question is not None:
             with within(where and f"{where}question"):
                 problem = problem.asking(question)
