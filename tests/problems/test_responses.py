@@ -124,9 +124,9 @@ def test_studies_and_experiments_of_several_responses_are_refused_before_anythin
     ):
         Study(problem)
     with pytest.raises(InputError, match=f"problem '{name}' has the goal .* an experiment of such a problem"):
-        Experiment(name, "equal", replications=1)
+        Experiment(name, "equal", replications=1).first_problem()
     with pytest.raises(InputError, match="a study of such a problem cannot be run yet"):
-        Study(Problem(["A"], [1], lambda *_: 1.0, goal="min cost"))
+        Study(Problem(["A", "B"], [1], lambda *_: 1.0, goal="min cost"))
 
 
 def test_another_question_together_with_limits_is_refused() -> None:

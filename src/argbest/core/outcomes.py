@@ -238,11 +238,12 @@ def _common_precision(shocks: Shocks, told: Array, pairs: tuple[IntArray, IntArr
     k, c = pairs
     place = {pair: i for i, pair in enumerate(zip(k.tolist(), c.tolist(), strict=True))}
     precision, alone = np.zeros((len(k), len(k))), told.copy()
-    shown = shocks.shown
-    kept = np.flatnonzero(shown.alternative >= 0)
     groups: dict[tuple[int, int], list[int]] = {}
-    for i in kept.tolist():
-        groups.setdefault((int(shown.context[i]), int(shown.number[i])), []).append(int(shown.alternative[i]))
+    for shown in (shocks.told, shocks.since):
+        kept = shown.alternative >= 0 if shown.shared is None else (shown.alternative >= 0) & shown.shared
+        rows = (each[kept].tolist() for each in (shown.alternative, shown.context, shown.number))
+        for alternative, context, number in zip(*rows, strict=True):
+            groups.setdefault((context, number), []).append(alternative)
     for (context, _), alternatives in groups.items():
         rho = float(shocks.correlation[context])
         there = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]

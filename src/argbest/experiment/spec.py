@@ -226,6 +226,7 @@ class Experiment:
         }
 
     def _asked(self, problem: Problem) -> Problem:
+        problem.refuse_several_responses("an experiment")
         weighted = self._weighted(problem)
         return weighted if self.question is None else weighted.asking(self.question)
 
@@ -233,7 +234,7 @@ class Experiment:
         if self.weights == "problem":
             return problem
         same = (
-            *("goal", "truth", "truth_se", "noise_sd"),
+            *("goal", "limits", "price", "responses", "truth", "truth_se", "noise_sd"),
             *("name", "description", "reward", "reward_range", "rate", "question"),
         )
         return Problem(

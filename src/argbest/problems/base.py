@@ -189,7 +189,7 @@ class Problem:
         if self.question != BEST:
             raise InputError(
                 f"the question {self.question.name!r} cannot be asked together with limits yet (got "
-                f"'{self.limits[0]}'). Leave out the limits, or ask for the best alternative of every context."
+                f"'{self.limits[0]}'). Leave out the limits, or ask for the best of every context."
             )
         return BestWithinLimits(self.price)
 
