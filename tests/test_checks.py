@@ -20,7 +20,7 @@ def study() -> Study:
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
 def test_a_name_is_a_text_and_nothing_else(value: Any) -> None:
-    with pytest.raises(InputError, match=r"(?s)unknown goal .*; known are max, min"):
+    with pytest.raises(InputError, match=r"(?s)got goal=.*; expected a text such as 'max', 'min'"):
         Problem(["a", "b"], [0, 1], goal=value)
     with pytest.raises(InputError, match="unknown on_failure"):
         study().run(6, on_failure=value)

@@ -167,7 +167,7 @@ def test_run_stops_with_a_guarantee_and_status_tells_of_it(tmp_path: Path) -> No
         f"Without a model, from the data alone: {said}." in study.report(tmp_path / "page.html").read_text()
     )
     before = study.n_replications
-    assert call("resume", place, "--guarantee", "0.01", "--quiet").exit_code == 0
+    assert call("resume", place, "--guarantee", "1e-9", "--quiet").exit_code == 0
     assert Study.load(place).n_replications > before
 
 

@@ -21,10 +21,10 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _inventory, _table, _calls, _facilities = (
+_synthetic, _covid, _queues, _inventory, _table = (
     later(f"argbest.problems.{name}")
     for name in (
-        "synthetic", "covid.editions", "queues", "inventory", "noisy_table", "call_centres", "facilities",
+        "synthetic", "covid.editions", "queues", "inventory", "noisy_table",
     )
 )  # fmt: skip
 
@@ -109,10 +109,6 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "newsvendor": ProblemEntry(lambda: _inventory.newsvendor()),
     "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
-    "call-centre": ProblemEntry(lambda: _calls.call_centre()),
-    "call-rush": ProblemEntry(lambda: _calls.call_rush()),
-    "call-lines": ProblemEntry(lambda: _calls.call_lines()),
-    "facility-sizing": ProblemEntry(lambda: _facilities.facility_sizing(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
     "covid": ProblemEntry(lambda: _covid.covid()),
     "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),

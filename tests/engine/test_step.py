@@ -15,8 +15,6 @@ from argbest.engine import step
 from argbest.experiment import Experiment, loop
 
 RUNS = np.array([0, 3])
-# Refused as long as studies take one response (tests/problems/test_responses.py).
-SEVERAL_RESPONSES = ("call-centre", "call-rush", "call-lines", "facility-sizing")
 LARGE = ("flow-line", "serial-inventory")
 
 
@@ -37,7 +35,7 @@ def compare(problem: Any, contender: Any, *, common: bool, replications: int, **
 
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
-@pytest.mark.parametrize("problem", [name for name in registry.PROBLEMS if name not in SEVERAL_RESPONSES])
+@pytest.mark.parametrize("problem", registry.PROBLEMS)
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
     compare(problem, "dvr-loss", common=common, replications=12 if problem in LARGE else 4)
 

@@ -55,7 +55,7 @@ def broken(**columns: Any) -> pd.DataFrame:
         (runs(), {"dropna": "yes"}, "dropna must be True or False"),
         (runs(), {"value": "costs"}, "unknown value column 'costs'.*Did you mean 'cost'"),
         (runs(), {"value": "rate"}, "'rate' is named for two purposes"),
-        (runs(), {"goal": "most"}, "unknown goal 'most'"),
+        (runs(), {"goal": "most"}, "goal 'most' begins with 'most'; expected max or min"),
         (runs(), {"weights": "w"}, "unknown weights column 'w'"),
         (runs(), {"weights": [1, 2]}, r"got weights of shape \(2,\)"),
         (runs().assign(plan="a"), {}, "all rows have the same alternative: plan 'a'"),

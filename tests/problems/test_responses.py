@@ -2,23 +2,25 @@
 
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from argbest import registry
 from argbest.core.limits import BestWithinLimits
 from argbest.core.question import BEST
 from argbest.errors import InputError
 from argbest.experiment import Experiment
 from argbest.problems.base import Problem
+from argbest.problems.call_centres import call_centre, call_lines, call_rush
+from argbest.problems.facilities import facility_sizing
 from argbest.study.study import Study
 
 COST = [[9.0, 5.0, 4.0], [7.0, 6.0, 4.0], [8.0, 4.0, 1.0]]
 LATE = [[0.02, 0.01, 0.3], [0.09, 0.02, 0.3], [0.05, 0.10, 0.1]]
-SHIPPED = "call-centre", "call-rush", "call-lines", "facility-sizing"
+CALLS = call_centre, call_rush, call_lines
 
 
 def clinic(**options: Any) -> Problem:
@@ -114,28 +116,6 @@ def test_a_definition_that_cannot_be_meant_is_refused(options: dict[str, Any], m
         clinic(**options)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_studies_and_experiments_of_several_responses_are_refused_before_anything_is_simulated(
-    name: str,
-) -> None:
-    problem = registry.problem(name)
-    with pytest.raises(
-        InputError, match=f"problem '{name}' has the goal .* a study of such a problem cannot be"
-    ):
-        Study(problem)
-    with pytest.raises(InputError, match=f"problem '{name}' has the goal .* an experiment of such a problem"):
-        Experiment(name, "equal", replications=1).first_problem()
-    with pytest.raises(InputError, match="a study of such a problem cannot be run yet"):
-        Study(Problem(["A", "B"], [1], lambda *_: 1.0, goal="min cost"))
-
-
-def test_another_question_together_with_limits_is_refused() -> None:
-    with pytest.raises(InputError, match="'overall' cannot be asked together with limits yet"):
-        clinic(question="overall")
-    assert clinic(question="best").asked == BestWithinLimits()
-    assert clinic(question="overall", limits=None).asked.name == "overall"
-
-
 def test_only_problems_with_limits_take_none_for_an_answer() -> None:
     with pytest.raises(InputError, match="0 to 2, or -1 for none, for each context"):
         clinic().correct(np.array([0, 0, -2]))
@@ -143,9 +123,9 @@ def test_only_problems_with_limits_take_none_for_an_answer() -> None:
         clinic(limits=None).correct(np.array([0, 0, -1]))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_problems_simulate_alike_one_by_one_and_many_at_once(name: str) -> None:
-    problem = registry.problem(name)
+@pytest.mark.parametrize("make", [*CALLS, facility_sizing])
+def test_problems_simulate_alike_one_by_one_and_many_at_once(make: Callable[[], Problem]) -> None:
+    problem = make()
     simulate: Any = problem.simulate
     rng = np.random.default_rng(0)
     k, c = rng.integers(0, problem.shape, (20, 2)).T
@@ -164,10 +144,10 @@ def test_shipped_problems_simulate_alike_one_by_one_and_many_at_once(name: str) 
     assert not problem.opportunity_cost(problem.best).any()
 
 
-@pytest.mark.parametrize("name", ["call-centre", "call-rush", "call-lines"])
-def test_simulated_means_are_the_truth(name: str) -> None:
+@pytest.mark.parametrize("make", CALLS)
+def test_simulated_means_are_the_truth(make: Callable[[], Problem]) -> None:
     """30 to 45 means of 3,000 runs within 4.5 standard errors: a false alarm in 1 of 1,000, seeds fixed."""
-    problem = registry.problem(name)
+    problem = make()
     simulate: Any = problem.simulate
     cells = np.linspace(0, problem.n_alternatives * problem.n_contexts - 1, 15).astype(int)
     k, c = np.unravel_index(cells, problem.shape)
@@ -178,3 +158,22 @@ def test_simulated_means_are_the_truth(name: str) -> None:
         assert np.all(
             np.abs(found[response].mean(axis=1) - truth[k, c]) < 4.5 * error + 1e-4 * (response != "cost")
         )
+
+
+def test_studies_and_experiments_say_that_they_take_one_response() -> None:
+    with pytest.raises(
+        InputError, match=r"returns 2 responses \(cost, late\); studies and experiments take one"
+    ):
+        Study(clinic())
+    with pytest.raises(InputError, match="the goal 'min cost' of problem .* names a response"):
+        Study(Problem(["A", "B"], [1], lambda *_: 1.0, goal="min cost"))
+    with pytest.raises(InputError, match="take one so far"):
+        Experiment(clinic(), ["equal"], macroreps=2, replications=4)
+
+
+def test_limits_go_with_the_usual_question_alone() -> None:
+    with pytest.raises(InputError, match="limits go with the question 'best' alone, not with 'overall'"):
+        clinic(question="overall")
+    with pytest.raises(InputError, match="limits go with the question 'best' alone"):
+        clinic().asking("overall")
+    assert clinic(limits=None).asking("overall").asked.name == "overall"

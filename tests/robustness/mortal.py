@@ -217,7 +217,7 @@ def suspend(where: str, folder: str) -> dict[str, Any]:
     done = len(Study.load(where).observations())
     go_on.touch()
     os.kill(slow, signal.SIGCONT)
-    return {"other": other, "observations": done, "slow": os.waitpid(slow, 0)[1]}
+    return {"other": other, "replications": done, "slow": os.waitpid(slow, 0)[1]}
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def of_study(made: Problem, first: int, more: int, **options: Any) -> list[list[
 
 def of_experiment(name: str, **options: Any) -> list[list[int]]:
     """The pairs of three macro-replications side by side."""
-    experiment = Experiment(name, ["dvr-loss"], macroreps=3, samples=12, seed=4, **options)
+    experiment = Experiment(name, ["dvr-loss"], macroreps=3, replications=12, seed=4, **options)
     found = trace(experiment, experiment.contenders[0], np.arange(3), lambda _: None)
     return [found.alternative.ravel().tolist(), found.context.ravel().tolist()]
 

@@ -240,10 +240,9 @@ def _common_precision(shocks: Shocks, told: Array, pairs: tuple[IntArray, IntArr
     precision, alone = np.zeros((len(k), len(k))), told.copy()
     groups: dict[tuple[int, int], list[int]] = {}
     for shown in (shocks.told, shocks.since):
-        kept = shown.alternative >= 0 if shown.shared is None else (shown.alternative >= 0) & shown.shared
-        rows = (each[kept].tolist() for each in (shown.alternative, shown.context, shown.number))
-        for alternative, context, number in zip(*rows, strict=True):
-            groups.setdefault((context, number), []).append(alternative)
+        for i in np.flatnonzero(shown.alternative >= 0).tolist():
+            which = int(shown.context[i]), int(shown.number[i])
+            groups.setdefault(which, []).append(int(shown.alternative[i]))
     for (context, _), alternatives in groups.items():
         rho = float(shocks.correlation[context])
         there = [place[pair] for pair in ((each, context) for each in alternatives) if pair in place]

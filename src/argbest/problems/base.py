@@ -186,22 +186,12 @@ class Problem:
         """The question, put to the contexts of this problem; with limits only what keeps them is chosen."""
         if not self.limits:
             return self.put(self.question)
-        if self.question != BEST:
+        if self.question.name != BEST.name:
             raise InputError(
-                f"the question {self.question.name!r} cannot be asked together with limits yet (got "
-                f"'{self.limits[0]}'). Leave out the limits, or ask for the best of every context."
+                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave out "
+                "one of the two."
             )
         return BestWithinLimits(self.price)
-
-    def refuse_several_responses(self, what: str) -> None:
-        """Refuse a problem whose simulator returns more than one number, where ``what`` takes one alone."""
-        if self.responses or self.aim.sum is not None:
-            known = f" ({', '.join(self.responses)})" if self.responses else ""
-            raise InputError(
-                f"problem {self.name!r} has the goal {self.goal!r} of several responses{known}; {what} of "
-                "such a problem cannot be run yet. Let the simulator return one number, and give "
-                "goal='max' or 'min'."
-            )
 
     def put(self, question: object, answered: BoolArray | None = None) -> Question:
         """Return a question, by name or as an object, put to the contexts of this problem.
@@ -487,6 +477,22 @@ def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[
             for name, one in single.items()
         ]
     )
+
+
+def refuse_several_responses(problem: Problem) -> None:
+    """Refuse a problem that no study can be told about yet: one whose simulator returns several numbers."""
+    if problem.responses:
+        names = ", ".join(problem.responses)
+        raise InputError(
+            f"problem {problem.name!r} returns {len(problem.responses)} responses ({names}); studies and "
+            "experiments take one so far. Give a simulator that returns one number, such as the cost plus a "
+            "price for every late call."
+        )
+    if problem.aim.sum is not None:
+        raise InputError(
+            f"the goal {problem.goal!r} of problem {problem.name!r} names a response; studies and "
+            f"experiments take simulators of one number so far. Give goal='{problem.aim.sense}'."
+        )
 
 
 def _column(frame: "pd.DataFrame", name: str) -> Array:

@@ -21,7 +21,7 @@ from argbest.options import POLICY, Given
 from argbest.policies.base import Policy, refuse_other_questions
 from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
-from argbest.problems.base import Problem, Simulate
+from argbest.problems.base import Problem, Simulate, refuse_several_responses
 from argbest.problems.design import AUTO, for_model, is_auto
 from argbest.questions import title
 from argbest.storage.base import Plain
@@ -56,7 +56,7 @@ class Options:
         where: str = "",
     ) -> "Options":
         """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
-        problem.refuse_several_responses("a study")
+        refuse_several_responses(problem)
         if question is not None:
             with within(where and f"{where}question"):
                 problem = problem.asking(question)

@@ -81,7 +81,8 @@ def learn(
     begun = time.monotonic()
     quick = known is not None and known.seconds < _QUICK * SLOW
     with nullcontext() if quick else _announced(n, int((tally.count > 0).sum())):
-        found = step.learn(model, setting, tally, known.learned if known else None)
+        # A belief may hold on to the tally, whose tables the next value would change.
+        found = step.learn(model, setting, tally.copy(), known.learned if known else None)
     return Knowledge(found.params, found.belief, n, len(records), time.monotonic() - begun)
 
 
