@@ -188,8 +188,8 @@ class Problem:
             return self.put(self.question)
         if self.question.name != BEST.name:
             raise InputError(
-                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave out "
-                "one of the two."
+                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave "
+                "out one of the two."
             )
         return BestWithinLimits(self.price)
 
