@@ -165,6 +165,8 @@ def test_studies_and_experiments_say_that_they_take_one_response() -> None:
         InputError, match=r"returns 2 responses \(cost, late\); studies and experiments take one"
     ):
         Study(clinic())
+    with pytest.raises(InputError, match="the goal 'min cost' of problem .* names a response"):
+        Study(Problem(["A", "B"], [1], lambda *_: 1.0, goal="min cost"))
     with pytest.raises(InputError, match="take one so far"):
         Experiment(clinic(), ["equal"], macroreps=2, replications=4)
 
@@ -172,3 +174,6 @@ def test_studies_and_experiments_say_that_they_take_one_response() -> None:
 def test_limits_go_with_the_usual_question_alone() -> None:
     with pytest.raises(InputError, match="limits go with the question 'best' alone, not with 'overall'"):
         clinic(question="overall")
+    with pytest.raises(InputError, match="limits go with the question 'best' alone"):
+        clinic().asking("overall")
+    assert clinic(limits=None).asking("overall").asked.name == "overall"

@@ -198,7 +198,12 @@ def _show(name: str, thing: Any, *facts: str) -> None:
 
 def _show_problems(shipped: Iterable["Problem"]) -> None:
     rows = [
-        (p.name, "{} x {}".format(*p.shape), p.goal, shorten(re.split("[;,:] ", p.description)[0], _ABOUT))
+        (
+            p.name,
+            "{} x {}".format(*p.shape),
+            p.aim.sense,
+            shorten(re.split("[;,:] ", p.description)[0], _ABOUT),
+        )
         for p in shipped
     ]
     table(("problem", "K x C", "goal", "what it is"), rows)

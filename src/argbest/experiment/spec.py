@@ -233,7 +233,7 @@ class Experiment:
         if self.weights == "problem":
             return problem
         same = (
-            *("goal", "truth", "truth_se", "noise_sd"),
+            *("goal", "limits", "price", "responses", "truth", "truth_se", "noise_sd"),
             *("name", "description", "reward", "reward_range", "rate", "question"),
         )
         return Problem(

@@ -142,11 +142,6 @@ class Problem:
             rate=bool(rate),
             question=question_of(question),
         )
-        if kept and self.question.name != BEST.name:
-            raise InputError(
-                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. "
-                "Leave out one of the two."
-            )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
     def __repr__(self) -> str:
@@ -189,7 +184,14 @@ class Problem:
     @cached_property
     def asked(self) -> Question:
         """The question, put to the contexts of this problem; with limits only what keeps them is chosen."""
-        return BestWithinLimits(self.price) if self.limits else self.put(self.question)
+        if not self.limits:
+            return self.put(self.question)
+        if self.question.name != BEST.name:
+            raise InputError(
+                f"limits go with the question {BEST.name!r} alone, not with {self.question.name!r}. Leave "
+                "out one of the two."
+            )
+        return BestWithinLimits(self.price)
 
     def put(self, question: object, answered: BoolArray | None = None) -> Question:
         """Return a question, by name or as an object, put to the contexts of this problem.
@@ -485,6 +487,11 @@ def refuse_several_responses(problem: Problem) -> None:
             f"problem {problem.name!r} returns {len(problem.responses)} responses ({names}); studies and "
             "experiments take one so far. Give a simulator that returns one number, such as the cost plus a "
             "price for every late call."
+        )
+    if problem.aim.sum is not None:
+        raise InputError(
+            f"the goal {problem.goal!r} of problem {problem.name!r} names a response; studies and "
+            f"experiments take simulators of one number so far. Give goal='{problem.aim.sense}'."
         )
 
 
