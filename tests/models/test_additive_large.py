@@ -182,11 +182,18 @@ ROUNDED = [(count, sd, truth) for count, sd in PRECISIONS for truth in ("waves",
 QUICK = [(1, 1e-8, "waves"), (10**5, 1e-6, "bowls"), (10**8, None, "waves")]
 
 
+SOME_PARTS = (PARTS, ("joint",), ("trend", "offset", "own"))
+QUICK_PARTS = list(zip(QUICK, SOME_PARTS, strict=True))  # each precision, and each choice of parts, once
+
+
 @pytest.mark.parametrize(
-    ("count", "noise_sd", "truth"),
-    [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in ROUNDED if each not in QUICK)],
+    ("count", "noise_sd", "truth", "parts"),
+    [
+        pytest.param(*each, parts, marks=[] if (each, parts) in QUICK_PARTS else [pytest.mark.slow])
+        for each in ROUNDED
+        for parts in SOME_PARTS
+    ],
 )
-@pytest.mark.parametrize("parts", [PARTS, ("joint",), ("trend", "offset", "own")])
 def test_by_structure_too_every_search_converges_however_the_data_are_rounded(
     monkeypatch: pytest.MonkeyPatch, parts: tuple[str, ...], count: int, noise_sd: float | None, truth: str
 ) -> None:

@@ -256,10 +256,10 @@ def test_independent_and_dense_beliefs_lead_to_the_same_decisions(policy: Policy
 @pytest.mark.parametrize("policy", POLICIES)
 def test_ties_are_broken_evenly_and_reproducibly(policy: Policy) -> None:
     belief = CellBelief(np.zeros((2, 2)), np.ones((2, 2)), np.ones((2, 2)))
-    drawn = [pairs(decide(policy, belief, step=step))[0] for step in range(1500)]
+    drawn = [pairs(decide(policy, belief, step=step))[0] for step in range(800)]
     assert drawn[:50] == [pairs(decide(policy, belief, step=step))[0] for step in range(50)]
-    chances = np.array([drawn.count((k, c)) for k, c in np.ndindex(2, 2)]) / 1500
-    assert np.all(np.abs(chances - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 1500))  # false alarm 3e-6
+    chances = np.array([drawn.count((k, c)) for k, c in np.ndindex(2, 2)]) / 800
+    assert np.all(np.abs(chances - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 800))  # false alarm 3e-6
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -203,9 +203,12 @@ def test_what_is_no_study_is_refused(draw: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "plot", [plot_policy_map, plot_profiles, plot_contention, plot_allocation, plot_progress]
+    ("plot", "shape"),
+    [
+        *((plot, shape) for plot in (plot_policy_map, plot_contention) for shape in KINDS.values()),
+        *((plot, next(iter(KINDS.values()))) for plot in (plot_profiles, plot_allocation, plot_progress)),
+    ],
 )
-@SHAPES
 def test_the_title_of_a_long_name_stays_within_the_picture(
     plot: Any, shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,9 +56,9 @@ def test_the_smallest_problem_of_all_runs() -> None:
 
 
 @POLICY
-@pytest.mark.parametrize("value", [0.0, 7.0, -1e6, 1e-12])
+@pytest.mark.parametrize("value", [0.0, -1e6, 1e-12])
 def test_equal_observations_leave_everything_open(policy: str, value: float) -> None:
-    study = Study(problem(lambda _a, _c, _s: value), policy=policy).run(60)
+    study = Study(problem(lambda _a, _c, _s: value), policy=policy).run(40)
     assert_sound(study)
     np.testing.assert_allclose(study.selection()["mean"], value, rtol=1e-9, atol=1e-9)
     assert (study.tally.m2 == 0).all()

@@ -76,7 +76,7 @@ def test_every_policy_decides_near_the_ends_of_the_range_as_it_does_in_the_middl
     assert other.trials()["seed"].tolist() == seeds_in_the_middle(policy)
 
 
-@NEAR_THE_ENDS
+@pytest.mark.parametrize("unit", [2.0**-430, pytest.param(2.0**430, marks=pytest.mark.slow)])
 @POLICIES
 def test_every_policy_finds_the_best_near_the_ends_of_the_range_without_noise(
     policy: str, unit: float

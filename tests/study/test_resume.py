@@ -28,12 +28,12 @@ def load(file: Path, **options: Any) -> Study:
 
 
 @pytest.mark.parametrize("policy", PLAIN)
-def test_a_resumed_study_takes_the_next_fifty_decisions_of_an_uninterrupted_one(
+def test_a_resumed_study_takes_the_next_decisions_of_an_uninterrupted_one(
     policy: str, tmp_path: Path
 ) -> None:
-    whole = Study(problem(), policy=policy, initial=2, seed=4).run(87)
+    whole = Study(problem(), policy=policy, initial=2, seed=4).run(62)  # with refits before and after
     Study(problem(), policy=policy, initial=2, seed=4, storage=tmp_path / "s.db").run(37)
-    resumed = load(tmp_path / "s.db").run(87)
+    resumed = load(tmp_path / "s.db").run(62)
     assert_same_frames(resumed, whole)
     pd.testing.assert_frame_equal(resumed.selection(), whole.selection(), rtol=1e-9)
 

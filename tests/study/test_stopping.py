@@ -11,7 +11,7 @@ from study.conftest import TRUTH, apart, noise, pairs, problem, started
 from argbest import ExpectedPCS, InputError, OpportunityCost, Study, WorstPCS
 from argbest.answers.doubts import granted
 
-BUDGET = 400
+BUDGET = 300
 
 
 def tied(alternative: str, context: int, seed: int) -> float:
@@ -57,25 +57,25 @@ def test_a_run_with_a_rule_takes_the_decisions_of_one_without() -> None:
 
 
 def test_sharper_targets_take_longer() -> None:
-    spent = [
-        apart(problem(), seed=6).run(900, stop=ExpectedPCS(p)).n_replications for p in (0.9, 0.99, 0.999)
-    ]
-    assert spent[0] < spent[1] < spent[2]
+    loose, sharp = (apart(problem(), seed=6).run(BUDGET, stop=ExpectedPCS(p)) for p in (0.9, 0.99))
+    assert loose.n_replications < sharp.n_replications < BUDGET
 
 
 def test_the_worst_context_takes_longer_than_the_average() -> None:
-    average, worst = (apart(problem(), seed=6).run(900, stop=rule(0.97)) for rule in (ExpectedPCS, WorstPCS))
-    assert average.n_replications < worst.n_replications
+    average, worst = (
+        apart(problem(), seed=6).run(BUDGET, stop=rule(0.97)) for rule in (ExpectedPCS, WorstPCS)
+    )
+    assert average.n_replications < worst.n_replications < BUDGET
 
 
 @pytest.mark.parametrize("rule", [ExpectedPCS, WorstPCS])
 def test_an_indifference_zone_makes_tied_problems_stop(rule: Any) -> None:
-    without = apart(problem(tied), seed=2).run(BUDGET, stop=rule(0.99))
-    within = apart(problem(tied), seed=2).run(BUDGET, stop=rule(0.99, delta=0.6))
-    assert without.n_replications == BUDGET
+    within = apart(problem(tied), seed=1).run(BUDGET, stop=rule(0.95, delta=0.6))
     assert within.n_replications < BUDGET
-    assert float(within.certificate(0.6).pcs_e) >= 0.99
-    assert float(within.certificate().pcs_e) < 0.99
+    without = apart(problem(tied), seed=1).run(within.n_replications + 20, stop=rule(0.95))
+    assert without.n_replications == within.n_replications + 20
+    assert float(within.certificate(0.6).pcs_e) >= 0.95
+    assert float(within.certificate().pcs_e) < 0.95
 
 
 def test_expected_pcs_follows_the_weights_of_the_contexts() -> None:
@@ -83,8 +83,10 @@ def test_expected_pcs_follows_the_weights_of_the_contexts() -> None:
         return 5.0 * "abc".index(alternative) * (context != 0) + noise(seed)
 
     easy = apart(problem(hard, weights=[0, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
-    all_of_it = apart(problem(hard, weights=[1, 1, 1, 1])).run(BUDGET, stop=ExpectedPCS(0.99))
-    assert easy.n_replications < all_of_it.n_replications == BUDGET
+    more = easy.n_replications + 20
+    assert more < BUDGET
+    all_of_it = apart(problem(hard, weights=[1, 1, 1, 1])).run(more, stop=ExpectedPCS(0.99))
+    assert all_of_it.n_replications == more
 
 
 @pytest.mark.parametrize("delta", [Fraction(1, 3), np.longdouble(1) / 3, np.float64(1e300), 10**200])
@@ -149,7 +151,7 @@ def test_an_object_that_can_be_called_is_a_rule() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:OpportunityCost.* no pair has two replications:argbest.errors.DataNotice")
-@pytest.mark.parametrize("rule", [ExpectedPCS(0.9), WorstPCS(0.9), OpportunityCost(0.05)], ids=str)
+@pytest.mark.parametrize("rule", [ExpectedPCS(0.8), OpportunityCost(0.1)], ids=str)
 def test_a_rule_can_be_used_without_an_initial_design(rule: Any) -> None:
     study = apart(problem(), initial=0, seed=2).run(BUDGET, stop=rule)
     assert 0 < study.n_replications < BUDGET
