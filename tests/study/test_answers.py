@@ -81,7 +81,7 @@ def test_questions_are_refused_that_do_not_exist_or_do_not_fit_the_policy() -> N
 
 def test_policies_are_compared_by_the_loss_of_the_question() -> None:
     spec = argbest.experiment.Experiment(
-        "newsvendor", ["dvr-loss", "equal"], samples=10, macroreps=2, question="overall", certify=True
+        "newsvendor", ["dvr-loss", "equal"], replications=10, macroreps=2, question="overall", certify=True
     )
     summary = argbest.experiment.run(spec).summary()
     assert np.all(summary["eoc"] >= 0)

@@ -213,7 +213,7 @@ def test_simulators(text: str, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("study = 3", r"\[study\] is 3; expected a table with policy, "),
+        ("study = 3", r"\[study\] is 3; expected a table with question, policy, "),
         ("[study]\ngoal = 'min'", r"unknown key of \[study\] 'goal'.*It belongs to the top of the file"),
         ("[study]\npolicy = 'gp-ocba'", r"unknown \[study\] policy 'gp-ocba'.*Did you mean 'gp-c-ocba'?"),
         ("[study]\npolicy = 3", r"unknown \[study\] policy 3"),
