@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from argbest import simulators
 from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
 from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
@@ -125,7 +126,7 @@ class Problem:
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
-            simulate=_function(simulate),
+            simulate=simulators.reading(_function(simulate), named or _named_by(aim, kept)),
             weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
             goal=str(aim),
@@ -447,6 +448,12 @@ def _responses(given: object, truth: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
     return goals.checked_names(given)
+
+
+def _named_by(aim: Goal, limits: tuple[Limit, ...]) -> tuple[str, ...]:
+    """Return the responses that the goal and the limits name, each once."""
+    sums = (each.sum for each in (aim, *limits))
+    return tuple(dict.fromkeys(name for each in sums if each is not None for name in each.names))
 
 
 def _refuse_unnamed(aim: Goal, limits: tuple[Limit, ...], responses: tuple[str, ...]) -> None:
