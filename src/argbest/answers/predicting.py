@@ -14,11 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from argbest import streams
 from argbest.answers.reported import reported_interval, reported_mean
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief, of_selected
+from argbest.core.belief import Belief, SeveralOutcomes, of_selected
 from argbest.core.certainty import Certainty
-from argbest.core.certificate import Certificate
+from argbest.core.certificate import Certificate, Options
+from argbest.core.question import HasLimits
+from argbest.core.questions.contexts import of_table
 from argbest.core.setting import among_the_rest
 from argbest.core.two_stage import completed, coordinates, ends, estimator
 from argbest.errors import ExtrapolationNotice
@@ -36,6 +40,7 @@ _MOST_POINTS = 150  # contexts of several coordinates
 _MOST_CELLS = 12_000  # alternatives by contexts: what a page has room for
 _FEWEST_POINTS = 33  # contexts, however many alternatives there are
 _FEWEST_STOPS = 4  # values of a number between which a page may interpolate
+_DRAWS = 2048  # joint draws at every context by itself, with limits
 _MOST_NUMBERS = 2**20  # of alternatives by observed pairs, over the contexts that are looked at together
 
 
@@ -132,17 +137,42 @@ def warn_of_the_unknown(view: View, rows: Axis) -> None:
 
 
 def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certificate:
-    """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others."""
-    out, points = ruled_out_at(view, rows), view.inference.integrated if integrate else None
-    mixture = None if points is None else points.at(_separation(view, rows), out)
-    belief = among_the_rest(model_at(view, rows), out)
+    """Return how sure the selections are, [row, 1]; what cannot be selected is far below all others.
+
+    With limits they follow from joint draws at every row by itself, in which errors of different responses
+    are taken for independent; at the contexts of the study it is what the study says.
+    """
+    out, points = ruled_out_at(view, rows), view.inference.integrated_sums if integrate else None
+    mixture = None if points is None else models.together_at(points, _separation(view, rows), out)
+    belief = among_the_rest(outcomes_at(view, rows), out)
     answered = None if out is None else np.any(~out, axis=-2)
-    own = OwnContexts(
-        belief if mixture is None else mixture,
-        view.certificate(integrate=integrate),
-        _own_context(view, rows),
+    study = view.certificate(integrate=integrate)
+    question, normals = of_table(view.question), np.empty((0, *belief.mean.shape))
+    if offers(question, HasLimits):
+        question = question.elsewhere(study.belief)
+        normals = _normals(view, belief, len(rows))
+    own = OwnContexts(belief if mixture is None else mixture, study, _own_context(view, rows))
+    return Certificate(
+        belief, np.ones(1), normals, 0.0, answered, mixture, own, question=question
     )
-    return Certificate(belief, np.ones(1), np.empty((0, *belief.mean.shape)), 0.0, answered, mixture, own)
+
+
+def _normals(view: View, belief: Belief, n_rows: int) -> Array:
+    """Return the normals of joint draws, the same at every row, [draw, row, layer, alternative, 1]."""
+    layers = belief.layers if offers(belief, SeveralOutcomes) else 1
+    shape = (_DRAWS, 1, layers, belief.mean.shape[-2], 1)
+    numbers = streams.generator(view.seed, streams.Purpose.CERTIFICATE).standard_normal(shape)
+    return np.broadcast_to(numbers, (shape[0], n_rows, *shape[2:]))
+
+
+def outcomes_at(view: View, rows: Axis) -> Belief:
+    """Return what the model says of the contexts: of the goal, with limits of all outcomes."""
+    separation, params = _separation(view, rows), view.knowledge.learned.params
+    sums = [
+        view.model.predict(tally, view.setting, own, separation)
+        for tally, own in zip(view.tallies, params, strict=True)
+    ]
+    return view.setting.basis.belief(sums)
 
 
 @dataclass(frozen=True)
@@ -182,6 +212,23 @@ class OwnContexts:
         """Return draws of all rewards."""
         return self.anywhere.draw(normals)
 
+    def options(self, found: Options) -> Options:
+        """Return what is said of all options, with limits, [row, option, 1]."""
+        here, there = self._same()
+        own = self.study.options
+        if own is None or not len(here):
+            return found
+        tables = []
+        for table, known in zip(found, own, strict=True):
+            table = table.copy()
+            table[here, :, 0] = known[:, there].T
+            tables.append(table)
+        return Options(*tables)
+
+    def within(self, found: Array, choice: IntArray, delta: float) -> Array:
+        """Return P(the choice is within delta of the best), with limits, [row, 1]."""
+        return self._as_in_the_study(found, choice, self.study.within(delta))
+
     def _same(self) -> tuple[IntArray, IntArray]:
         """Return the rows that are contexts of the study, and which these are."""
         here = np.flatnonzero(self.context >= 0)
@@ -190,7 +237,7 @@ class OwnContexts:
     def _as_in_the_study(self, found: Array, selected: IntArray, own: Array) -> Array:
         """Return the numbers, the study's ``own`` [context] where the same alternative is selected."""
         here, there = self._same()
-        same = self.study.selected[there] == selected[here, 0]
+        same = self.study.choice[there] == selected[here, 0]
         found = found.copy()
         found[here[same], 0] = own[there[same]]
         return found
@@ -203,7 +250,7 @@ def _own_context(view: View, rows: Axis) -> IntArray:
 
 
 def model_at(view: View, rows: Axis) -> Belief:
-    """Return what the model says of the contexts, whether or not all of it can be selected."""
+    """Return what the model says of the goal at the contexts, whether or not all of it can be selected."""
     params, setting = view.knowledge.params, view.setting
     return view.model.predict(view.tally, setting, params, _separation(view, rows))
 

@@ -15,7 +15,7 @@ slacks: of each, min(Λ Φ(−ζ), L Φ(ζ)) is lost because it is not known on 
 replication shows all outcomes, so these gains add.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +43,8 @@ class BestWithinLimits:
     only_the_best_matter: ClassVar[bool] = False
     price: float | None = None
     """What it costs to break a limit, in units of the goal; None: `usual_price`."""
+    least: float | None = None
+    """The lowest usual price, where that cannot be told from the contexts that are looked at."""
 
     def parts(self, weights: Array) -> Array:
         """Return the weights of the contexts: each is a part by itself."""
@@ -50,13 +52,18 @@ class BestWithinLimits:
 
     def prices(self, mean: Array, kept: Array) -> Array:
         """Return what it costs to break a limit in every context, [..., context]."""
-        usual = usual_price(mean, kept)
+        usual = usual_price(mean, kept, self.least)
         return usual if self.price is None else np.full(usual.shape, self.price)
 
     def settled(self, belief: Belief) -> "AtPrices":
         """Return the question with the prices that follow from what is known now."""
         several = about_limits(belief)
         return AtPrices(self.prices(several.mean, kept_probability(several)))
+
+    def elsewhere(self, belief: Belief) -> "BestWithinLimits":
+        """Return the question with the lowest price that follows from the belief about all contexts."""
+        several = about_limits(belief)
+        return replace(self, least=float(np.min(_lowest(_at_stake(several.mean, kept_probability(several))))))
 
     def choice(self, belief: Belief) -> IntArray:
         """Return what loses least as far as means and P_k tell, without joint draws, [..., context]."""
@@ -253,20 +260,30 @@ def loss_of(outcomes: Array, choice: IntArray, price: Array) -> Array:
     return np.where(chosen == NONE, np.where(np.isfinite(top), price, 0.0), short)
 
 
-def usual_price(mean: Array, kept: Array) -> Array:
+def usual_price(mean: Array, kept: Array, least: float | None = None) -> Array:
     """Return what it costs to break a limit unless the user says so, [..., context]: what is at stake.
 
     ``mean`` and ``kept``, P(all limits are kept), are [..., alternative, context]. Alternatives count that
     may keep the limits, and those that would be chosen if there were none. Their range is the price, but at
     most twice the distance of the best from their median: hopeless ones, such as overloaded queues, would
     make it as large as you like. No price is below half of the average over all contexts: where one
-    alternative is left, or all are equal, there would be none at all.
+    alternative is left, or all are equal, there would be none at all. ``least`` is used in its place.
     """
-    lowest = np.max(np.where(kept >= 0.5, mean, -np.inf), axis=-2, keepdims=True)
-    counted = (kept >= _UNLIKELY) | (mean > lowest)
+    price = _at_stake(mean, kept)
+    return np.asarray(np.maximum(price, _lowest(price) if least is None else least))
+
+
+def _at_stake(mean: Array, kept: Array) -> Array:
+    """Return the range of the alternatives that count, not stretched by hopeless ones, [..., context]."""
+    reliable = np.max(np.where(kept >= 0.5, mean, -np.inf), axis=-2, keepdims=True)
+    counted = (kept >= _UNLIKELY) | (mean > reliable)
     top = np.max(np.where(counted, mean, -np.inf), axis=-2)
     bottom = np.min(np.where(counted, mean, np.inf), axis=-2)
     middle = np.nanmedian(np.where(counted, mean, np.nan), axis=-2)
-    price = np.minimum(top - bottom, 2.0 * (top - middle))
-    least = 0.5 * price.mean(axis=-1, keepdims=True)
-    return np.asarray(np.maximum(price, np.where(least > 0, least, 1.0)))
+    return np.asarray(np.minimum(top - bottom, 2.0 * (top - middle)))
+
+
+def _lowest(price: Array) -> Array:
+    """Return half of the average over all contexts, 1 where that is nothing, [..., 1]."""
+    half = 0.5 * price.mean(axis=-1, keepdims=True)
+    return np.where(half > 0, half, 1.0)

@@ -13,7 +13,7 @@ from argbest import simulators
 from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
 from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.goals import Goal, Limit
+from argbest.core.goals import Goal, Limit, Sum
 from argbest.core.limits import NONE, BestWithinLimits
 from argbest.core.outcomes import Basis
 from argbest.core.question import BEST, Question
@@ -222,6 +222,28 @@ class Problem:
             other.__dict__.pop(name, None)
         other.__dict__["question"] = question_of(question)
         _ = other.asked
+        return other
+
+    def of_sum(self, place: int) -> "Problem":
+        """Return the problem whose goal is a sum that is learned, by its place, and that has no limits.
+
+        A sum that is to stay below a bound is to be small there, one that is to stay above it large.
+        """
+        if not place:
+            return self._aiming(self.aim) if self.limits else self
+        followed = zip(self.limits, self.setting.basis.outcomes[1:], strict=True)
+        limit = next(limit for limit, outcome in followed if outcome.sum == place)
+        return self._aiming(Goal("min" if limit.sense == "<=" else "max", limit.sum))
+
+    def of_response(self, response: int) -> "Problem":
+        """Return the problem whose goal is one response, by its place, as large as it gets, without limits."""
+        return self._aiming(Goal("max", Sum(((self.responses[response], 1.0),))))
+
+    def _aiming(self, aim: Goal) -> "Problem":
+        other = copy(self)
+        for name in [name for name in vars(self) if name not in type(self).__dataclass_fields__]:
+            del other.__dict__[name]  # what was worked out for another goal
+        other.__dict__.update(goal=str(aim), limits=(), question=BEST)
         return other
 
     @property

@@ -194,6 +194,22 @@ class LearningOfSum:
         return known._replace(learned=step.Learned.of_one((own[0],), own[1]))
 
 
+@dataclass(eq=False)
+class LearningAnew:
+    """What is learned of a response that is part of no sum by itself, from scratch, when somebody asks."""
+
+    model: Model[Any]
+    setting: Setting
+    tally: Tally
+    n_records: int
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The knowledge of this response."""
+        found = step.learn(self.model, self.setting, [self.tally])
+        return Knowledge(found, int(self.tally.count.sum()), self.n_records)
+
+
 def integrated_by_seed(
     model: Model[Any],
     tallies: Sequence[Tally],

@@ -516,6 +516,12 @@ class Study:
         If alternatives have columns, these are columns here too: selected.servers, selected.beds. A pair
         that was set aside without a single value is not selected; where that happened a column ``note`` says
         so. Where every alternative failed there is no answer: selected is None and the numbers are NaN.
+
+        With limits what is selected loses least on average, p_best is the probability that it is the best of
+        those that keep them, and p_feasible that it keeps them. Where it loses less to choose none, selected
+        is None and p_best the probability that no alternative keeps the limits; from 0.95 on the state is "no
+        feasible alternative". Of several responses there are the means of the selected alternative and the
+        ends of their 90 % intervals: mean.late, low.late, high.late.
         """
         if delta is not None:
             warn_of_old_name("selection(delta=...)", "selection(equal_within=...)")
@@ -649,7 +655,8 @@ class Study:
         zone = self.indifference()
 
         def made(found: predicting.Prediction) -> "pd.DataFrame":
-            frame = frames.of_selection(self.problem, *found, zone, rate=self.rate)
+            responses = frames.of_responses(self.view(), lambda each: predicting.model_at(each, found.rows))
+            frame = frames.of_selection(self.problem, *found, zone, rate=self.rate, responses=responses)
             frame["extrapolated"] = self.problem.contexts.outside(found.rows, self.problem.bounds)
             return frame
 

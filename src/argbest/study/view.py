@@ -20,7 +20,7 @@ from argbest.core.certificate import Certificate, Mixture
 from argbest.core.outcomes import ONE, Outcomes, SharedNoise, means_of, shared_noise, sums_of
 from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.questions.contexts import of_table
-from argbest.core.replications import Replications
+from argbest.core.replications import Replications, WeighedColumn
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.states import usual_delta
 from argbest.core.tally import Tally
@@ -31,7 +31,7 @@ from argbest.problems.base import Problem
 from argbest.problems.design import for_model
 from argbest.storage.base import Failed, Plain
 from argbest.study.journal import Journal
-from argbest.study.learning import Knowledge, Learning, LearningOfSum, integrated_by_seed
+from argbest.study.learning import Knowledge, Learning, LearningAnew, LearningOfSum, integrated_by_seed
 from argbest.study.ledger import Ledger, status
 from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import InOrder, Separations
@@ -52,7 +52,7 @@ class Inference:
 
     def __init__(
         self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tallies: Sequence[Tally],
-        ruled_out: BoolArray | None, learning: Learning | LearningOfSum,
+        ruled_out: BoolArray | None, learning: Learning | LearningAnew | LearningOfSum,
     ) -> None:  # fmt: skip
         self._problem, self._model, self._seed = problem, model, seed
         self._setting, self._tallies, self._ruled_out = setting, tuple(tallies), ruled_out
@@ -68,8 +68,6 @@ class Inference:
 
     def of_sum(self, place: int, setting: Setting) -> "Inference":
         """Return what is concluded of one of the sums that are learned, by itself."""
-        if isinstance(self._learning, LearningOfSum):
-            return self
         learning = LearningOfSum(self._learning, place)
         known = self._problem, self._model, self._seed, setting
         return Inference(*known, (self._tallies[place],), self._ruled_out, learning)
@@ -112,10 +110,10 @@ class Inference:
     @cached_property
     def integrated(self) -> Integrated | None:
         """The hyper-parameters of the goal that probabilities average over."""
-        return None if self._integrated is None else self._integrated[0]
+        return None if self.integrated_sums is None else self.integrated_sums[0]
 
     @cached_property
-    def _integrated(self) -> tuple[Integrated, ...] | None:
+    def integrated_sums(self) -> tuple[Integrated, ...] | None:
         """The hyper-parameters of all sums that are learned."""
         return integrated_by_seed(
             self._model, self._tallies, self._setting, self.knowledge.learned, self._seed, self._ruled_out
@@ -124,9 +122,9 @@ class Inference:
     @cached_property
     def mixture(self) -> Mixture | None:
         """The beliefs of those at the contexts of the study."""
-        if self._integrated is None:
+        if self.integrated_sums is None:
             return None
-        return together(self._integrated, self.shared_noise, self._ruled_out)
+        return together(self.integrated_sums, self.shared_noise, self._ruled_out)
 
     def certificate(self, delta: float, *, integrate: bool) -> Certificate:
         """Return how sure the selections are."""
@@ -275,23 +273,65 @@ class View:
         """The study as if it asked of one of the sums of responses that are learned alone, of each."""
         if len(self.tallies) == 1 and not self.problem.limits:
             return (self,)
-        return tuple(map(self._of_sum, range(len(self.tallies))))
-
-    def _of_sum(self, place: int) -> "View":
         setting = replace(self.setting, question=BEST, basis=ONE)
-        tally, weights = self.tallies[place], self.setting.basis.weights[place]
+        return tuple(
+            self._of(weights, self.problem.of_sum(i), tally, self.inference.of_sum(i, setting), setting)
+            for i, (weights, tally) in enumerate(zip(self.setting.basis.weights, self.tallies, strict=True))
+        )
+
+    @cached_property
+    def responses(self) -> "tuple[View, ...]":
+        """The study as if it asked of one response alone, of each; none where it is just one number.
+
+        A response that neither the goal nor a limit is by itself is learned about when somebody asks.
+        """
+        return tuple(map(self._of_response, range(len(self.problem.responses))))
+
+    def _of_response(self, response: int) -> "View":
+        own = tuple(float(i == response) for i in range(len(self.problem.responses)))
+        opposite = tuple(-factor for factor in own)
+        for weights, of_sum in zip(self.setting.basis.weights, self.sums, strict=True):
+            if weights in (own, opposite):
+                return of_sum
+        problem, setting = self.problem.of_response(response), replace(self.setting, question=BEST, basis=ONE)
+        tally = self._tally_after(own, self.n_records)
+        learning = LearningAnew(self.model, setting, tally, self.n_records)
+        inference = Inference(problem, self.model, self.seed, setting, (tally,), self.ruled_out, learning)
+        return self._of(own, problem, tally, inference, setting)
+
+    def _of(
+        self,
+        weights: tuple[float, ...],
+        problem: Problem,
+        tally: Tally,
+        inference: Inference,
+        setting: Setting,
+    ) -> "View":
+        """Return the study as if it asked of one weighed sum of its responses alone."""
         used = [i for i, factor in enumerate(weights) if factor]
         alone = used[0] if len(used) == 1 and abs(weights[used[0]]) == 1.0 else None
         ledger = self._ledger
         return replace(
             self,
+            problem=problem,
             setting=setting,
             tallies=(tally,),
             rewards=RewardsSoFar(RewardKind.NUMBERS) if alone is None else ledger.rewards_of[alone],
             rate=alone is not None and ledger.is_rate(alone),
             replications=self.replications if tally.replications is None else tally.replications,
-            inference=self.inference.of_sum(place, setting),
+            inference=inference,
         )
+
+    def _tally_after(self, weights: tuple[float, ...], n_records: int) -> Tally:
+        """Return the tally of a weighed sum when the values of so many trials had been told."""
+        records = self.records
+        trial, n = (records.columns.numbers(name)[:n_records] for name in ("trial", "n"))
+        where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
+        mean, m2 = np.array(weights) @ records.means()[:, :n_records], records.squares_of(weights)[:n_records]
+        made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
+        store = self._ledger.store
+        told = store.shown(WeighedColumn(store, weights).values)[: records.rows_until(n_records)]
+        return replace(made, replications=told)
 
     @property
     def seed(self) -> int:
@@ -380,18 +420,7 @@ class View:
 
     def tallies_after(self, n_records: int) -> tuple[Tally, ...]:
         """Return the tallies of all sums when the values of so many trials had been told."""
-        basis, records = self.setting.basis, self.records
-        trial, n = (records.columns.numbers(name)[:n_records] for name in ("trial", "n"))
-        where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
-        rows = records.rows_until(n_records)
-        means = basis.sums(records.means()[:, :n_records])
-        found = []
-        for own, tally, mean in zip(basis.weights, self.tallies, means, strict=True):
-            m2 = records.squares_of(own)[:n_records]
-            made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
-            told = None if tally.replications is None else tally.replications[:rows]
-            found.append(replace(made, replications=told))
-        return tuple(found)
+        return tuple(self._tally_after(weights, n_records) for weights in self.setting.basis.weights)
 
     @property
     def knowledge(self) -> Knowledge:
