@@ -423,6 +423,11 @@ class Certificate(Sentences):
             return mixture.drawn(lambda: self._blocks(mixture.n_points), say)
         return np.concatenate([say(self.belief.draw(some)) for some in self._blocks(1)])
 
+    @property
+    def right_in_draws(self) -> BoolArray:
+        """Whether the choice is right in joint draws, [draw, ..., context]."""
+        return self._right_in_draws(self.delta)
+
     def _right_in_draws(self, delta: float) -> BoolArray:
         """Return whether the choice is within delta of the best in joint draws, [draw, ..., context]."""
         most = delta if self._settled is None else self._settled.tolerance(delta)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from itertools import repeat
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -141,6 +142,18 @@ def _announced(n: int, pairs: int) -> Iterator[None]:
         done.set()
 
 
+class Learns(Protocol):
+    """What is learned from some records, when somebody first asks."""
+
+    @property
+    def n_records(self) -> int:
+        """How many records are learned from."""
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known after them."""
+
+
 @dataclass(eq=False)
 class Learning:
     """What is learned from the records told so far, when somebody first asks; later records are not in it."""
@@ -178,7 +191,7 @@ class Learning:
 class LearningOfSum:
     """What is learned of one of the sums of responses, as a study would know it that asks of nothing else."""
 
-    whole: Learning
+    whole: Learns
     place: int
 
     @property
@@ -196,18 +209,24 @@ class LearningOfSum:
 
 @dataclass(eq=False)
 class LearningAnew:
-    """What is learned of a response that is part of no sum by itself, from scratch, when somebody asks."""
+    """What is learned from other tallies than those of the living study, when somebody asks."""
 
     model: Model[Any]
     setting: Setting
-    tally: Tally
+    tallies: tuple[Tally, ...]
     n_records: int
+    before: tuple[Any, ...] | None = None  # hyper-parameters from which searches start
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """The knowledge of this response."""
-        found = step.learn(self.model, self.setting, [self.tally])
-        return Knowledge(found, int(self.tally.count.sum()), self.n_records)
+        """The knowledge of these tallies, all hyper-parameters fitted to them."""
+        before = repeat(None) if self.before is None else self.before
+        params = tuple(
+            self.model.fit(tally, self.setting, own)
+            for tally, own in zip(self.tallies, before, strict=False)
+        )
+        found = step.condition(self.model, self.setting, self.tallies, params)
+        return Knowledge(found, int(self.tallies[0].count.sum()), self.n_records)
 
 
 def integrated_by_seed(

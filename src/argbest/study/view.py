@@ -31,7 +31,13 @@ from argbest.problems.base import Problem
 from argbest.problems.design import for_model
 from argbest.storage.base import Failed, Plain
 from argbest.study.journal import Journal
-from argbest.study.learning import Knowledge, Learning, LearningAnew, LearningOfSum, integrated_by_seed
+from argbest.study.learning import (
+    Knowledge,
+    LearningAnew,
+    LearningOfSum,
+    Learns,
+    integrated_by_seed,
+)
 from argbest.study.ledger import Ledger, status
 from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import InOrder, Separations
@@ -52,7 +58,7 @@ class Inference:
 
     def __init__(
         self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tallies: Sequence[Tally],
-        ruled_out: BoolArray | None, learning: Learning | LearningAnew | LearningOfSum,
+        ruled_out: BoolArray | None, learning: Learns,
     ) -> None:  # fmt: skip
         self._problem, self._model, self._seed = problem, model, seed
         self._setting, self._tallies, self._ruled_out = setting, tuple(tallies), ruled_out
@@ -60,7 +66,7 @@ class Inference:
         self._certificates: dict[tuple[float, bool], Certificate] = {}
         self._answers: dict[Hashable, Any] = {}
 
-    def holds(self, learning: Learning, setting: Setting) -> bool:
+    def holds(self, learning: Learns, setting: Setting) -> bool:
         """Return whether all of it follows from these, too."""
         own, other = self._setting.excluded, setting.excluded
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
@@ -295,7 +301,7 @@ class View:
                 return of_sum
         problem, setting = self.problem.of_response(response), replace(self.setting, question=BEST, basis=ONE)
         tally = self._tally_after(own, self.n_records)
-        learning = LearningAnew(self.model, setting, tally, self.n_records)
+        learning = LearningAnew(self.model, setting, (tally,), self.n_records)
         inference = Inference(problem, self.model, self.seed, setting, (tally,), self.ruled_out, learning)
         return self._of(own, problem, tally, inference, setting)
 
@@ -414,13 +420,15 @@ class View:
                 own.append(self.problem.sign * value)
         return values
 
-    def tally_after(self, n_records: int) -> Tally:
-        """Return the tally when the values of so many trials had been told."""
-        return self.tallies_after(n_records)[0]
+    def inference_after(self, n_records: int, before: tuple[Any, ...] | None = None) -> Inference:
+        """Return what was to be concluded when the values of so many trials had been told.
 
-    def tallies_after(self, n_records: int) -> tuple[Tally, ...]:
-        """Return the tallies of all sums when the values of so many trials had been told."""
-        return tuple(self._tally_after(weights, n_records) for weights in self.setting.basis.weights)
+        The model is fitted anew, from the hyper-parameters ``before``; pairs ruled out today are out.
+        """
+        tallies = tuple(self._tally_after(weights, n_records) for weights in self.setting.basis.weights)
+        learning = LearningAnew(self.model, self.setting, tallies, n_records, before)
+        known = self.problem, self.model, self.seed, self.setting
+        return Inference(*known, tallies, self.ruled_out, learning)
 
     @property
     def knowledge(self) -> Knowledge:
