@@ -232,8 +232,8 @@ class Problem:
     @property
     def mentioned(self) -> tuple[str, ...]:
         """The responses that the goal and the limits name, in this order; () of a goal without names."""
-        sums = [each.sum for each in (self.aim, *self.limits) if each.sum is not None]
-        return tuple(dict.fromkeys(name for each in sums for name in each.names))
+        sums = [self.aim.sum, *(limit.sum for limit in self.limits)]
+        return tuple(dict.fromkeys(name for each in sums if each is not None for name in each.names))
 
     @property
     def is_named(self) -> bool:
@@ -283,7 +283,7 @@ class Problem:
 
     @property
     def goal_range(self) -> tuple[float, float] | None:
-        """The interval that holds the goal of every replication, in the user's sign; None if none is known."""
+        """The interval that holds the goal of every replication, in the user's sign; None if unknown."""
         factors = (self.sign * self.outcome_forms[0].coefficients).tolist()
         ends = [
             sorted((factor * low, factor * high))
@@ -613,7 +613,9 @@ def _ranges(
                 f"reward_range names {name!r}, which is no response; known are {', '.join(responses)}. "
                 "Correct it."
             )
-    found = {str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()}
+    found = {
+        str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()
+    }
     kept = {name: each for name, each in found.items() if each is not None}
     return kept.get(responses[0]) if len(responses) == 1 else kept or None
 
