@@ -176,6 +176,19 @@ def read_limits(given: object, responses: Sequence[str] | None = None) -> tuple[
     return limits
 
 
+def named_by(aim: Goal, limits: Sequence[Limit]) -> tuple[str, ...]:
+    """Return the responses that a goal and limits name, each once."""
+    sums = (each.sum for each in (aim, *limits))
+    return tuple(dict.fromkeys(name for each in sums if each is not None for name in each.names))
+
+
+def refuse_unknown(given: Goal | Limit, responses: Sequence[str]) -> None:
+    """Refuse a goal or a limit with a name that is none of these, and say which one is nearest."""
+    for name in () if given.sum is None else given.sum.names:
+        if name not in responses:
+            raise _unknown(type(given).__name__.lower(), str(given), name, responses)
+
+
 def needs_goal(responses: Sequence[str], given: str = "max") -> InputError:
     """Return the error for several responses of which nobody said which is the goal."""
     known = ", ".join(map(quoted, responses))
@@ -209,11 +222,8 @@ def checked_names(names: Iterable[object]) -> tuple[str, ...]:
 
 def _known(given: _Read, responses: Sequence[str] | None) -> _Read:
     """Return a goal or a limit whose names are all known, or refuse it with the nearest one that is."""
-    if responses is None or given.sum is None:
-        return given
-    for name in given.sum.names:
-        if name not in responses:
-            raise _unknown(type(given).__name__.lower(), str(given), name, responses)
+    if responses is not None:
+        refuse_unknown(given, responses)
     return given
 
 

@@ -126,7 +126,7 @@ class Problem:
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
-            simulate=simulators.reading(_function(simulate), named or _named_by(aim, kept)),
+            simulate=simulators.reading(_function(simulate), named or goals.named_by(aim, kept)),
             weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
             goal=str(aim),
@@ -448,12 +448,6 @@ def _responses(given: object, truth: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
     return goals.checked_names(given)
-
-
-def _named_by(aim: Goal, limits: tuple[Limit, ...]) -> tuple[str, ...]:
-    """Return the responses that the goal and the limits name, each once."""
-    sums = (each.sum for each in (aim, *limits))
-    return tuple(dict.fromkeys(name for each in sums if each is not None for name in each.names))
 
 
 def _refuse_unnamed(aim: Goal, limits: tuple[Limit, ...], responses: tuple[str, ...]) -> None:

@@ -40,9 +40,9 @@ class Program:
     "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest. The reward is
     the last number of the output, or the JSON ``field`` named (`program_texts.reward`). With ``responses``,
     names, it returns a dict of those: fields of a JSON object, or named numbers such as "cost=1.2 late=0"
-    (`program_texts.responses`); a `Problem` whose goal and limits name responses has them read. A run of more
-    than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to ``retries`` times
-    with the same seed, after ``backoff`` seconds at first and twice as many every time.
+    (`program_texts.responses`); a `Problem` whose goal and limits name responses has them read. A run of
+    more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
+    ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
     ``folder`` is the working directory, in which a relative path of the program is looked up too;
     ``environment`` holds variables to add, templates as well.
     """

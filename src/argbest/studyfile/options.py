@@ -18,7 +18,19 @@ from argbest.study.run_options import ExpectedPCS, GuaranteedPCS, OpportunityCos
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
-        *("name", "description", "goal", "reward", "reward_range", "rate", "noise_sd", "problem"),
+        *(
+            "name",
+            "description",
+            "goal",
+            "limits",
+            "price",
+            "responses",
+            "reward",
+            "reward_range",
+            "rate",
+            "noise_sd",
+            "problem",
+        ),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),

@@ -34,7 +34,7 @@ _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
 _OF_PROBLEM = (
     *("alternatives", "contexts", "simulator"),
-    *("goal", "description", "reward", "reward_range", "rate", "noise_sd"),
+    *("goal", "limits", "price", "responses", "description", "reward", "reward_range", "rate", "noise_sd"),
 )
 
 
@@ -116,7 +116,7 @@ def _problem(
     for key in ("name", "description", "reward"):
         if key in content and not isinstance(content[key], str):
             raise InputError(f"{key} must be text, got {content[key]!r}.")
-    goal = one_of("goal", content.get("goal", "max"), ("max", "min"))
+    wanted = _wanted(content)
     alternatives = _axis("alternative", content.get("alternatives"), folder)
     contexts = _axis("context", content.get("contexts"), folder)
     simulate, limit = file_options.simulator(content.get("simulator"), folder)
@@ -126,11 +126,22 @@ def _problem(
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
-            goal=goal, name=content.get("name") or stem, description=content.get("description", ""),
+            **wanted, name=content.get("name") or stem, description=content.get("description", ""),
             reward=content.get("reward", "reward"), reward_range=limits, rate=rate,
             noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
+
+
+def _wanted(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the file says of responses, goal and limits, checked before anything else is read."""
+    found = {key: content[key] for key in ("goal", "limits", "price", "responses") if key in content}
+    for key in ("limits", "responses"):
+        if key in found and not isinstance(found[key], list):
+            example = '["late <= 0.05"]' if key == "limits" else '["cost", "late"]'
+            raise InputError(f"{key} must be a list of texts, such as {key} = {example}; got {found[key]!r}.")
+    Problem(["A", "B"], ["here"], **found)
+    return found
 
 
 def _registered(content: Mapping[str, Any]) -> Problem:
