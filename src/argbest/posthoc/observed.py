@@ -10,7 +10,6 @@ import pandas as pd
 from argbest.checks import flag, truth
 from argbest.core import goals
 from argbest.core.arrays import Array, IntArray
-from argbest.core.goals import Goal, Limit
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError
 from argbest.posthoc import columns
@@ -146,7 +145,7 @@ def observe(
     if replication is not None:
         columns.check_name("replication column", frame, replication)
     by_pair = [*names[0].used, *names[1].used]
-    found = _value_columns(frame, by_pair, value, goals.read_goal(goal), goals.read_limits(limits))
+    found = _value_columns(frame, by_pair, value, goals.Wanted.read(goal, limits, price))
     others = [*by_pair, *([] if replication is None else [replication])]
     used = _used(frame, others, found, weights)
     kept, rows, told = _told(frame, used, found, dropna=dropna, rate=flag("rate", rate))
@@ -278,15 +277,14 @@ def _value_columns(
     frame: pd.DataFrame,
     taken: Sequence[str],
     value: str | Sequence[str] | None,
-    aim: Goal,
-    limits: Sequence[Limit],
+    wanted: goals.Wanted,
 ) -> _ValueColumns:
     """Return the columns that hold values; by default those that the goal and the limits name."""
-    named = goals.named_by(aim, limits)
+    named = wanted.named
     if value is None and named:
         left = [name for name in frame.columns if isinstance(name, str) and name not in taken]
         known = [_short(name) for name in left]
-        for each in (aim, *limits):
+        for each in wanted.parts:
             goals.refuse_unknown(each, known)
         return _with_summaries(frame, taken, [left[known.index(name)] for name in named], named)
     if value is None or isinstance(value, str):
@@ -300,7 +298,7 @@ def _columns_of_responses(
 ) -> _ValueColumns:
     """Return the columns that hold the values of a problem's responses, by default called as these are."""
     if not problem.responses:
-        return _value_columns(frame, taken, value, problem.aim, problem.limits)
+        return _value_columns(frame, taken, value, goals.Wanted(problem.aim, problem.limits, None, ()))
     if value is None:
         there = {_short(str(name)): str(name) for name in frame.columns if name not in taken}
         value = [there.get(name, name) for name in problem.responses]

@@ -1,6 +1,6 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argbest import simulators
-from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
+from argbest.checks import affordable, flag, indifference_zone, interval, real, table, unicode
 from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit
@@ -102,9 +102,9 @@ class Problem:
         rate: bool = False,
         question: object = None,
     ) -> None:
-        named = _responses(responses, truth)
-        aim, kept = goals.read_goal(goal, named or None), goals.read_limits(limits, named or None)
-        _refuse_unnamed(aim, kept, named)
+        declared = truth if responses is None and isinstance(truth, Mapping) else responses
+        wanted = goals.Wanted.read(goal, limits, price, declared)
+        named = wanted.responses
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
@@ -126,12 +126,12 @@ class Problem:
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
-            simulate=simulators.reading(_function(simulate), named or goals.named_by(aim, kept)),
+            simulate=simulators.reading(_function(simulate), wanted.named),
             weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
-            goal=str(aim),
-            limits=kept,
-            price=None if price is None else finite("price", price, above=0.0),
+            goal=str(wanted.goal),
+            limits=wanted.limits,
+            price=wanted.price,
             responses=named,
             truth=None if truth is None else _frozen(table("truth", truth, tables)),
             truth_se=None if truth is None else _spread("truth_se", error, tables),
@@ -439,26 +439,6 @@ class Problem:
                 "Correct it."
             )
         return array
-
-
-def _responses(given: object, truth: object) -> tuple[str, ...]:
-    """Return the names of the responses, as given or as the truth has them; () if there is only a number."""
-    if given is None:
-        return goals.checked_names(truth) if isinstance(truth, Mapping) else ()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
-    return goals.checked_names(given)
-
-
-def _refuse_unnamed(aim: Goal, limits: tuple[Limit, ...], responses: tuple[str, ...]) -> None:
-    """Refuse a goal that does not say which of several responses it is about."""
-    if aim.sum is None and len(responses) > 1:
-        raise goals.needs_goal(responses, aim.sense)
-    if aim.sum is None and limits and not responses:
-        raise InputError(
-            f"got the limit '{limits[0]}' and the goal {str(aim)!r}, which names no response. Say what is to "
-            f"be large or small, too: goal='{aim} cost'."
-        )
 
 
 def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int]) -> object:

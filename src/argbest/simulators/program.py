@@ -127,9 +127,8 @@ class Program:
 
     def naming(self, responses: Sequence[str]) -> "Program":
         """Return the program, made to read these responses where it reads one number so far."""
-        if self.responses or self.field is not None:
-            return self
-        return replace(self, responses=tuple(responses) or None)
+        one_number = self.field is not None and len(responses) == 1
+        return self if self.responses or one_number else replace(self, responses=tuple(responses))
 
     def plain(self) -> dict[str, Any]:
         """Return the program as JSON-ready values."""
@@ -157,7 +156,10 @@ class Program:
         if isinstance(given, str) or not isinstance(given, Sequence) or not given:
             raise InputError(f"responses={given!r}; expected a list of names such as ['cost', 'late'].")
         if self.field is not None:
-            raise InputError("field is for programs with one response; leave it out beside responses.")
+            raise InputError(
+                f"field = {self.field!r} is for programs with one response, and here are {', '.join(given)}. "
+                "Leave it out: responses are read by their names."
+            )
         return checked_names(given)
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Stop: TypeAlias = Callable[["Study"], bool]
 Progress: TypeAlias = Callable[[int, int], None]
-OnResult: TypeAlias = Callable[[Trial, float], None]
+OnResult: TypeAlias = Callable[[Trial, Any], None]  # a number, or a dict of them by response
 _MOST = {"workers": 10**4, "batch": 10**7}
 _RENEWED = 0.3  # seconds between two pictures of a bar in a notebook
 

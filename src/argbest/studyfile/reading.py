@@ -17,6 +17,7 @@ import pandas as pd
 from argbest import registry
 from argbest.checks import affordable, finite, flag, not_negative, one_of, within
 from argbest.core.arrays import Array
+from argbest.core.goals import Wanted
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, reward_limits
@@ -119,29 +120,28 @@ def _problem(
     wanted = _wanted(content)
     alternatives = _axis("alternative", content.get("alternatives"), folder)
     contexts = _axis("context", content.get("contexts"), folder)
-    simulate, limit = file_options.simulator(content.get("simulator"), folder)
+    simulate, limit = file_options.simulator(content.get("simulator"), folder, wanted.named)
     rate = flag("rate", content.get("rate", False))
     limits = reward_limits(content.get("reward_range"), rate=rate)
     noise = None if "noise_sd" not in content else not_negative("noise_sd", content["noise_sd"])
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
-            **wanted, name=content.get("name") or stem, description=content.get("description", ""),
-            reward=content.get("reward", "reward"), reward_range=limits, rate=rate,
-            noise_sd=noise,
+            goal=str(wanted.goal), limits=wanted.limits, price=wanted.price,
+            responses=wanted.responses or None, name=content.get("name") or stem,
+            description=content.get("description", ""), reward=content.get("reward", "reward"),
+            reward_range=limits, rate=rate, noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 
 
-def _wanted(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the file says of responses, goal and limits, checked before anything else is read."""
-    found = {key: content[key] for key in ("goal", "limits", "price", "responses") if key in content}
-    for key in ("limits", "responses"):
+def _wanted(content: Mapping[str, Any]) -> Wanted:
+    """Return what the file says of responses, goal and limits."""
+    found = {key: content[key] for key in Wanted._fields if key in content}
+    for key, example in (("limits", '["late <= 0.05"]'), ("responses", '["cost", "late"]')):
         if key in found and not isinstance(found[key], list):
-            example = '["late <= 0.05"]' if key == "limits" else '["cost", "late"]'
             raise InputError(f"{key} must be a list of texts, such as {key} = {example}; got {found[key]!r}.")
-    Problem(["A", "B"], ["here"], **found)
-    return found
+    return Wanted.read(**found)
 
 
 def _registered(content: Mapping[str, Any]) -> Problem:
