@@ -311,7 +311,7 @@ def tracker(on_result: OnResult | None) -> OnResult:
         raise InputError(f"on_result={on_result!r} cannot be called; give a function of (trial, value).")
     troubles = 0
 
-    def track(trial: Trial, value: float) -> None:
+    def track(trial: Trial, value: Any) -> None:
         nonlocal troubles
         try:
             on_result(trial, value)
