@@ -211,7 +211,6 @@ class Study:
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
-        self.problem = problem
         self.seed: int = stored["seed"]
         self.refit_every: int | str = stored["refit_every"]
         self.common_random_numbers: bool = stored["common_random_numbers"]
@@ -228,6 +227,11 @@ class Study:
         from argbest.report.notebook import of_study
 
         return of_study(self)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem; responses that it does not declare are those of the first result."""
+        return self._journal.problem
 
     @property
     def policy(self) -> Policy:
@@ -356,12 +360,16 @@ class Study:
         trial: Trial | int,
         value: Value | None = None,
         *,
-        mean: float | None = None,
-        variance: float | None = None,
+        mean: float | Mapping[str, float] | None = None,
+        variance: float | Mapping[str, float] | None = None,
         n: int | None = None,
         seconds: float | None = None,
     ) -> None:
         """Record the result of a trial: a number, a list or array of replications, or a summary by keywords.
+
+        Of several responses it is a dict: ``{"cost": 1.2, "late": 0}``, or lists of equal length, or ``mean``
+        and ``variance`` are dicts. The first result names the responses where the problem does not; every
+        later one has all of them and no others.
 
         A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
         n − 1; a single replication has none, and a declared rate needs none: k successes of n are ``mean=k/n,
@@ -371,14 +379,18 @@ class Study:
         took = None if seconds is None else not_negative("seconds", seconds)
         asked = self._journal.open(trial)
         if mean is None and variance is None and n is None:
-            told = record(asked, value, took)
+            told = record(asked, value, took, self._journal.responses)
         elif value is None:
-            told = summary(asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took)
+            told = summary(
+                asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took,
+                responses=self._journal.responses,
+            )  # fmt: skip
         else:
             raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
-        before = self._journal.ledger.rewards
+        self._journal.name_by(value if mean is None else mean)
+        before = self._journal.ledger.rewards_of
         self._journal.tell(told)
-        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, [told]):
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards_of, [told]):
             warnings.warn(remark, DataNotice, stacklevel=2)
 
     def tell_frame(
@@ -415,19 +427,21 @@ class Study:
                 frame, self.problem, self._journal.open, trial=trial, value=value, dropna=dropna
             )
         told = [self._record(each, row) for each, row in given]
-        before = self._journal.ledger.rewards
+        before = self._journal.ledger.rewards_of
         if trial is None:
             self._journal.tell_elsewhere([each.pair for each, _ in given], told)
         else:
             self._journal.tell_all(told)
-        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, told):
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards_of, told):
             warnings.warn(remark, DataNotice, stacklevel=2)
 
     def _record(self, trial: Trial, given: Mapping[str, Any]) -> Told:
         """Return what is told of a trial by its values, or by mean, variance and n."""
+        responses = self._journal.responses
+        self._journal.name_by(given.get("value", given.get("mean")))
         if "value" in given:
-            return record(trial, given["value"])
-        return summary(trial, **given, rate=self.problem.rate)
+            return record(trial, given["value"], responses=responses)
+        return summary(trial, **given, rate=self.problem.rate, responses=responses)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked for again by itself."""
