@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from argbest.answers.frames import RESPONSE
 from argbest.checks import flag, truth
 from argbest.core import goals
 from argbest.core.arrays import Array, IntArray
@@ -15,12 +16,11 @@ from argbest.errors import InputError
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Bins, Located, Names
 from argbest.problems.axis import Axis
-from argbest.problems.base import Problem, Simulate
-from argbest.study.rewards import impossible
+from argbest.problems.base import Problem, Simulate, declared_rates
+from argbest.study.rewards import impossible_value
 from argbest.study.study import Study
 from argbest.study.trial import MOST, Trial
 
-RESPONSE = "response."  # before the name of a response whose column would be called as another one
 _OFFERED_BINS = 8  # bins
 _FEW_ENTRIES = 30  # alternatives or contexts that need not repeat: so many, each with its runs, are no burden
 # With more contexts than these and hardly a pair run twice, no model has an answer in time.
@@ -112,7 +112,7 @@ def observe(
     categorical: object = (),
     bins: Bins = None,
     reward_range: object = None,
-    rate: bool = False,
+    rate: object = False,
     dropna: bool = False,
     simulate: Simulate | None = None,
     name: str = "runs",
@@ -148,7 +148,7 @@ def observe(
     found = _value_columns(frame, by_pair, value, goals.Wanted.read(goal, limits, price))
     others = [*by_pair, *([] if replication is None else [replication])]
     used = _used(frame, others, found, weights)
-    kept, rows, told = _told(frame, used, found, dropna=dropna, rate=flag("rate", rate))
+    kept, rows, told = _told(frame, used, found, dropna=dropna, rate=declared_rates(rate, found.responses))
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
     _refuse_unrepeated(names, where, told.n)
     problem = Problem(
@@ -265,12 +265,17 @@ class _ValueColumns(NamedTuple):
     values: tuple[str, ...]  # one for each response
     responses: tuple[str, ...]  # their names; () if the values are single numbers without a name
     n: str | None  # how many replications a row is the mean of
-    variances: tuple[str, ...]  # one for each response; () if there are none
+    variances: tuple[str, ...]  # those of the responses that are there
 
     @property
     def used(self) -> list[str]:
         """All of them."""
         return [*self.values, *([] if self.n is None else [self.n]), *self.variances]
+
+    @property
+    def all_variances(self) -> list[str]:
+        """What the columns of variances are called, one for each response."""
+        return [f"variance.{name}" for name in self.responses] or ["variance"]
 
 
 def _value_columns(
@@ -326,9 +331,8 @@ def _with_summaries(
     for name in asked:
         columns.check_name("value column", frame, name)
     free = {str(name) for name in frame.columns} - {*taken, *asked}
-    variances = tuple(f"variance.{name}" for name in responses) or ("variance",)
-    there = variances if free.issuperset(variances) else ()
-    return _ValueColumns(tuple(asked), tuple(responses), "n" if "n" in free else None, there)
+    found = _ValueColumns(tuple(asked), tuple(responses), "n" if "n" in free else None, ())
+    return found._replace(variances=tuple(name for name in found.all_variances if name in free))
 
 
 def _short(column: str) -> str:
@@ -374,7 +378,12 @@ class RowsTold:
 
 
 def _told(
-    frame: pd.DataFrame, used: Sequence[str], found: _ValueColumns, *, dropna: bool, rate: bool
+    frame: pd.DataFrame,
+    used: Sequence[str],
+    found: _ValueColumns,
+    *,
+    dropna: bool,
+    rate: bool | tuple[str, ...],
 ) -> tuple[pd.DataFrame, IntArray, RowsTold]:
     """Return the complete rows, where they stood, and what they tell."""
     needed = [name for name in used if name not in found.variances]  # only summaries have one
@@ -401,15 +410,16 @@ def _need_rows(frame: object) -> None:
 
 def _refuse_impossible(problem: Problem, found: _ValueColumns, rows: IntArray, told: RowsTold) -> None:
     """Refuse single values that contradict what is known of the rewards."""
-    if problem.reward_range is None:
-        return
     single = told.n == 1
-    for row, each in zip(rows[single], told.values[0][single].tolist(), strict=True):
-        if wrong := impossible(problem, each):
-            raise InputError(
-                f"data row {row + 1} has an impossible {found.values[0]}: {wrong}. Correct the row, or what "
-                "was said of the rewards (rate, reward_range)."
-            )
+    for response, (column, values) in enumerate(zip(found.values, told.values, strict=True)):
+        if problem.range_of(response) is None:
+            continue
+        for row, each in zip(rows[single], values[single].tolist(), strict=True):
+            if wrong := impossible_value(problem, response, each):
+                raise InputError(
+                    f"data row {row + 1} has an impossible {column}: {wrong}. Correct the row, or what "
+                    "was said of the rewards (rate, reward_range)."
+                )
 
 
 def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: IntArray) -> IntArray:
@@ -479,7 +489,7 @@ def _refuse_huge(found: _ValueColumns, values: Array, rows: IntArray) -> None:
 
 
 def _summaries(
-    frame: pd.DataFrame, found: _ValueColumns, rows: IntArray, *, rate: bool
+    frame: pd.DataFrame, found: _ValueColumns, rows: IntArray, *, rate: bool | tuple[str, ...]
 ) -> tuple[IntArray, Array]:
     """Return how many replications each row holds, and their sample variances [response, row].
 
@@ -496,24 +506,23 @@ def _summaries(
             "a row is the mean of, from 1. Correct it, or rename the column if it means something else."
         )
     several = np.flatnonzero(n > 1)
-    if several.size and rate and not found.variances:
-        variance[:, several] = np.nan
-    elif several.size:
-        if not found.variances:
-            wanted = " and ".join(f"'variance.{name}'" for name in found.responses) or "'variance'"
-            ones = " If every replication is 0 or 1, declare rate=True (--rate): then no variance is needed."
-            raise InputError(
-                f"data row {rows[several[0]] + 1} is the mean of n = {n[several[0]]:g} replications; add "
-                f"their sample variance in a column {wanted}, or rename 'n' if it means something "
-                f"else.{'' if found.responses else ones}"
-            )
-        for response, name in enumerate(found.variances):
+    for response, name in enumerate(found.all_variances if several.size else ()):
+        if name in found.variances:
             given = columns.numbers(frame.iloc[several], name, rows[several])
             bad = (given < 0) | (given * n[several] > LARGEST**2)
             if bad.any():
                 row, value = rows[several[bad]][0] + 1, given[bad][0]
                 raise InputError(f"data row {row} has {name} {value:g}; expected 0 or more.")
             variance[response, several] = given
+        elif rate is True or (rate and found.responses[response] in rate):
+            variance[response, several] = np.nan
+        else:
+            only = f"rate=[{found.responses[response]!r}]" if found.responses else "rate=True (--rate)"
+            raise InputError(
+                f"data row {rows[several[0]] + 1} is the mean of n = {n[several[0]]:g} replications; add "
+                f"their sample variance in a column {name!r}, or rename 'n' if it means something else. If "
+                f"every replication is 0 or 1, declare {only}: then no variance is needed."
+            )
     return n.astype(np.int64), variance
 
 

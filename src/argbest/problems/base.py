@@ -1,6 +1,6 @@
 """Problem: alternatives, contexts, a simulator, and what is known of the truth; in the user's units."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -125,7 +125,7 @@ class Problem:
                 for what, given in (("truth", truth), ("truth_se", error), ("noise_sd", noise_sd))
             )
         tables = (len(named), *shape) if named else shape
-        rates = _rates(rate, named)
+        rates = declared_rates(rate, named)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
@@ -142,7 +142,7 @@ class Problem:
             name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
-            reward_range=_ranges(reward_range, rates, named),
+            reward_range=declared_ranges(reward_range, rates, named),
             rate=rates,
             question=question_of(question),
         )
@@ -232,8 +232,7 @@ class Problem:
     @property
     def mentioned(self) -> tuple[str, ...]:
         """The responses that the goal and the limits name, in this order; () of a goal without names."""
-        sums = [each.sum for each in (self.aim, *self.limits) if each.sum is not None]
-        return tuple(dict.fromkeys(name for each in sums for name in each.names))
+        return goals.Wanted(self.aim, self.limits, self.price, ()).named
 
     @property
     def is_named(self) -> bool:
@@ -242,10 +241,8 @@ class Problem:
 
     def naming(self, responses: Iterable[str]) -> "Problem":
         """Return the problem whose simulator returns these responses, where none were declared."""
-        names = goals.checked_names(responses)
-        aim, kept = goals.read_goal(self.goal, names), goals.read_limits(self.limits, names)
-        _refuse_unnamed(aim, kept, names)
-        rates = _rates(self.rate, names)
+        names = goals.Wanted.read(self.goal, self.limits, self.price, responses).responses
+        rates = declared_rates(self.rate, names)
         other = copy(self)
         for name in ("asked", "setting", "outcome_forms", "_outcomes"):
             other.__dict__.pop(name, None)
@@ -259,7 +256,7 @@ class Problem:
             {name: None if held is None else held[None] for name, held in tables.items()},
             responses=names,
             rate=rates,
-            reward_range=_ranges(self.reward_range, rates, names),
+            reward_range=declared_ranges(self.reward_range, rates, names),
         )
         return other
 
@@ -551,7 +548,7 @@ def _function(simulate: Simulate | None) -> Simulate | None:
     )
 
 
-def _rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
+def declared_rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
     """Return whether the only response is a rate, or which of several are."""
     if isinstance(given, bool | np.bool_) or not isinstance(given, str | Iterable):
         if flag("rate", given) and len(responses) > 1:
@@ -569,7 +566,7 @@ def _rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
     return names if len(responses) != 1 else bool(names)
 
 
-def _ranges(
+def declared_ranges(
     given: object, rate: bool | tuple[str, ...], responses: tuple[str, ...]
 ) -> tuple[float, float] | dict[str, tuple[float, float]] | None:
     """Return the interval of the only response, or those of several by name."""

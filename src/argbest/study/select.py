@@ -31,7 +31,7 @@ def select(
     categorical: object = (),
     reward_range: object = None,
     noise_sd: object = None,
-    rate: bool = False,
+    rate: object = False,
     question: object = None,
     policy: Given | Policy = POLICY,
     model: Given | Model[Any] | None = None,

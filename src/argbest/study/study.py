@@ -136,7 +136,7 @@ class Study:
         categorical: object = (),
         bins: "Bins" = None,
         reward_range: object = None,
-        rate: bool = False,
+        rate: object = False,
         dropna: bool = False,
         simulate: Simulate | None = None,
         title: str = "runs",

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry
-from argbest.checks import affordable, finite, flag, not_negative, one_of, within
+from argbest.checks import affordable, finite, not_negative, one_of, within
 from argbest.core.arrays import Array
 from argbest.core.goals import Wanted
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
-from argbest.problems.base import Problem, reward_limits
+from argbest.problems.base import Problem, declared_ranges, declared_rates
 from argbest.problems.labels import declared
 from argbest.storage.opening import shown
 from argbest.study.definition import Options
@@ -121,8 +121,8 @@ def _problem(
     alternatives = _axis("alternative", content.get("alternatives"), folder)
     contexts = _axis("context", content.get("contexts"), folder)
     simulate, limit = file_options.simulator(content.get("simulator"), folder, wanted.named)
-    rate = flag("rate", content.get("rate", False))
-    limits = reward_limits(content.get("reward_range"), rate=rate)
+    rate = declared_rates(content.get("rate", False), wanted.responses)
+    ranges = declared_ranges(content.get("reward_range"), rate, wanted.responses)
     noise = None if "noise_sd" not in content else not_negative("noise_sd", content["noise_sd"])
     with within("[contexts]"):
         problem = Problem(
@@ -130,7 +130,7 @@ def _problem(
             goal=str(wanted.goal), limits=wanted.limits, price=wanted.price,
             responses=wanted.responses or None, name=content.get("name") or stem,
             description=content.get("description", ""), reward=content.get("reward", "reward"),
-            reward_range=limits, rate=rate, noise_sd=noise,
+            reward_range=ranges, rate=rate, noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
 
