@@ -458,6 +458,10 @@ class Records(_Made[Told]):
         """Return how many rows of the store the first n records have."""
         return int(self.columns["start"][n]) if n < len(self) else self._end()
 
+    def values_of_rows(self) -> Array:
+        """Return what every row says, [response, row]: a value, or the mean of a summary."""
+        return self._store.values[:, : self._end()]
+
     def record_of_rows(self) -> IntArray:
         """Return the record of every row, [row]."""
         return np.repeat(np.arange(len(self)), np.abs(self.columns.numbers("size")))
