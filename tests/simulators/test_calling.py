@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest.errors import InputError, SimulationError
-from argbest.simulators.calling import Outcome, batched, checked, evaluate, number, vectorised
+from argbest.simulators.calling import Outcome, Value, batched, checked, evaluate, number, vectorised
 
 JOBS = [("a", 1, 5), ("bb", 2, 7), ("a", 1, 9), ("a", 2, 5), ("bb", 2, 8)]
 EXPECTED = [11.005, 22.007, 11.009, 21.005, 22.008]
 
 
-def values(outcomes: list[Outcome]) -> list[float | None]:
+def values(outcomes: list[Outcome]) -> list[Value | None]:
     return [outcome.value for outcome in outcomes]
 
 
@@ -252,7 +252,7 @@ def test_a_dict_of_columns_has_a_row_for_every_seed(mark: Callable[..., Any]) ->
     for simulate in (columns, rows):
         outcomes = evaluate(simulate, JOBS)
         assert [outcome.value for outcome in outcomes] == expected
-        assert all(type(outcome.value["late"]) is bool for outcome in outcomes)  # type: ignore[index, call-overload]
+        assert all(type(outcome.value["late"]) is bool for outcome in outcomes)  # type: ignore[index]
 
 
 def test_one_bad_response_of_a_batch_spoils_only_its_own_job() -> None:

@@ -21,6 +21,7 @@ from argbest.texts import first_of
 if TYPE_CHECKING:
     from argbest.study.view import View
 
+RESPONSE = "response."  # before the name of a response whose column would be called as another one
 NO_ANSWER = "no answer: every alternative failed here"
 _NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "p_feasible", "expected_loss", "low", "high")
 _RIVAL_COLUMNS = ("runner_up", "gap", "gap_sd")
@@ -52,14 +53,23 @@ def with_details(frame: pd.DataFrame, view: "View") -> pd.DataFrame:
 
 
 def of_observations(view: "View") -> pd.DataFrame:
-    """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
-    kept, record = view.replications, view.records.record_of_rows()
-    trial, n, m2 = (view.records.columns.numbers(name)[record] for name in ("trial", "n", "m2"))
-    summary = kept.number < 0
+    """Return one row per replication told; a summary (mean, variance, n) is one row with its n.
+
+    A response has a column called as it is, `RESPONSE` before it where another one is called so already, and
+    its variances are in a column such as variance.cost. One number without a name is in ``value``.
+    """
+    records, record = view.records, view.records.record_of_rows()
+    trial, n, size = (records.columns.numbers(name)[record] for name in ("trial", "n", "size"))
+    summary, names = size < 0, view.problem.responses
     frame = _pairs(view, trial)
-    frame["value"] = view.problem.sign * kept.value
+    variances = [f"variance.{name}" for name in names] or ["variance"]
+    taken = {*frame.columns, "n", *variances}
+    shown = [f"{RESPONSE}{name}" if name in taken or name.startswith(RESPONSE) else name for name in names]
+    for column, values in zip(shown or ["value"], records.values_of_rows(), strict=True):
+        frame[column] = values
     frame["n"] = np.where(summary, n, 1)
-    frame["variance"] = np.where(summary, m2 / np.maximum(n - 1, 1), np.nan)
+    for column, squares in zip(variances, records.squares(), strict=True):
+        frame[column] = np.where(summary, squares[record] / np.maximum(n - 1, 1), np.nan)
     return frame
 
 

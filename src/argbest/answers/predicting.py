@@ -152,9 +152,7 @@ def certificate_at(view: View, rows: Axis, *, integrate: bool = True) -> Certifi
         question = question.elsewhere(study.belief)
         normals = _normals(view, belief, len(rows))
     own = OwnContexts(belief if mixture is None else mixture, study, _own_context(view, rows))
-    return Certificate(
-        belief, np.ones(1), normals, 0.0, answered, mixture, own, question=question
-    )
+    return Certificate(belief, np.ones(1), normals, 0.0, answered, mixture, own, question=question)
 
 
 def _normals(view: View, belief: Belief, n_rows: int) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from argbest import simulators
-from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
+from argbest.checks import affordable, flag, indifference_zone, interval, real, table, unicode
 from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit, Sum
@@ -104,9 +104,9 @@ class Problem:
         rate: object = False,
         question: object = None,
     ) -> None:
-        named = _responses(responses, truth)
-        aim, kept = goals.read_goal(goal, named or None), goals.read_limits(limits, named or None)
-        _refuse_unnamed(aim, kept, named)
+        declared = truth if responses is None and isinstance(truth, Mapping) else responses
+        wanted = goals.Wanted.read(goal, limits, price, declared)
+        named = wanted.responses
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
@@ -125,16 +125,16 @@ class Problem:
                 for what, given in (("truth", truth), ("truth_se", error), ("noise_sd", noise_sd))
             )
         tables = (len(named), *shape) if named else shape
-        rates = _rates(rate, named)
+        rates = declared_rates(rate, named)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
-            simulate=simulators.reading(_function(simulate), named or _named_by(aim, kept)),
+            simulate=simulators.reading(_function(simulate), wanted.named),
             weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
-            goal=str(aim),
-            limits=kept,
-            price=None if price is None else finite("price", price, above=0.0),
+            goal=str(wanted.goal),
+            limits=wanted.limits,
+            price=wanted.price,
             responses=named,
             truth=None if truth is None else _frozen(table("truth", truth, tables)),
             truth_se=None if truth is None else _spread("truth_se", error, tables),
@@ -142,7 +142,7 @@ class Problem:
             name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
-            reward_range=_ranges(reward_range, rates, named),
+            reward_range=declared_ranges(reward_range, rates, named),
             rate=rates,
             question=question_of(question),
         )
@@ -236,7 +236,7 @@ class Problem:
         return self._aiming(Goal("min" if limit.sense == "<=" else "max", limit.sum))
 
     def of_response(self, response: int) -> "Problem":
-        """Return the problem whose goal is one response, by its place, as large as it gets, without limits."""
+        """Return the problem whose goal is one response, by its place, as large as can be, without limits."""
         return self._aiming(Goal("max", Sum(((self.responses[response], 1.0),))))
 
     def _aiming(self, aim: Goal) -> "Problem":
@@ -254,8 +254,7 @@ class Problem:
     @property
     def mentioned(self) -> tuple[str, ...]:
         """The responses that the goal and the limits name, in this order; () of a goal without names."""
-        sums = [each.sum for each in (self.aim, *self.limits) if each.sum is not None]
-        return tuple(dict.fromkeys(name for each in sums for name in each.names))
+        return goals.Wanted(self.aim, self.limits, self.price, ()).named
 
     @property
     def is_named(self) -> bool:
@@ -264,10 +263,8 @@ class Problem:
 
     def naming(self, responses: Iterable[str]) -> "Problem":
         """Return the problem whose simulator returns these responses, where none were declared."""
-        names = goals.checked_names(responses)
-        aim, kept = goals.read_goal(self.goal, names), goals.read_limits(self.limits, names)
-        _refuse_unnamed(aim, kept, names)
-        rates = _rates(self.rate, names)
+        names = goals.Wanted.read(self.goal, self.limits, self.price, responses).responses
+        rates = declared_rates(self.rate, names)
         other = copy(self)
         for name in ("asked", "setting", "outcome_forms", "_outcomes"):
             other.__dict__.pop(name, None)
@@ -281,7 +278,7 @@ class Problem:
             {name: None if held is None else held[None] for name, held in tables.items()},
             responses=names,
             rate=rates,
-            reward_range=_ranges(self.reward_range, rates, names),
+            reward_range=declared_ranges(self.reward_range, rates, names),
         )
         return other
 
@@ -305,7 +302,7 @@ class Problem:
 
     @property
     def goal_range(self) -> tuple[float, float] | None:
-        """The interval that holds the goal of every replication, in the user's sign; None if none is known."""
+        """The interval that holds the goal of every replication, in the user's sign; None if not known."""
         factors = (self.sign * self.outcome_forms[0].coefficients).tolist()
         ends = [
             sorted((factor * low, factor * high))
@@ -532,32 +529,6 @@ class Problem:
         return array
 
 
-def _responses(given: object, truth: object) -> tuple[str, ...]:
-    """Return the names of the responses, as given or as the truth has them; () if there is only a number."""
-    if given is None:
-        return goals.checked_names(truth) if isinstance(truth, Mapping) else ()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
-    return goals.checked_names(given)
-
-
-def _named_by(aim: Goal, limits: tuple[Limit, ...]) -> tuple[str, ...]:
-    """Return the responses that the goal and the limits name, each once."""
-    sums = (each.sum for each in (aim, *limits))
-    return tuple(dict.fromkeys(name for each in sums if each is not None for name in each.names))
-
-
-def _refuse_unnamed(aim: Goal, limits: tuple[Limit, ...], responses: tuple[str, ...]) -> None:
-    """Refuse a goal that does not say which of several responses it is about."""
-    if aim.sum is None and len(responses) > 1:
-        raise goals.needs_goal(responses, aim.sense)
-    if aim.sum is None and limits and not responses:
-        raise InputError(
-            f"got the limit '{limits[0]}' and the goal {str(aim)!r}, which names no response. Say what is to "
-            f"be large or small, too: goal='{aim} cost'."
-        )
-
-
 def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int]) -> object:
     """Return the tables of several responses in their order, from a dict by name; anything else as it is."""
     if not isinstance(given, Mapping):
@@ -599,7 +570,7 @@ def _function(simulate: Simulate | None) -> Simulate | None:
     )
 
 
-def _rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
+def declared_rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
     """Return whether the only response is a rate, or which of several are."""
     if isinstance(given, bool | np.bool_) or not isinstance(given, str | Iterable):
         if flag("rate", given) and len(responses) > 1:
@@ -617,7 +588,7 @@ def _rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
     return names if len(responses) != 1 else bool(names)
 
 
-def _ranges(
+def declared_ranges(
     given: object, rate: bool | tuple[str, ...], responses: tuple[str, ...]
 ) -> tuple[float, float] | dict[str, tuple[float, float]] | None:
     """Return the interval of the only response, or those of several by name."""
@@ -635,7 +606,9 @@ def _ranges(
                 f"reward_range names {name!r}, which is no response; known are {', '.join(responses)}. "
                 "Correct it."
             )
-    found = {str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()}
+    found = {
+        str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()
+    }
     kept = {name: each for name, each in found.items() if each is not None}
     return kept.get(responses[0]) if len(responses) == 1 else kept or None
 

@@ -7,7 +7,6 @@ from argbest.errors import InputError
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
 
-
 _Simulator = TypeVar("_Simulator")
 
 

@@ -40,9 +40,9 @@ class Program:
     "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest. The reward is
     the last number of the output, or the JSON ``field`` named (`program_texts.reward`). With ``responses``,
     names, it returns a dict of those: fields of a JSON object, or named numbers such as "cost=1.2 late=0"
-    (`program_texts.responses`); a `Problem` whose goal and limits name responses has them read. A run of more
-    than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to ``retries`` times
-    with the same seed, after ``backoff`` seconds at first and twice as many every time.
+    (`program_texts.responses`); a `Problem` whose goal and limits name responses has them read. A run of
+    more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
+    ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
     ``folder`` is the working directory, in which a relative path of the program is looked up too;
     ``environment`` holds variables to add, templates as well.
     """
@@ -127,9 +127,8 @@ class Program:
 
     def naming(self, responses: Sequence[str]) -> "Program":
         """Return the program, made to read these responses where it reads one number so far."""
-        if self.responses or self.field is not None:
-            return self
-        return replace(self, responses=tuple(responses) or None)
+        one_number = self.field is not None and len(responses) == 1
+        return self if self.responses or one_number else replace(self, responses=tuple(responses))
 
     def plain(self) -> dict[str, Any]:
         """Return the program as JSON-ready values."""
@@ -157,7 +156,10 @@ class Program:
         if isinstance(given, str) or not isinstance(given, Sequence) or not given:
             raise InputError(f"responses={given!r}; expected a list of names such as ['cost', 'late'].")
         if self.field is not None:
-            raise InputError("field is for programs with one response; leave it out beside responses.")
+            raise InputError(
+                f"field = {self.field!r} is for programs with one response, and here are {', '.join(given)}. "
+                "Leave it out: responses are read by their names."
+            )
         return checked_names(given)
 
     @property

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -220,12 +219,7 @@ class LearningAnew:
     @cached_property
     def knowledge(self) -> Knowledge:
         """The knowledge of these tallies, all hyper-parameters fitted to them."""
-        before = repeat(None) if self.before is None else self.before
-        params = tuple(
-            self.model.fit(tally, self.setting, own)
-            for tally, own in zip(self.tallies, before, strict=False)
-        )
-        found = step.condition(self.model, self.setting, self.tallies, params)
+        found = step.learn(self.model, self.setting, self.tallies, before=self.before)
         return Knowledge(found, int(self.tallies[0].count.sum()), self.n_records)
 
 

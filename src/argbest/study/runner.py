@@ -186,7 +186,7 @@ class _Run:
         except (StorageError, KeyboardInterrupt):  # then others take them over, once this worker is silent
             self.patience.give_up()
         lost = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
-        return keep(journal.storage, self.presence.name, lost) if lost else ""
+        return keep(journal.storage, self.presence.name, lost, journal.responses or ()) if lost else ""
 
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""

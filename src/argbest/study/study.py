@@ -126,15 +126,17 @@ class Study:
         *,
         alternative: str | Sequence[str] = "alternative",
         context: str | Sequence[str] = "context",
-        value: str = "value",
+        value: str | Sequence[str] | None = None,
         replication: str | None = None,
         goal: str = "max",
+        limits: object = None,
+        price: float | None = None,
         weights: object = None,
         bounds: object = None,
         categorical: object = (),
         bins: "Bins" = None,
         reward_range: object = None,
-        rate: bool = False,
+        rate: object = False,
         dropna: bool = False,
         simulate: Simulate | None = None,
         title: str = "runs",
@@ -149,16 +151,18 @@ class Study:
     ) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
-        ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
-        runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
+        ``alternative`` and ``context`` name one column or several, ``value`` the column of the rewards, or a
+        list of columns, one for each response; by default those that ``goal`` and ``limits`` name, or
+        "value" if they name none. ``replication`` is the column that says which runs of a context shared
+        random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
         out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
         identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
         numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
         """
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
-            weights=weights, bounds=bounds, categorical=categorical, bins=bins, reward_range=reward_range,
-            rate=rate, dropna=dropna, simulate=simulate, name=title,
+            limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
+            reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
@@ -396,7 +400,7 @@ class Study:
         trial: str | None = None,
         alternative: str | Sequence[str] | None = None,
         context: str | Sequence[str] | None = None,
-        value: str = "value",
+        value: str | Sequence[str] | None = None,
         dropna: bool = False,
     ) -> None:
         """Record the runs in a frame, a row each, all or none: of trials asked for, or made elsewhere.
@@ -404,8 +408,10 @@ class Study:
         With ``trial``, the column of ids, the rows are replications of trials that `ask` returned. Without it
         they are runs made elsewhere of alternatives and contexts of this study: these are found in the
         columns ``alternative`` and ``context``, or in those that the study has, as in `observations` or in
-        the frame that `from_observations` took. Such runs share random numbers with no others. Rows may be
-        summaries, with columns ``n`` and ``variance``; ``dropna`` leaves out incomplete ones.
+        the frame that `from_observations` took. Such runs share random numbers with no others. ``value`` is
+        the column of the rewards ("value"), or a list of columns, one for each response (by default called as
+        these are). Rows may be summaries, with columns ``n`` and ``variance``, or ``variance.cost`` and so on
+        for responses; ``dropna`` leaves out incomplete ones.
         """
         if trial is None:
             runs = observed.further(
