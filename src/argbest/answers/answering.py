@@ -17,6 +17,7 @@ from argbest.answers.tailoring import of_study as tailoring_of
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.certificate import Certificate
+from argbest.core.outcomes import means_of
 from argbest.core.question import BEST, Question
 from argbest.core.questions.one_for_all import ValuesAlternatives
 from argbest.core.questions.rule import NamesRules
@@ -154,13 +155,14 @@ def of_study(view: "View", question: object = None, delta: float | None = None) 
 
 def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     problem = view.problem
-    bound = problem.put(asked, view.inference.answered)
+    bound = problem.asking(asked).asked if problem.limits else problem.put(asked, view.inference.answered)
     zone = (
-        usual_delta(view.knowledge.belief.mean, view.ruled_out, bound)
+        usual_delta(means_of(view.knowledge.belief), view.ruled_out, bound)
         if delta is None
         else view.indifference(delta)
     )
-    certificate = view.certificate(0.0) if bound == BEST else view.inference.certificate_of(bound, 0.0)
+    best = bound.name == BEST.name
+    certificate = view.certificate(0.0) if best else view.inference.certificate_of(bound, 0.0)
     common: dict[str, Any] = {
         "question": title(asked),
         "expected_loss": float(certificate.eoc),
@@ -178,7 +180,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         return Answer(**common, **_of_rule(view, bound, certificate))
     if offers(bound, NamesSeveral):
         return Answer(**common, **_of_several(view, certificate, zone))
-    if bound == BEST:
+    if best:
         return Answer(**common, **_of_contexts(view, certificate, zone))
     return Answer(**common, **_of_another(certificate))
 
@@ -236,16 +238,16 @@ def _sign(problem: Problem, bound: Question) -> int:
 
 def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[str, Any]:
     """Return what is said of one alternative per context."""
-    frame = frames.selection(view, zone)
-    draws = certificate.of_draws(lambda some: _named(some, certificate.choice))
-    return {
-        "choice": frame["selected"].tolist(),
-        "runner_up": None,
-        "ties": (),
-        "value": Estimate.of(draws @ certificate.counted, view.problem.sign),
-        "table": frame,
-        "tailoring": tailoring_of(view),
-    }
+    frame, limited = frames.selection(view, zone), bool(view.problem.limits)
+    found: dict[str, Any] = {
+        "choice": frame["selected"].tolist(), "runner_up": None, "ties": (), "value": None, "table": frame,
+    }  # fmt: skip
+    if np.all(certificate.choice >= 0):
+        draws = certificate.of_draws(
+            lambda some: _named(some[..., 0, :, :] if limited else some, certificate.choice)
+        )
+        found["value"] = Estimate.of(draws @ certificate.counted, view.problem.sign)
+    return found if limited else {**found, "tailoring": tailoring_of(view)}
 
 
 def _of_another(certificate: Certificate) -> dict[str, Any]:

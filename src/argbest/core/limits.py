@@ -22,8 +22,8 @@ import numpy as np
 
 from argbest.core import knowledge_gradient as kg
 from argbest.core.abilities import offers
-from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr
-from argbest.core.belief import Belief, SeveralOutcomes, of_selected
+from argbest.core.arrays import Array, BoolArray, IntArray, log_ndtr, ndtr
+from argbest.core.belief import Belief, SeveralOutcomes, gaps, of_selected
 from argbest.core.decision import of_each_context
 from argbest.core.normal import loss as normal_loss
 from argbest.core.outcomes import kept_probability, standardised
@@ -90,10 +90,11 @@ class BestWithinLimits:
         wrong[np.where(kept, goal, -np.inf).argmax(axis=0)[some], np.flatnonzero(some)] = False
         return np.asarray(lost[wrong])
 
-    def contrasts(self, belief: Belief, choice: IntArray) -> LeadsInContext:
+    def contrasts(self, belief: Belief, choice: IntArray) -> "LeadsWithinLimits":
         """Return chosen minus every other alternative of its context, in the goal; of `NONE` the leader's."""
-        leader = Standing.of(belief, self.price).leader
-        return LeadsInContext(about_limits(belief).goal, np.where(choice == NONE, leader, choice))
+        now = Standing.of(belief, self.price)
+        leader = np.where(choice == NONE, now.leader, choice)
+        return LeadsWithinLimits(LeadsInContext(now.belief.goal, leader), now.kept, choice == NONE)
 
     def weighed(self, belief: Belief, closed: BoolArray | None = None) -> tuple[Weighed, ...]:
         """Return the differences of the goal and the slacks of every limit, with what they are worth."""
@@ -113,6 +114,46 @@ class BestWithinLimits:
                 log_weight = np.where(closed, -np.inf, log_weight)
             found.append(Weighed(Slack(slack), log_weight))
         return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LeadsWithinLimits:
+    """f_b(c) − f_k(c) of what is chosen, or leads, which matter where both keep the limits."""
+
+    leads: LeadsInContext
+    kept: Array  # P_k, [..., alternative, context]
+    none: BoolArray  # [..., context]: whether nothing is chosen
+
+    @property
+    def belief(self) -> Belief:
+        """The belief about the goal."""
+        return self.leads.belief
+
+    def standardised(self, closed: BoolArray | None = None) -> tuple[Array, Array]:
+        """Return z = d/τ, infinite for the chosen, and τ²."""
+        return self.leads.standardised(closed)
+
+    def covariances(self, which: IntArray) -> Array:
+        """Return Cov(f_b(c) − f_k(c), ·), [..., m, alternative, context]."""
+        return self.leads.covariances(which)
+
+    def log_shares(self, log_weight: Array) -> Array:
+        """Return the weights themselves, and their sum for the chosen."""
+        return self.leads.log_shares(log_weight)
+
+    def bound(self, delta: float = 0.0) -> Array:
+        """Return P_b Π_{k≠b} (1 − P_k Φ(−(d + δ)/τ)), of none Π_k (1 − P_k): about P(right), [..., context].
+
+        The limits of different alternatives are taken for independent of each other and of the goal.
+        """
+        tau = np.sqrt(np.maximum(self.belief.difference_var(self.leads.chosen), 0.0))
+        ahead = gaps(self.belief, self.leads.chosen) + delta
+        z = np.where(ahead > 0, np.inf, -np.inf)
+        np.divide(ahead, tau, out=z, where=tau > 0)
+        wrong = self.kept * np.where(self.none[..., None, :], 1.0, ndtr(-z))
+        own = of_each_context(self.leads.chosen)
+        wrong[own] = np.where(self.none, wrong[own], 1.0 - self.kept[own])
+        return np.asarray(np.prod(1.0 - wrong, axis=-2))
 
 
 @dataclass(frozen=True, eq=False)

@@ -600,16 +600,24 @@ class Study:
         one_of("contexts", contexts, ("expected", "worst"))
         return forecasting.of_study(self.view(), target, worst=contexts == "worst", delta=delta)
 
-    def model_check(self) -> "model_check.ModelCheck":
-        """Return whether the model fits: pairs as all others predict them, noise, and single rewards."""
-        return model_check.of_study(self.view())
+    def model_check(self, of: str | None = None) -> "model_check.ModelCheck":
+        """Return whether the model fits: pairs as all others predict them, noise, and single rewards.
+
+        With limits there is a model of the goal and one of every sum of responses that is limited: ``of``
+        says which is meant, as "late"; by default the first that does not fit, else that of the goal.
+        """
+        return model_check.of_study(self.view(), of)
 
     def doubts(self) -> "doubts.Doubts":
         """Return what speaks against calling choices sure: misfit, too few replications, rare events."""
         return doubts.of_study(self.view())
 
     def model_summary(self) -> "model_summary.ModelSummary":
-        """Return what the model found: how much its parts vary, and over what distances."""
+        """Return what the model found: how much its parts vary, and over what distances.
+
+        With limits that is about the goal and about every sum of responses that is limited: the frames then
+        have a column ``of``.
+        """
         return model_summary.of_study(self.view())
 
     def posterior(self, contexts: object = None) -> "pd.DataFrame":

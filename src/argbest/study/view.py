@@ -61,7 +61,7 @@ class Inference:
         ruled_out: BoolArray | None, learning: Learns,
     ) -> None:  # fmt: skip
         self._problem, self._model, self._seed = problem, model, seed
-        self._setting, self._tallies, self._ruled_out = setting, tuple(tallies), ruled_out
+        self._setting, self.tallies, self._ruled_out = setting, tuple(tallies), ruled_out
         self._learning = learning
         self._certificates: dict[tuple[float, bool], Certificate] = {}
         self._answers: dict[Hashable, Any] = {}
@@ -76,7 +76,7 @@ class Inference:
         """Return what is concluded of one of the sums that are learned, by itself."""
         learning = LearningOfSum(self._learning, place)
         known = self._problem, self._model, self._seed, setting
-        return Inference(*known, (self._tallies[place],), self._ruled_out, learning)
+        return Inference(*known, (self.tallies[place],), self._ruled_out, learning)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -97,7 +97,7 @@ class Inference:
     @cached_property
     def shared_noise(self) -> SharedNoise | None:
         """What the noise of all sums that are learned has in common; None where there is one."""
-        return shared_noise(self._tallies, self.knowledge.belief)
+        return shared_noise(self.tallies, self.knowledge.belief)
 
     @cached_property
     def choice(self) -> IntArray:
@@ -120,7 +120,7 @@ class Inference:
     def integrated_sums(self) -> tuple[Integrated, ...] | None:
         """The hyper-parameters of all sums that are learned."""
         return integrated_by_seed(
-            self._model, self._tallies, self._setting, self.knowledge.learned, self._seed, self._ruled_out
+            self._model, self.tallies, self._setting, self.knowledge.learned, self._seed, self._ruled_out
         )
 
     @cached_property
@@ -156,7 +156,7 @@ class Inference:
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
         """What makes draws of whole tables, where these are large; None where they are not."""
-        if self._tallies[0].count.size <= DRAWN_JOINTLY:
+        if self.tallies[0].count.size <= DRAWN_JOINTLY:
             return None
         return lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)
 
