@@ -215,8 +215,8 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
             )
         elif p_none[c] > max(p_own[c], p):
             notes.append(
-                f"that none keeps the limits is more likely ({in_digits(p_none[c])}), but {labels[own]} loses "
-                "less on average"
+                f"that none keeps the limits is more likely ({in_digits(p_none[c])}), but {labels[own]} "
+                "loses less on average"
             )
         elif k != own and p > p_own[c]:
             notes.append(

@@ -17,6 +17,7 @@ from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
+from argbest.core.goals import Sum
 from argbest.core.outcomes import ONE, SharedNoise, means_of, shared_noise, with_shared_noise
 from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.questions.contexts import of_table
@@ -30,6 +31,8 @@ from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import for_model
 from argbest.storage.base import Failed, Plain
+from argbest.study import assumptions
+from argbest.study.assumptions import Assumed
 from argbest.study.journal import Journal
 from argbest.study.learning import (
     Knowledge,
@@ -365,6 +368,36 @@ class View:
     def reward_range(self) -> tuple[float, float] | None:
         """The interval that holds every single reward: (0, 1) of a rate, else that of the problem."""
         return (0.0, 1.0) if self.rate else self.problem.goal_range
+
+    def assumed(self, assume: str | None = None) -> Assumed:
+        """Return what a guarantee takes as given of the goal and of every limit, by name or as declared."""
+        if not self.problem.limits:
+            return Assumed(assumptions.of_rewards(self.reward_range, assume))
+        goal = assumptions.of_rewards(self.reward_range, assume, self.problem.subject)
+        slacks, said = [], [goal.of(self.problem.subject)]
+        for limit in self.problem.limits:
+            subject, ends = str(limit.sum), self._range_of(limit.sum)
+            own = assumptions.of_rewards(ends, assume, subject)
+            said.append(own.of(subject))
+            if own.reward_range is not None:
+                slack = limit.slack(self.problem.responses)
+                side = 1.0 if limit.sense == ">=" else -1.0
+                low, high = sorted(side * end + slack.constant for end in own.reward_range)
+                own = replace(own, reward_range=(low, high))
+            slacks.append(own)
+        return Assumed(goal, tuple(slacks), " and ".join(dict.fromkeys(said)))
+
+    def _range_of(self, total: Sum) -> tuple[float, float] | None:
+        """Return the interval that holds a sum of responses in every replication; None if none is known."""
+        low = high = 0.0
+        for name, factor in total.terms:
+            place = self.problem.responses.index(name)
+            ends = (0.0, 1.0) if self._ledger.is_rate(place) else self.problem.range_of(place)
+            if ends is None:
+                return None
+            first, last = sorted(factor * end for end in ends)
+            low, high = low + first, high + last
+        return low, high
 
     @property
     def initial_design(self) -> str:
