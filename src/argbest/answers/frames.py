@@ -12,7 +12,7 @@ from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.certificate import Certificate
 from argbest.core.limits import NONE
-from argbest.core.states import INTERVAL
+from argbest.core.states import INTERVAL, NO_FEASIBLE
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.texts import chance as in_digits
@@ -248,10 +248,16 @@ def _with_doubts(frame: pd.DataFrame, view: "View", delta: float) -> pd.DataFram
 
 
 def of_probabilities(problem: Problem, contexts: Axis, certificate: Certificate) -> pd.DataFrame:
-    """Return one row per context and one column per alternative: the probability of being best."""
+    """Return one row per context and one column per alternative: the probability of being best.
+
+    With limits a last column has the probability that no alternative keeps them: rows sum to 1.
+    """
     index = _indexed(contexts.frame(), len(contexts.frame().columns)).index
     probability = _rows(certificate.best_probability)
-    return pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
+    frame = pd.DataFrame(probability, columns=list(problem.alternatives.labels), index=index)
+    if problem.limits:
+        frame[NO_FEASIBLE] = certificate.p_none_feasible.ravel()
+    return frame
 
 
 def indexed_by_context(selection: pd.DataFrame) -> pd.DataFrame:

@@ -87,16 +87,15 @@ def posterior(view: View, contexts: object = None, *, level: float | None = None
     problem = view.problem
     if contexts is None:
         rows, belief = problem.contexts, view.knowledge.belief
-        chance = view.certificate().best_probability
-        tables = [belief.mean, belief.var, belief.noise, chance]
+        certificate = view.certificate()
+        tables = [belief.mean, belief.var, belief.noise, *_chances(certificate)]
     else:
         rows = problem.contexts.rows(contexts)
         belief = model_at(view, rows)
-        chance = certificate_at(view, rows).best_probability
-        given = (belief.mean, belief.var, belief.noise, chance)
+        given = (belief.mean, belief.var, belief.noise, *_chances(certificate_at(view, rows)))
         tables = [np.moveaxis(each[..., 0], 0, -1) for each in given]  # of [context, alternative, 1]
         warn_of_the_unknown(view, rows)
-    mean, var, noise, chance = (each.ravel() for each in tables)
+    mean, var, noise, chance, kept = (each.ravel() for each in tables)
     k, c = np.indices((problem.n_alternatives, len(rows))).reshape(2, -1)
     frame = pd.concat([problem.alternatives.frame(k), rows.frame(c)], axis=1)
     mean, sd = problem.sign * mean, np.sqrt(var)
@@ -104,7 +103,15 @@ def posterior(view: View, contexts: object = None, *, level: float | None = None
     if level is not None:
         frame["low"], frame["high"] = reported_interval(mean, sd, level, rate=view.rate)
     frame["noise_sd"], frame["p_best"] = np.sqrt(noise), chance
+    if problem.limits:
+        frame["p_feasible"] = kept
     return frame
+
+
+def _chances(certificate: Certificate) -> tuple[Array, Array]:
+    """Return P(best), and P(all limits are kept), of every alternative."""
+    chance, options = certificate.best_probability, certificate.options
+    return chance, np.ones(chance.shape) if options is None else options.feasible[..., :-1, :]
 
 
 def knows_new_contexts(view: View) -> bool:
@@ -287,6 +294,8 @@ def prediction_kit(view: View) -> Plain:
     ``expected_loss``, and [context][alternative] ``mean``, ``sd`` and ``probability`` of being the best.
     Means count so that larger is better; ``sign`` turns them back. Those of a rate are shown within 0 and 1,
     as ``reported``. ``ruled_out`` lists what cannot be selected, context by context; None where all can.
+    With limits ``feasible`` [context][alternative] is P(all are kept), ``none`` [context] P(by none), and
+    ``selected`` -1 where none is chosen; without limits both are None.
     """
     stops = _stops(view) if knows_new_contexts(view) else None
     axis = view.problem.contexts
@@ -321,6 +330,8 @@ class _Answers(NamedTuple):
     sd: Array
     probability: Array
     ruled_out: BoolArray
+    feasible: Array  # P(all limits are kept), [context, alternative]
+    none: Array  # P(no alternative keeps them), [context]
 
 
 def _at_own_contexts(view: View) -> _Answers:
@@ -337,12 +348,16 @@ def _answers(
     mean: Array, certificate: Certificate, out: BoolArray | None, by_row: Callable[[Any], Any]
 ) -> _Answers:
     """Return answers from tables of which ``by_row`` makes [context, alternative] or [context]."""
-    belief = certificate.belief
+    belief, options = certificate.belief, certificate.options
     chosen, rival = certificate.choice, certificate.runner_up
     tables = mean, np.sqrt(belief.var), certificate.best_probability
-    gap_sd = np.sqrt(of_selected(belief.difference_var(chosen), rival))
+    gap_sd = np.sqrt(of_selected(belief.difference_var(np.maximum(chosen, 0)), rival))
     never = np.zeros(mean.shape, bool) if out is None else out
-    return _Answers(*map(by_row, (chosen, rival, gap_sd, certificate.expected_loss, *tables, never)))
+    kept = np.ones(mean.shape) if options is None else options.feasible[..., :-1, :]
+    limited = kept, certificate.p_none_feasible
+    return _Answers(
+        *map(by_row, (chosen, rival, gap_sd, certificate.expected_loss, *tables, never, *limited))
+    )
 
 
 def _kit(
@@ -359,9 +374,11 @@ def _kit(
         place = np.full(view.problem.n_alternatives, -1)
         place[alternatives] = np.arange(len(alternatives))
         tables = {
-            name: getattr(found, name)[:, alternatives] for name in ("mean", "sd", "probability", "ruled_out")
+            name: getattr(found, name)[:, alternatives]
+            for name in ("mean", "sd", "probability", "ruled_out", "feasible")
         }
-        found = found._replace(selected=place[found.selected], runner_up=place[found.runner_up], **tables)
+        selected = np.where(found.selected < 0, -1, place[found.selected])
+        found = found._replace(selected=selected, runner_up=place[found.runner_up], **tables)
     tables = {"mean": found.mean, "sd": found.sd, "probability": found.probability}
     if view.rate:
         tables["reported"] = reported_mean(view.problem.sign * found.mean, found.sd, rate=True)
@@ -377,6 +394,8 @@ def _kit(
         "expected_loss": values(found.expected_loss),
         **{name: values(rounded(each)) for name, each in tables.items()},
         "ruled_out": _positions(found.ruled_out) if found.ruled_out.any() else None,
+        "feasible": values(rounded(found.feasible)) if view.problem.limits else None,
+        "none": values(rounded(found.none)) if view.problem.limits else None,
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from argbest.answers.predicting import coordinate
 from argbest.core.arrays import Array, IntArray
-from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.report import curves
 from argbest.report.curves import Grid, PolicyMap, Side
 from argbest.report.looks import columns, folded, middle_cut
@@ -125,7 +125,7 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
         if not policy.answered[c]:
             continue
         drawn.append(_rect(x, y, wide, high, fill(policy.selected[c], policy.p_best[c])))
-        if policy.state[c] != SURE:
+        if policy.state[c] in _FRAMES:
             drawn.append(_rect(x + 2, y + 2, wide - 4, high - 4, _FRAMES[policy.state[c]]))
         if fits:
             drawn.append(
@@ -138,7 +138,7 @@ def _cells(policy: PolicyMap, grid: Grid, said: Sequence[str]) -> str:
     legend = _hue_legend(leaders, policy.alternatives, fill)
     for state, words in _meanings(policy).items():
         some = np.flatnonzero(policy.state == state)
-        if state != SURE and some.size:  # as the first cell that has this frame
+        if state in _FRAMES and some.size:  # as the first cell that has this frame
             cell = _rect(0, -11, 18, 14, fill(policy.selected[some[0]], policy.p_best[some[0]]))
             legend.append(_Key(cell + _rect(1.5, -9.5, 15, 11, _FRAMES[state]), 18, words))
     if leaders:
@@ -202,6 +202,7 @@ def _meanings(policy: PolicyMap) -> dict[str, str]:
         SURE: f"sure ({100 * LEVEL:.0f} % or more)",
         EQUAL: f"equal (within {policy.delta:.2g})",
         OPEN: "open",
+        NO_FEASIBLE: "surely none feasible",
     }
 
 
@@ -259,6 +260,12 @@ def _mark(state: str, x: float, y: float, size: float) -> str:
     half = 0.8 * size
     if state == SURE:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{half:.1f}"/>'
+    if state == NO_FEASIBLE:
+        (left, right), (top, bottom) = ((at - half, at + half) for at in (x, y))
+        cross = (
+            f"M{left:.1f} {top:.1f}L{right:.1f} {bottom:.1f}M{left:.1f} {bottom:.1f}L{right:.1f} {top:.1f}"
+        )
+        return f'<path d="{cross}" fill="none" stroke="currentColor" stroke-width="2.4"/>'
     looks = {
         EQUAL: 'fill="#ffffff" stroke="#1b1f24" stroke-width="1.5"',
         OPEN: f'fill="#ffffff" stroke="{_OPEN}" stroke-width="2" transform="rotate(45 {x:.1f} {y:.1f})"',

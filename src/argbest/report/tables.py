@@ -187,13 +187,13 @@ def _sizes_above(sheet: Sheet, found: Contention, title: str) -> None:
     """Draw a bar per context in a strip above the cells: how many alternatives are left."""
     strip = style.above(sheet.ax, 0.6)
     places, several = np.arange(len(found.size)), found.size > 1
-    kinds = {"one left": ~several, "several left": several}
+    kinds = {"one left": found.size == 1, "several left": several}
     colours = (sheet.theme.colours[0], sheet.theme.alarm)
     bars = [
         strip.bar(places[here], found.size[here], 0.8, color=colour)
         for here, colour in zip(kinds.values(), colours, strict=True)
     ]
-    most = int(found.size.max())
+    most = max(int(found.size.max()), 1)
     strip.set_ylim(0, most * 1.12)
     strip.set_yticks(sorted({1, most}))
     strip.set_ylabel("left", fontsize=TICK)
