@@ -83,7 +83,8 @@ def of_study(view: "View") -> ModelSummary:
     def joined(name: str) -> pd.DataFrame:
         frames = [getattr(part, name).assign(of=of) for of, part in parts.items()]
         whole = pd.concat([each for each in frames if len(each)] or frames[:1], ignore_index=True)
-        return whole[["of", *(column for column in whole.columns if column != "of")]]
+        whole.insert(0, "of", whole.pop("of"))
+        return whole
 
     said = (
         f"Of {of}: {sentence[0].lower()}{sentence[1:]}" if not i else sentence

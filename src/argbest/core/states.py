@@ -39,9 +39,10 @@ def contenders(
     known = np.where(answered[..., None, :], chance, 0.0)
     order = np.lexsort([-known] if mean is None else [-mean, -known.round(_ALIKE)], axis=-2)
     reached = np.cumsum(np.take_along_axis(known, order, axis=-2), axis=-2)
-    wanted = level - _ROUNDING - (0.0 if none is None else np.nan_to_num(none)[..., None, :])
-    size = np.minimum(1 + np.sum(reached < wanted, axis=-2), chance.shape[-2])
-    return order, size * (answered if none is None else answered & (wanted[..., 0, :] > 0))
+    beside = np.zeros(answered.shape) if none is None else np.nan_to_num(none)
+    wanted = level - _ROUNDING - beside
+    size = np.minimum(1 + np.sum(reached < wanted[..., None, :], axis=-2), chance.shape[-2])
+    return order, size * (answered & (wanted > 0))
 
 
 def counts(names: AnyArray) -> dict[str, int]:

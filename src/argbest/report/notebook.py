@@ -67,7 +67,7 @@ class Plots:
                 level=level,
                 response=response,
                 theme=theme,
-            )  # fmt: skip
+            )
         )
 
     def allocation(self, *, theme: str | None = None) -> "Figure":

@@ -209,11 +209,5 @@ def _marks(theme: Theme) -> dict[str, dict[str, Any]]:
         SURE: {"marker": "o", "s": 30, "facecolor": theme.ink, "edgecolor": theme.paper, "linewidth": 0.9},
         EQUAL: {"marker": "s", "s": 26, "facecolor": theme.paper, "edgecolor": theme.ink, "linewidth": 1.4},
         OPEN: {"marker": "D", "s": 30, "facecolor": theme.paper, "edgecolor": theme.alarm, "linewidth": 1.6},
-        NO_FEASIBLE: {
-            "marker": "X",
-            "s": 38,
-            "facecolor": theme.ink,
-            "edgecolor": theme.paper,
-            "linewidth": 0.9,
-        },
+        NO_FEASIBLE: {"marker": "X", "s": 38, "facecolor": theme.ink, "edgecolor": theme.paper},
     }

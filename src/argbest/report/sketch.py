@@ -262,10 +262,8 @@ def _mark(state: str, x: float, y: float, size: float) -> str:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{half:.1f}"/>'
     if state == NO_FEASIBLE:
         (left, right), (top, bottom) = ((at - half, at + half) for at in (x, y))
-        cross = (
-            f"M{left:.1f} {top:.1f}L{right:.1f} {bottom:.1f}M{left:.1f} {bottom:.1f}L{right:.1f} {top:.1f}"
-        )
-        return f'<path d="{cross}" fill="none" stroke="currentColor" stroke-width="2.4"/>'
+        down, up = (f"M{left:.1f} {y0:.1f}L{right:.1f} {y1:.1f}" for y0, y1 in ((top, bottom), (bottom, top)))
+        return f'<path d="{down}{up}" fill="none" stroke="currentColor" stroke-width="2.4"/>'
     looks = {
         EQUAL: 'fill="#ffffff" stroke="#1b1f24" stroke-width="1.5"',
         OPEN: f'fill="#ffffff" stroke="{_OPEN}" stroke-width="2" transform="rotate(45 {x:.1f} {y:.1f})"',

@@ -63,7 +63,7 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "limits": [str(limit) for limit in study.problem.limits],
         "alternatives": _axis(study.problem.alternatives, shown.alternatives),
         "contexts": {**_axis(study.problem.contexts), "tabled": shown.contexts.tolist()},
-        "decisions": _brief_table(selection),
+        "decisions": _brief_table(_without_twins(study, selection)),
         "certainty": _certainty(certificate, study.indifference(), shown),
         "allocation": _allocation(study, shown),
         "model": study.model_summary().plain(),
@@ -74,6 +74,14 @@ def payload(study: Study, *, command: str = "", ahead: bool = False, anywhere: b
         "hyperparameters": None if shown.left_out else hyperparameters(study),
         "how": _how(study, command),
     }
+
+
+def _without_twins(study: Study, selection: pd.DataFrame) -> pd.DataFrame:
+    """Return the selection without the mean of the response that is the goal: that is the column mean."""
+    response = study.problem.goal_response if len(study.problem.responses) > 1 else None
+    if response is None:
+        return selection
+    return selection.drop(columns=f"mean.{study.problem.responses[response]}")
 
 
 def _axis(axis: Axis, shown: IntArray | None = None) -> Plain:
