@@ -11,7 +11,7 @@ from argbest.answers.reported import reported_interval, reported_mean
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.certificate import Certificate
-from argbest.core.limits import NONE
+from argbest.core.limits import NONE, nearness
 from argbest.core.states import INTERVAL, NO_FEASIBLE
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
@@ -199,7 +199,7 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
             else ""
             for k, own, p, there in zip(other, chosen, p_other, answered, strict=True)
         ]
-    feasible = _rows(certificate.options.feasible[..., :-1, :])
+    feasible, near = _rows(certificate.options.feasible[..., :-1, :]), _rows(nearness(certificate.belief))
     p_none, p_own = certificate.p_none_feasible.ravel(), certificate.pcs.ravel()
     known = ~np.isnan(p_own)
     notes = []
@@ -208,7 +208,7 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
         if not known[c]:
             notes.append("")
         elif own == NONE:
-            nearest = int(feasible[c].argmax())
+            nearest = int(near[c].argmax())
             notes.append(
                 f"nearest to keeping the limits: {labels[nearest]} (P(feasible) "
                 f"{in_digits(feasible[c, nearest])})"

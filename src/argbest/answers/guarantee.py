@@ -160,15 +160,13 @@ def _notes(view: "View", counted: InOrder) -> list[str]:
 def _withheld_slacks(view: "View", alpha: float, assumed: Assumed) -> list[str]:
     """Return sentences on limits that have no bound because their values contradict the assumption."""
     notes = []
-    chosen = np.maximum(view.choice, 0)
+    none, chosen, here = view.choice < 0, np.maximum(view.choice, 0), np.arange(len(view.choice))
     for i, (limit, own) in enumerate(zip(view.problem.limits, assumed.slacks, strict=True)):
         if own.reward_range is not None:
             continue
-        bounds = np.maximum(
-            view.separations.kept(i, alpha, own), view.separations.kept(i, alpha, own, broken=True)
-        )
+        bounds = view.separations.kept(i, alpha, own)[chosen, here]
         silent = 0
-        for c in np.flatnonzero(bounds[chosen, np.arange(len(chosen))] == -np.inf).tolist():
+        for c in np.flatnonzero((bounds == -np.inf) & ~none).tolist():
             tied, skewed, n = (each[chosen[c]] for each in view.separations.slack_doubts(c, i, alpha))
             silent += bool(n >= _FEWEST_DIFFERENCES and (tied or skewed))
         if silent:

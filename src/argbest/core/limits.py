@@ -271,6 +271,12 @@ class Standing:
         return np.where(var > 0, weight, -np.inf)
 
 
+def nearness(belief: Belief) -> Array:
+    """Return log P_k, [..., alternative, context]: it tells those apart that are far from keeping limits, too."""
+    several = about_limits(belief)
+    return np.asarray(np.sum([log_ndtr(standardised(slack)) for slack in several.slacks], axis=0))
+
+
 def about_limits(belief: Belief) -> SeveralOutcomes:
     """Return the belief if it is one about the goal and limits."""
     if offers(belief, SeveralOutcomes) and belief.slacks:
