@@ -247,18 +247,19 @@ def test_names_with_spaces_and_names_of_other_columns_come_back_from_exports(tmp
 
 def test_a_table_of_runs_is_a_study_of_several_responses() -> None:
     names: dict[str, Any] = {"alternative": "plan", "context": "arrivals"}
-    study = Study.from_observations(runs(), value=["cost", "late"], price=30, **names, **WANTED)
+    study = Study.from_observations(runs(), value=["cost", "late"], **names, **WANTED)
     assert study.problem.responses == ("cost", "late")
-    assert study.problem.price == 30
     assert study.selection()["selected"].tolist() == ["cheap", "dear"]
     by_goal = Study.from_observations(runs(), **names, **WANTED)
     assert by_goal.problem.responses == ("cost", "late")
     pd.testing.assert_frame_equal(by_goal.observations(), study.observations())
     assert study.observations()["cost"].tolist() == runs()["cost"].tolist()
+    careful = Study.from_observations(runs(), price=30, **names, **WANTED)
+    assert careful.selection()["selected"].tolist() == ["dear", "dear"]  # ten runs do not prove the limit
     study.tell_frame(runs(3).rename(columns={"plan": "p"}), alternative="p", context="arrivals")
     assert study.n_replications == 52
     trials = study.ask(2)
-    results = pd.DataFrame({"id": [t.id for t in trials], "late": [0, 1], "cost": [1.5, 2.5]})
+    results = pd.DataFrame({"id": [t.id for t in trials], "late": [False, True], "cost": [1.5, 2.5]})
     study.tell_frame(results, trial="id")
     assert study.observations()[["cost", "late"]][-2:].to_numpy().tolist() == [[1.5, 0.0], [2.5, 1.0]]
 
@@ -276,14 +277,16 @@ def test_a_table_of_summaries_has_a_variance_for_every_response() -> None:
         np.testing.assert_allclose(shown[name], means[name], rtol=1e-12)
     again = Study.from_observations(shown, **WANTED)
     pd.testing.assert_frame_equal(again.observations(), shown)
-    with pytest.raises(InputError, match="sample variance in a column 'variance.cost' and 'variance.late'"):
+    with pytest.raises(InputError, match="sample variance in a column 'variance.late'.*rate="):
         Study.from_observations(means.drop(columns="variance.late"), **names, **WANTED)
+    rate = Study.from_observations(means.drop(columns="variance.late"), rate=["late"], **names, **WANTED)
+    pd.testing.assert_frame_equal(rate.observations(), shown)
     with pytest.raises(InputError, match="data row 2 has variance.late -1; expected 0 or more"):
         Study.from_observations(means.assign(**{"variance.late": [1.0, -1.0, 1.0, 1.0]}), **names, **WANTED)
 
 
 def with_entry(column: str, row: int, value: object) -> pd.DataFrame:
-    frame = runs().astype({column: object})
+    frame = runs().astype({"late": float}).astype({column: object})
     frame.at[row, column] = value
     return frame
 
