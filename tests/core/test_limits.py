@@ -143,7 +143,7 @@ def asked(belief: Outcomes, question: Any, **options: Any) -> Setting:
 
 def decided(policy: Policy, belief: Any, setting: Setting, pending: IntArray | None = None) -> list[Any]:
     shape = belief.mean.shape
-    known, nothing = step.Learned.of_one(None, belief), np.zeros(shape, np.int64)
+    known, nothing = step.Learned.of_one((None,), belief), np.zeros(shape, np.int64)
     under_way = nothing if pending is None else pending
     roots: Any = 3 if len(shape) == 2 else np.full(shape[0], 3)
     found = step.decide(policy, known, empty(shape), under_way, setting, roots=roots, step=0)

@@ -23,8 +23,8 @@ from argbest.core import limits as within_limits
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
-from argbest.core.outcomes import standardised
 from argbest.core.noise import Rarities, rarities, sample_variance
+from argbest.core.outcomes import standardised
 from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
@@ -273,9 +273,7 @@ def _replications_behind(belief: Belief, tally: Tally) -> Array:
     return np.asarray(np.maximum(tally.count, told))
 
 
-def _could_turn(
-    belief: Belief, behind: Array, foremost: IntArray, lead: Array, shown: Rarities
-) -> BoolArray:
+def _could_turn(belief: Belief, behind: Array, foremost: IntArray, lead: Array, shown: Rarities) -> BoolArray:
     """Return the contexts whose choice could change if rare events, seen in other pairs, were missed here.
 
     One of them would move a mean by its size times its probability. It is as large as those seen, and no

@@ -208,6 +208,9 @@ class SeveralOutcomes(Belief, Protocol):
     def each(self, change: Callable[[int, Belief], Belief]) -> Belief:
         """Return these with the belief about every sum changed; ``change`` gets its place and the belief."""
 
+    def sharing(self, noise: Any) -> Belief:
+        """Return these with what the noise of one replication has in common, for joint draws."""
+
     def without(self, ruled_out: BoolArray) -> Belief:
         """Return these with the pairs [..., alternative, context] such that they surely break a limit."""
 

@@ -82,7 +82,9 @@ class Basis:
 
     def sums(self, responses: Array) -> Array:
         """Return the sums, the first axis, from the responses, the first axis: [sum, ...]."""
-        return np.asarray(np.tensordot(self._matrix, responses, 1) if responses.ndim > 2 else self._matrix @ responses)
+        return np.asarray(
+            np.tensordot(self._matrix, responses, 1) if responses.ndim > 2 else self._matrix @ responses
+        )
 
     @cached_property
     def _matrix(self) -> Array:
@@ -263,6 +265,10 @@ class Outcomes:
             found[..., 1, :, :] -= self.lowered
         return found
 
+    def sharing(self, noise: SharedNoise) -> "Outcomes":
+        """Return these with what the noise of one replication has in common."""
+        return replace(self, shared=noise)
+
     def without(self, ruled_out: BoolArray) -> "Outcomes":
         """Return these with pairs [..., alternative, context] that surely do not keep the first limit.
 
@@ -418,7 +424,9 @@ def shared_noise(tallies: Sequence[Tally], belief: Belief) -> SharedNoise | None
         return None
     where = single[0].alternative, single[0].context
     away = [
-        told.value - tally.mean[where] for told, tally in zip(single, tallies, strict=True) if told is not None
+        told.value - tally.mean[where]
+        for told, tally in zip(single, tallies, strict=True)
+        if told is not None
     ]
     products = np.zeros((len(away), len(away), *tallies[0].shape))
     for i, one in enumerate(away):
@@ -426,6 +434,13 @@ def shared_noise(tallies: Sequence[Tally], belief: Belief) -> SharedNoise | None
             np.add.at(products[i, j], where, one * other)
     noise = np.stack([one.noise for one in sums_of(belief)])
     return SharedNoise(noise_correlation(products, noise), tallies[0].count)
+
+
+def with_shared_noise(belief: Belief, shared: SharedNoise | None) -> Belief:
+    """Return the belief with what the noise of its sums has in common."""
+    if shared is None or not offers(belief, SeveralOutcomes):
+        return belief
+    return belief.sharing(shared)
 
 
 def means_of(belief: Belief) -> Array:

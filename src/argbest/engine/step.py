@@ -4,7 +4,7 @@
 its macro-replications at once, [run, alternative, context]. Each run then does what it would do alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
@@ -92,15 +92,21 @@ class Learned(NamedTuple):
 
 
 def learn(
-    model: Model[Any], setting: Setting, tallies: Sequence[Tally], known: Learned | None = None
+    model: Model[Any],
+    setting: Setting,
+    tallies: Sequence[Tally],
+    known: Learned | None = None,
+    *,
+    before: Sequence[Any] | None = None,
 ) -> Learned:
     """Return what follows from the tallies: hyper-parameters fitted to each, and beliefs given both.
 
     There is a tally for every sum of responses that ``setting.basis`` names; each is learned by itself.
-    ``known`` is what was known before, all data taken in: searches start from its hyper-parameters.
+    ``known`` is what was known before, all data taken in: searches start from its hyper-parameters, or from
+    those ``before`` where nothing else is known.
     """
-    before = repeat(None) if known is None else known.params
-    params = tuple(model.fit(tally, setting, own) for tally, own in zip(tallies, before, strict=False))
+    first: Iterable[Any] = (before or repeat(None)) if known is None else known.params
+    params = tuple(model.fit(tally, setting, own) for tally, own in zip(tallies, first, strict=False))
     return condition(model, setting, tallies, params, known)
 
 
@@ -152,8 +158,8 @@ def _sorted(
 def take_in(learned: Learned, decision: Decision, value: Array, number: IntArray) -> Learned:
     """Return what is known after one more replication of every study, [...] each.
 
-    Where several sums are learned ``value`` is [..., sum]. ``number`` says which replication of its pair it is where seeds are shared, and is -1 elsewhere. The
-    beliefs may be written to: nobody else may hold them.
+    Where several sums are learned ``value`` is [..., sum]. ``number`` says which replication of its pair it
+    is where seeds are shared, and is -1 elsewhere. The beliefs may be written to: nobody else may hold them.
     """
 
     def later(group: Group) -> Group:

@@ -16,7 +16,7 @@ from argbest.core.arrays import Array, IntArray
 from argbest.core.belief import SeveralOutcomes
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at
-from argbest.core.outcomes import Basis, Outcomes, shared_noise, sums_of
+from argbest.core.outcomes import Basis, shared_noise, with_shared_noise
 from argbest.core.question import HasLimits, InClosedForm
 from argbest.core.replications import ReplicationStore
 from argbest.core.setting import Setting
@@ -131,7 +131,9 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
         chosen[:, i] = decision
     selected, claims, times = zip(*looks, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
-    return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tallies[0], start.n_initial)
+    return Trace(
+        np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tallies[0], start.n_initial
+    )
 
 
 def _look(
@@ -204,9 +206,7 @@ def _certificates(
             else None
         )
         shared = shared_noise(own, known.belief)
-        belief, shape = known.belief, start.tallies[0].shape[-2:]
-        if shared is not None:
-            belief = Outcomes(sums_of(belief), setting.basis, shared)
+        belief, shape = with_shared_noise(known.belief, shared), start.tallies[0].shape[-2:]
         table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((_DRAWS, *table))
         mixture = None if unsure is None else together(unsure, shared)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from argbest import streams
+from argbest.checks import shown
 from argbest.core.arrays import Array, IntArray
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
-from argbest.checks import shown
 from argbest.simulators.calling import Value, for_shared_seeds, reason, value_of
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
@@ -58,7 +58,7 @@ class Simulators:
             wanted = f"the responses {', '.join(self.responses)}" if self.responses else "one number"
             raise self._failure(at, k, c, seed, f"it returned {shown(given)}, where {wanted} are expected")
         listed = [given[name] for name in self.responses] if self.responses else [given]
-        values = np.stack([np.ma.asarray(each, float).filled(np.nan).ravel() for each in listed])
+        values: Array = np.stack([np.ma.asarray(each, float).filled(np.nan).ravel() for each in listed])
         if not np.all(np.abs(values) <= LARGEST):
             response, bad = np.argwhere(~(np.abs(values) <= LARGEST))[0].tolist()
             at, k, c, seed = (int(each[bad]) for each in flat)
@@ -114,22 +114,22 @@ class Simulators:
                 value = value_of(simulate(problem.alternatives.item(k), problem.contexts.item(c), seed))
             except Exception as error:
                 raise self._failure(run, k, c, seed, reason(error)) from error
-            values.append(self._by_name(value, run, k, c, seed))
+            if wrong := self._misnamed(value):
+                raise self._failure(run, k, c, seed, wrong)
+            values.append(value)
+        numbers = [each if isinstance(each, Mapping) else {"": each} for each in values]
         if not self.responses:
-            return [each[""] for each in values]
-        return {name: [each[name] for each in values] for name in self.responses}
+            return [next(iter(each.values())) for each in numbers]
+        return {name: [each.get(name, each.get("")) for each in numbers] for name in self.responses}
 
-    def _by_name(self, value: Value, *where: int) -> Mapping[str, float]:
-        """Return one result by response; a number alone has no name."""
-        names = self.responses or ("",)
+    def _misnamed(self, value: Value) -> str:
+        """Return what is wrong with the names of a result, "" if nothing is; one number needs none."""
         if not isinstance(value, Mapping):
-            value = {names[0]: value}
-        elif not self.responses and len(value) == 1:
-            value = {"": next(iter(value.values()))}
-        if set(value) != set(names):
-            wanted = f"the responses {', '.join(self.responses)}" if self.responses else "one number"
-            raise self._failure(*where, f"it returned {shown(dict(value))}, and expected is {wanted}")
-        return value
+            fits = len(self.responses) <= 1
+        else:
+            fits = set(value) == set(self.responses) if self.responses else len(value) == 1
+        wanted = f"the responses {', '.join(self.responses)}" if self.responses else "one number"
+        return "" if fits else f"it returned {shown(value)}; expected were {wanted}"
 
     def _failure(self, run: int, k: int, c: int, seed: int, reason: str) -> SimulationError:
         problem = self.problems[run]

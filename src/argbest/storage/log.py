@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
@@ -34,7 +34,7 @@ def _news(kinds: tuple[type[Event], ...]) -> "sa.Select[*tuple[bool, ...]]":
 
 
 @cache
-def _read(kind: type[Event], found: int) -> "sa.Select[Any]":
+def _read(kind: Any, found: int) -> "sa.Select[Any]":
     """Return the question for the events of a kind, in tables of a version."""
     return sa.select(*columns(kind, found)).where(_new(TABLES[kind]))
 
@@ -70,8 +70,8 @@ def read(
     with explained("a row"):
         for kind, news in zip(there, connection.execute(_news(there), between).one(), strict=True):
             if news:
-                rows = connection.execute(_read(kind, written), between)
-                found.update((row[0], kind(*row[1:])) for row in rows)
+                rows, made = connection.execute(_read(kind, written), between), cast(Any, kind)
+                found.update((row[0], made(*row[1:])) for row in rows)
     expected = range(max(after, 0) + 1, upto + 1)  # never all at once: a damaged number may be huge
     if upto - max(after, 0) != len(found):
         lost = next((each for each in expected if each not in found), upto)

@@ -179,7 +179,7 @@ def of_problem(problem: Problem) -> Plain:
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
         "reward_range": _plain_range(problem.reward_range),
         # What was stored before there were rates, questions and several responses stays the same.
-        **({"rate": True if problem.rate is True else list(problem.rate)} if problem.rate else {}),
+        **({"rate": jsonable.values(problem.rate)} if problem.rate else {}),
         **({"responses": list(problem.responses)} if problem.responses else {}),
         **({"limits": [str(limit) for limit in problem.limits]} if problem.limits else {}),
         **({} if problem.price is None else {"price": problem.price}),

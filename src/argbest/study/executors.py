@@ -260,7 +260,11 @@ def _impossible(given: Mapping[str, float], problem: Problem) -> str:
     wrong = [name for name in (*names, *given) if name not in given or (names and name not in names)]
     if wrong:
         known = ", ".join(map(repr, names))
-        what = "something else than a dict" if "" in given else f"a dict {'with' if wrong[0] in given else 'without'} {wrong[0]!r}"
+        what = (
+            "something else than a dict"
+            if "" in given
+            else f"a dict {'with' if wrong[0] in given else 'without'} {wrong[0]!r}"
+        )
         return f"{what}; the study has the responses {known}, and every result has all of them and no others"
     for i, name in enumerate(names or given):
         if found := impossible_value(problem, i, given[name]):

@@ -75,8 +75,12 @@ def ones_among(mean: float, n: int) -> int | None:
 def impossible(problem: Problem, told: Told) -> str:
     """Return what is wrong with the first value that the problem rules out, "" if none is."""
     for i, each in enumerate(told.responses):
-        wrong = impossible_value(problem, i, *((each.mean,) if each.values is None else each.values),
-                                 summarised=each.values is None)
+        wrong = impossible_value(
+            problem,
+            i,
+            *((each.mean,) if each.values is None else each.values),
+            summarised=each.values is None,
+        )
         if wrong:
             return wrong
     return ""
@@ -97,7 +101,11 @@ def outside(limits: tuple[float, float] | None, *values: float, of: str = "") ->
         return ""
     low, high = limits
     return next(
-        (f"{x:g}{of} is outside the reward_range {low:g} to {high:g}" for x in values if not low <= x <= high),
+        (
+            f"{x:g}{of} is outside the reward_range {low:g} to {high:g}"
+            for x in values
+            if not low <= x <= high
+        ),
         "",
     )
 
@@ -109,8 +117,13 @@ def end_of_rate(
 
     ``before`` and ``now`` are about every response.
     """
-    return next(filter(None, (_end_of_rate(problem, i, *both, told) for i, both in enumerate(
-        zip(before, now, strict=False)))), "")
+    return next(
+        filter(
+            None,
+            (_end_of_rate(problem, i, *both, told) for i, both in enumerate(zip(before, now, strict=False))),
+        ),
+        "",
+    )
 
 
 def _end_of_rate(

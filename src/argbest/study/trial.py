@@ -95,9 +95,7 @@ def named(trial: Trial, given: Mapping[Any, Any], responses: Sequence[str] | Non
     return {name: given[name] for name in responses}
 
 
-def _together(
-    trial: Trial, given: Sequence[tuple[int, Response]], seconds: float | None
-) -> Told:
+def _together(trial: Trial, given: Sequence[tuple[int, Response]], seconds: float | None) -> Told:
     """Return what is told of several responses, which have as many replications each."""
     if not given:
         raise needs_goal(())
@@ -373,7 +371,6 @@ class Records(_Made[Told]):
         """Take in one more; ``shared``: its random numbers are those of other alternatives, too."""
         size = -1 if event.values is None else len(event.values)
         seconds = math.nan if event.seconds is None else event.seconds
-        means = event.mean if event.further is None else tuple(each.mean for each in event.responses)
         if size > 1:
             self._means[len(self)] = tuple(each.mean for each in event.responses)
         if event.further is not None:
@@ -382,6 +379,7 @@ class Records(_Made[Told]):
         self.columns.append(event.trial, event.n, event.m2, size, start, seconds, event.time)
         pair, replication = self._trials.pair(event.trial), self._trials.columns["replication"][event.trial]
         if event.values is None:
+            means = np.array([each.mean for each in event.responses])
             self._store.append(*pair, SUMMARY, means, shared=False)
             return
         values: Any = event.values

@@ -12,12 +12,12 @@ import numpy as np
 from argbest import streams
 from argbest.checks import indifference_zone
 from argbest.core import tally as tallies
-from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.abilities import offers
+from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
-from argbest.core.outcomes import ONE, Outcomes, SharedNoise, means_of, shared_noise, sums_of
+from argbest.core.outcomes import ONE, SharedNoise, means_of, shared_noise, with_shared_noise
 from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.questions.contexts import of_table
 from argbest.core.replications import Replications
@@ -87,9 +87,7 @@ class Inference:
 
         With limits it is one about the goal and all slacks, which knows what noise these share.
         """
-        known = self.knowledge.belief
-        if self.shared_noise is not None:
-            known = Outcomes(sums_of(known), self._setting.basis, self.shared_noise)
+        known = with_shared_noise(self.knowledge.belief, self.shared_noise)
         return among_the_rest(known, self._ruled_out)
 
     @cached_property
