@@ -106,7 +106,7 @@ def test_a_function_of_several_responses_runs_and_the_choice_keeps_the_limit(ser
     study = argbest.select(responding.clinic, PLANS, ARRIVALS, budget=40, seed=1, **WANTED)
     assert study.problem.responses == ("cost", "late")
     assert study.selection()["selected"].tolist() == ["cheap", "dear"]
-    assert serial.columns.tolist()[-4:] == ["cost", "late", "n", "variance.cost"] or set(TOLD) <= set(serial)
+    assert serial.columns.tolist()[-5:] == ["cost", "late", "n", "variance.cost", "variance.late"]
     for row in serial.to_dict("records"):
         given = responding.clinic(row["alternative"], row["context"], row["seed"])
         assert {"cost": row["cost"], "late": row["late"]} == given
@@ -268,7 +268,7 @@ def test_a_table_of_summaries_has_a_variance_for_every_response() -> None:
     rows = runs().groupby(["plan", "arrivals"])
     means = rows.mean().reset_index().assign(n=10)
     for name in ("cost", "late"):
-        means[f"variance.{name}"] = rows[name].agg(lambda x: np.var(x.astype(float), ddof=1)).to_numpy()
+        means[f"variance.{name}"] = [np.var(x.astype(float), ddof=1) for _, x in rows[name]]
     names: dict[str, Any] = {"alternative": "plan", "context": "arrivals"}
     study = Study.from_observations(means, **names, **WANTED)
     assert study.n_replications == 40
@@ -287,7 +287,7 @@ def test_a_table_of_summaries_has_a_variance_for_every_response() -> None:
 
 def with_entry(column: str, row: int, value: object) -> pd.DataFrame:
     frame = runs().astype({"late": float}).astype({column: object})
-    frame.at[row, column] = value
+    frame.at[row, column] = value  # type: ignore[assignment]
     return frame
 
 
@@ -348,12 +348,12 @@ def test_runs_are_analysed_within_limits(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     assert "data row 5 has no late" in refused.stderr
     options += ["--dropna", "--next", "4"]
-    found = call("analyze", str(path), *options, "--price", "30", "--json", "--out", str(tmp_path / "out"))
+    found = call("analyze", str(path), *options, "--price", "2", "--json", "--out", str(tmp_path / "out"))
     assert found.exit_code == 0, found.output
     said = json.loads(found.stdout)
     assert [row["selected"] for row in said["selection"]] == ["cheap", "dear"]
     assert (said["goal"], said["replications"]) == ("min cost", 39)
-    assert (said["limits"], said["price"]) == (["late <= 0.1"], 30)
+    assert (said["limits"], said["price"]) == (["late <= 0.1"], 2)
     shown = call("analyze", str(path), *options, "--value", "cost", "--value", "late")
     assert shown.exit_code == 0, shown.output
     assert re.search(r"^ *5 +dear", shown.stdout, re.M), shown.stdout
