@@ -184,8 +184,8 @@ def foreseen(view: "View", target: float, *, worst: bool = False, delta: float =
 
 
 def is_quick(view: "View") -> bool:
-    """Return whether a forecast is quick, and at least one value was told; there is none within limits."""
-    observed = 0 if view.problem.limits else int((view.tally.count > 0).sum())
+    """Return whether a forecast is quick, and at least one value was told."""
+    observed = int((view.tally.count > 0).sum())
     return 0 < observed * view.tally.count.size <= _QUICK_SIZE and n_paths(view) > 0
 
 
@@ -214,11 +214,6 @@ def _paths(
     certificate of now is below it shrinks with the root of the number of replications. A path that has
     arrived goes on as long as enough others have not.
     """
-    if view.problem.limits:
-        raise InputError(
-            "there is no forecast of a study with limits yet. Continue the run, and look at the certificate "
-            "again."
-        )
     n = n_paths(view, most)
     if not n:
         raise InputError(

@@ -114,9 +114,7 @@ def _say_how_to_forecast(study: "Study", again: str) -> None:
     """Print why there is no forecast, and the command that makes one."""
     from argbest.answers.forecasting import n_paths
 
-    if study.problem.limits:
-        say("forecast: none, because the study has limits.")
-    elif n_paths(study.view()):
+    if n_paths(study.view()):
         command = again.replace("argbest resume", "argbest status", 1)
         say("forecast: left out, because it would take long. To make it:")
         echo(f"  {command} --forecast")
