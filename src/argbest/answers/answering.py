@@ -17,11 +17,13 @@ from argbest.answers.tailoring import of_study as tailoring_of
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
 from argbest.core.certificate import Certificate
+from argbest.core.limits import NONE
 from argbest.core.question import BEST, Question
 from argbest.core.questions.one_for_all import ValuesAlternatives
 from argbest.core.questions.rule import NamesRules
 from argbest.core.questions.top import NamesSeveral
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE, usual_delta
+from argbest.errors import InputError
 from argbest.problems.base import Problem
 from argbest.questions import question as question_of
 from argbest.questions import title
@@ -155,11 +157,15 @@ def of_study(view: "View", question: object = None, delta: float | None = None) 
 def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     problem = view.problem
     bound = problem.put(asked, view.inference.answered)
-    zone = (
-        usual_delta(view.knowledge.belief.mean, view.ruled_out, bound)
-        if delta is None
-        else view.indifference(delta)
-    )
+    if problem.limits and bound != BEST:
+        raise InputError(
+            f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
+            "out: answer(..., limits=[])."
+        )
+    if bound == BEST or delta is not None:
+        zone = view.indifference(delta)
+    else:
+        zone = usual_delta(view.knowledge.belief.mean, view.ruled_out, bound)
     certificate = view.certificate(0.0) if bound == BEST else view.inference.certificate_of(bound, 0.0)
     common: dict[str, Any] = {
         "question": title(asked),
@@ -169,7 +175,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
         "p_within": _average(certificate, certificate.within(zone)),
         "note": doubts.sentence(view),
         "unit": problem.reward,
-        "halve": lambda: halving_of(view, bound),
+        "halve": lambda: None if problem.limits else halving_of(view, bound),
     }
     common["state"] = _state(common)
     if offers(bound, ValuesAlternatives):
@@ -236,15 +242,17 @@ def _sign(problem: Problem, bound: Question) -> int:
 
 def _of_contexts(view: "View", certificate: Certificate, zone: float) -> dict[str, Any]:
     """Return what is said of one alternative per context."""
-    frame = frames.selection(view, zone)
-    draws = certificate.of_draws(lambda some: _named(some, certificate.choice))
+    frame, limits = frames.selection(view, zone), bool(view.problem.limits)
+    chosen = np.maximum(certificate.choice, 0)
+    draws = certificate.of_draws(lambda some: _named(some[..., 0, :, :] if limits else some, chosen))
+    counted = np.where(certificate.choice == NONE, 0.0, certificate.counted)
     return {
         "choice": frame["selected"].tolist(),
         "runner_up": None,
         "ties": (),
-        "value": Estimate.of(draws @ certificate.counted, view.problem.sign),
+        "value": Estimate.of(draws @ (counted / counted.sum()), view.problem.sign) if counted.any() else None,
         "table": frame,
-        "tailoring": tailoring_of(view),
+        "tailoring": None if limits else tailoring_of(view),
     }
 
 
