@@ -44,9 +44,10 @@ def compare(problem: Any, contender: Any, *, common: bool, replications: int, **
 def every_problem() -> Iterator[Any]:
     """Every problem with shared seeds; with own seeds too, slowly where it only has other numbers."""
     for name in registry.PROBLEMS:
-        again = name.endswith(("-text", "-separated")) or name == "covid-paper"
-        yield pytest.param(name, True, id=f"{name}-shared seeds")
-        marks = [pytest.mark.slow] if again else []
+        again = name.endswith(("-text", "-separated")) or name in ("covid-paper", "call-rush")
+        marks = [pytest.mark.slow] if name in ("call-lines", "facility-sizing") else []
+        yield pytest.param(name, True, id=f"{name}-shared seeds", marks=marks)
+        marks = [pytest.mark.slow] if again or marks else []
         yield pytest.param(name, False, id=f"{name}-own seeds", marks=marks)
 
 

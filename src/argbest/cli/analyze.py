@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.stored import MOST_ROWS, short_labels, standing
-from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
+from argbest.cli.stored import MOST_ROWS, choice_text, in_digits, short_labels, standing
+from argbest.cli.terminal import drawn, list_written, listed, note, prepare, say, show_json, table
 from argbest.errors import InputError
 from argbest.options import POLICY
-from argbest.texts import chance
+from argbest.texts import chance, number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -159,13 +159,15 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     problem, certificate = study.problem, study.certificate(delta)
     short, contexts = short_labels(problem), curves.row_labels(problem.contexts)
     heading = curves.side(problem.contexts).title
+    kept, kept_titles = (["p_feasible"], ["P(feasible)"]) if problem.limits else ([], [])
     rows = [
         (
             label,
-            short[row["selected"]],
-            short[row["runner_up"]],
-            *numbers((row["mean"], row["gap"])),
+            choice_text(short, row, limits=bool(problem.limits)),
+            short.get(row["runner_up"], "-"),
+            *(in_digits(row[name], number) for name in ("mean", "gap")),
             chance(p),
+            *(in_digits(row[name], chance) for name in kept),
             row["state"],
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
@@ -176,7 +178,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             problem.name, answer["replications"], *problem.shape
         )
     )
-    _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
+    _table((heading, "selected", "runner-up", "mean", "gap", right, *kept_titles, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])
     if answer["until"] is not None:
