@@ -26,7 +26,7 @@ from argbest.policies.base import Policy
 from argbest.policies.dvr import DVR, DVRM
 from argbest.policies.ikg import IKG, LEVI
 from argbest.policies.ocba import GPCOCBA
-from argbest.streams import Draws, Purpose
+from argbest.streams import Purpose, StepDraws
 
 MODEL = AdditiveGP()
 
@@ -336,7 +336,7 @@ def test_policies_decide_as_on_the_dense_belief(policy: Policy) -> None:
     for seed in range(4):
         ours, theirs = random_belief(20 + seed)
         one = case(np.random.default_rng(20 + seed))
-        draws = Draws(7, Purpose.POLICY, step=seed)
+        draws = StepDraws(7, Purpose.POLICY, step=seed)
         pending = np.zeros(one.shape, np.int64)
         pending[0, 0] = 2
         found = policy.propose(ours, one.tally, pending, one.setting, draws, 3)

@@ -78,7 +78,7 @@ def _halving(view: "View", question: Question) -> Halving | None:
     while further.min() < horizon:
         if time.monotonic() > until:
             return None
-        draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
+        draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
         batch = policy.propose(among_the_rest(belief, out), tally, nothing, shown, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         belief, value, m = forecasting.next_replications(

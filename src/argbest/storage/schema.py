@@ -143,7 +143,7 @@ class _Replications(_JSON):
         return tuple(each if isinstance(each, bool) else float(each) for each in super().got(value))
 
 
-class _Pairs(_JSON):
+class _PairList(_JSON):
     """A tuple of pairs of positions, as a JSON list of lists."""
 
     cache_ok = True
@@ -195,7 +195,7 @@ studies = sa.Table(
 
 _TYPES: dict[Any, Any] = {
     int: _Whole, float: _Number, str: _Words, bool: sa.Boolean, bytes: sa.LargeBinary,
-    Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _Pairs,
+    Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _PairList,
 }  # fmt: skip
 
 
