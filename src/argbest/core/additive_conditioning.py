@@ -24,7 +24,7 @@ from argbest.core.seen_cells import Data, at_observed, seen_of
 from argbest.core.square_root_form import solve_lower
 from argbest.core.structured import Solution, Solved, blocks_of, features, features_elsewhere, solve
 from argbest.core.tally import Tally
-from argbest.core.whole_tables import Past
+from argbest.core.whole_tables import ConditionedOn
 
 _Index = tuple[int, ...]
 
@@ -54,7 +54,7 @@ def condition(prior: AdditivePrior, data: Data) -> AdditiveBelief:
     }
     if () in each:
         return each[()]
-    return replace(_beside(prior, each), shocks=data.shocks, past=Past(prior, data, observed_form))
+    return replace(_beside(prior, each), shocks=data.shocks, past=ConditionedOn(prior, data, observed_form))
 
 
 def expected(prior: AdditivePrior, data: Data) -> Expected:

@@ -128,7 +128,7 @@ def _drawn(belief: Belief, normals: Array) -> Array:
     return belief.quick_draw(normals) if offers(belief, DrawsQuickly) else belief.draw(normals)
 
 
-class Options(NamedTuple):
+class DrawnOptions(NamedTuple):
     """What joint draws say of every option: of each alternative and, last, that none keeps all limits.
 
     Arrays are [..., option, context].
@@ -191,14 +191,14 @@ class Certificate(Sentences):
         return self.question.choice(self.belief)
 
     @cached_property
-    def options(self) -> Options | None:
+    def options(self) -> DrawnOptions | None:
         """What joint draws say of all that can be named, with limits; None without."""
         if self._settled is None:
             return None
         total = self.of_draws(self._settled.said).sum(axis=0)
         n = total[..., 0, :, :].sum(axis=-2)[..., None, None, :]  # one option is right in every draw
         right, feasible, loss = np.moveaxis(total / n, -3, 0)
-        return Options(right, feasible, loss)
+        return DrawnOptions(right, feasible, loss)
 
     @cached_property
     def p_feasible(self) -> Array:
