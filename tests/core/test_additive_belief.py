@@ -6,6 +6,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from additive_cases import Scales, case, params, posterior, random_theta
+from grids import mostly_slow
 from oracles import DenseBelief
 from scipy.stats import norm
 
@@ -251,7 +252,7 @@ def test_certificates_agree_with_monte_carlo() -> None:
         assert np.all(np.abs(share - p) < 5 * np.sqrt((p * (1 - p) + 1e-4) / 4096))
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("place", mostly_slow([0, 1, 2], fast=[1]))
 def test_whoever_is_selected_is_judged_against_all_who_may_be_the_best(place: int) -> None:
     """As above; the selected is the first, second or third by mean."""
     ours, theirs = random_belief(13)
