@@ -69,7 +69,7 @@ def test_pairs_that_were_not_observed_tell_nothing_however_many(monkeypatch: pyt
     freedom = np.where(rng.random(300) < 0.2, rng.integers(1, 5, 300), 0).astype(float)
     squares = freedom * rng.gamma(2.0, 1.0, 300)
     expected = shrunk(squares, freedom)
-    monkeypatch.setattr(shrinkage, "_MANY", 10)
+    monkeypatch.setattr(shrinkage, "_MANY_VARIANCES", 10)
     np.testing.assert_allclose(shrunk(squares, freedom), expected, rtol=1e-12)
 
 

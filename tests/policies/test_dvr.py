@@ -57,7 +57,7 @@ def literal(belief: BlockBelief, weights: Array) -> Array:
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 100.0])
 def test_bounds_rule_out_no_largest_value(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dvr, "_SMALL", 0)
+    monkeypatch.setattr(dvr, "_SMALL_TABLE", 0)
     rng = np.random.default_rng(5)
     some = oracles.random_belief(rng, (30,), (6, 5))
     belief = BlockBelief(spread * some.mean, some.cov, some.noise)

@@ -26,7 +26,7 @@ from argbest.core.states import LEVEL, NO_FEASIBLE, SURE, contenders, states
 from argbest.texts import Sentences, chance
 
 _DRAWS = 128, 256  # Sobol points of each of many beliefs, and of few: their average rests on all of them
-_ENOUGH = 32
+_ENOUGH_POINTS = 32
 
 NormalsInParts = Callable[[int], Iterable[Array]]  # normals, some at a time: a multiple of the number given
 
@@ -119,7 +119,7 @@ class Mixture:
     def _conditioned(self, some: slice) -> Belief:
         belief = self.condition(some)
         if offers(belief, CountsOnPoints):
-            return belief.with_draws(_DRAWS[self.n_points < _ENOUGH])
+            return belief.with_draws(_DRAWS[self.n_points < _ENOUGH_POINTS])
         return belief
 
 
@@ -146,7 +146,7 @@ def _whole_tables(belief: Belief, n: int, numbers: np.random.Generator) -> Array
     return _drawn(belief, numbers.standard_normal((n, *belief.mean.shape)))
 
 
-_MANY = 8  # points: no more need be said of averages over so many
+_MANY_POINTS = 8  # points: no more need be said of averages over so many
 _MANY_DRAWS = 256  # nor of so many joint draws
 
 
@@ -477,8 +477,8 @@ class Certificate(Sentences):
     @property
     def _averaged(self) -> str:
         """How many hyper-parameters were averaged over and how many joint draws made, where these are few."""
-        n, draws = _MANY if self.mixture is None else self.mixture.n_points, self.n_draws
-        few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY else ""
+        n, draws = _MANY_POINTS if self.mixture is None else self.mixture.n_points, self.n_draws
+        few = f"; averaged over {n} sets of hyper-parameters only" if n < _MANY_POINTS else ""
         return few + (f"; P(all contexts) from {draws} joint draws only" if 0 < draws < _MANY_DRAWS else "")
 
     @cached_property

@@ -584,7 +584,9 @@ def declared_ranges(
                 f"reward_range names {name!r}, which is no response; known are {', '.join(responses)}. "
                 "Correct it."
             )
-    found = {str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()}
+    found = {
+        str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()
+    }
     kept = {name: each for name, each in found.items() if each is not None}
     return kept.get(responses[0]) if len(responses) == 1 else kept or None
 
