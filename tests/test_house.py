@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import argbest.models
 import argbest.policies
@@ -182,7 +183,7 @@ def test_a_name_means_one_class() -> None:
     assert {name: where for name, where in every.items() if len(where) > 1} == {}
 
 
-def changed_behind_frozen(tree: ast.AST, *, making: bool = False) -> Iterator[int]:
+def changed_behind_frozen(tree: Any, *, making: bool = False) -> Iterator[int]:
     """Yield the lines that write into an object past `frozen`, except where it is being made."""
     if isinstance(tree, ast.FunctionDef):
         making = tree.name in ("__init__", "__post_init__", "__setstate__")

@@ -580,8 +580,9 @@ def clearly_beaten(tally: Tally, excluded: BoolArray | None = None) -> BoolArray
     """Return which pairs `observed_once` cannot be the best, [..., alternative, context].
 
     They need no second observation. With r the `largest_excess` of an observation, (k, c) is beaten if
-    Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not ``excluded``. F_k is above Ȳ_k + r, and F_j below Ȳ_j − r/√N_j, with the same small chance. Bonferroni
-    adds them up: with a chance of at most 0.01 the best pair of any context is wrongly called beaten.
+    Ȳ_k + r < Ȳ_j − r/√N_j for a j that is not ``excluded``. F_k is above Ȳ_k + r, and F_j below
+    Ȳ_j − r/√N_j, with the same small chance. Bonferroni adds them up: with a chance of at most 0.01 the best
+    pair of any context is wrongly called beaten.
     """
     alone = observed_once(tally)
     if not alone.any():

@@ -58,7 +58,6 @@ def _step(model: object, every: Schedule, fitted: int) -> int:
     growth = growth_of(model)
     if not growth:
         return _FEWEST_NEW_OBSERVATIONS
-    few = min(
-        _FEWEST_NEW_OBSERVATIONS, max(1, fitted)
-    )  # so little was known that as much again changes everything
+    # Where little was known, as much again changes everything.
+    few = min(_FEWEST_NEW_OBSERVATIONS, max(1, fitted))
     return max(few, math.ceil(growth * fitted))

@@ -226,9 +226,8 @@ class Integrated(NamedTuple):
             return among_the_rest(belief, out)
 
         x = separation.shape[1]
-        few = self._replace(
-            points=self.points._replace(n=min(self.points.n, max(_FEWEST_POINTS, LOOKS // x)))
-        )
+        n = min(self.points.n, max(_FEWEST_POINTS, LOOKS // x))
+        few = self._replace(points=self.points._replace(n=n))
         return few._mixture(condition, x * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:

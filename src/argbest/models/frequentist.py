@@ -42,13 +42,13 @@ class Independent:
 
     Sample mean and variance of every pair by itself, nothing borrowed: the model of C-OCBA and DSCO.
 
-    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair
-    but those set aside; one of these without any is never selected. From a thousand pairs on one will do,
-    with v from pairs that have more (`argbest.core.noise.observed_once`). Here every observation moves a hyper-
-    parameter, v, and learning costs no more than conditioning: refit at every sample (``refit_every=1``).
-    Between refits v is frozen, while means and counts go on. Where alternatives share random numbers, their
-    noise is correlated within each context, and means are those of generalised least squares; of more than
-    about a thousand alternatives noise counts as independent.
+    F(k, c) ~ N(Ȳ, v/N) with v = W / (N − 1), all pairs independent. Needs two observations of every pair but
+    those set aside; one of these without any is never selected. From a thousand pairs on one will do, with v
+    from pairs that have more (`argbest.core.noise.observed_once`). Here every observation moves a
+    hyper-parameter, v, and learning costs no more than conditioning: refit at every sample
+    (``refit_every=1``). Between refits v is frozen, while means and counts go on. Where alternatives share
+    random numbers, their noise is correlated within each context, and means are those of generalised least
+    squares; of more than about a thousand alternatives noise counts as independent.
     """
 
     knows_new_contexts: ClassVar[bool] = False

@@ -22,9 +22,7 @@ _AT_ONCE = 2**20  # entries of covariance rows worked out at once: matrix produc
 _IN_CACHE = 2**16  # of these, what is done with them one by one
 _SMALL_TABLE = 2**14  # covariances in a table so small that to look for bounds would take longer
 _SLACK = 1e-9  # far above the rounding of bounds and values
-_MOST_DIFFERENCES = (
-    256  # differences looked at where alternatives covary: what their rows cost grows with the table
-)
+_MOST_DIFFERENCES = 256  # where alternatives covary: what their rows cost grows with the table
 
 
 class _Reduction(OneByOne):
@@ -216,7 +214,8 @@ def _correlated(contrasts: Quantities, log_density: Array, samples: NextSamples 
 
     With ``samples`` the covariances are those with what each sample observes.
 
-    Those are the _MOST_DIFFERENCES largest densities; one e⁻⁴⁰ of the largest is out in any case, rounding would take it.
+    Those are the `_MOST_DIFFERENCES` largest densities; what is below e⁻⁴⁰ of the largest is left out, as
+    rounding would take it.
     Covariances are counted in a power of two near the largest variance, so that their squares are numbers.
     """
     belief, lead = contrasts.belief, log_density.shape[:-2]
