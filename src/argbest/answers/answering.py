@@ -39,14 +39,15 @@ _SHOWN = 6  # rows of a table in a notebook or a terminal
 class Answer(Sentences):
     """What a study answers to a question; `str` says it in words, a notebook shows it as a table.
 
-    ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a tuple
-    per context), or a `Rule`. ``expected_loss`` is what it is expected to fall short of the right answer,
-    ``p_right`` the probability that it is the right one, ``p_within`` that it loses no more than ``delta``;
-    of questions with one choice per context these are averages by the weights. ``state`` is sure, equal or
-    open, as for contexts; a ``note`` says why a claim is not taken at its word. ``ties`` are other choices
-    that are as good, but for ``delta``. ``table`` has a row per alternative, per context or per end of the
-    rule. ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per
-    context gains, ``price`` (of a rule) what the rule loses against the table.
+    ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a
+    tuple per context), or a `ChosenRule`. ``expected_loss`` is what it is expected to fall short of the
+    right answer, ``p_right`` the probability that it is the right one, ``p_within`` that it loses no more
+    than ``delta``; of questions with one choice per context these are averages by the weights. ``state``
+    is sure, equal or open, as for contexts; a ``note`` says why a claim is not taken at its word.
+    ``ties`` are other choices that are as good, but for ``delta``. ``table`` has a row per alternative,
+    per context or per end of the rule. ``value`` is what the choice is worth, ``tailoring`` (of `best`
+    and `overall`) what choosing per context gains, ``price`` (of a rule) what the rule loses against the
+    table.
     """
 
     question: str
@@ -78,7 +79,7 @@ class Answer(Sentences):
     @property
     def headline(self) -> str:
         """The choice in words."""
-        if isinstance(self.choice, rules.Rule):
+        if isinstance(self.choice, rules.ChosenRule):
             return "; ".join(self.choice.sentences())
         if isinstance(self.choice, list):
             n = len(self.choice)
@@ -110,7 +111,7 @@ class Answer(Sentences):
 
     def plain(self) -> dict[str, Any]:
         """Return the answer as JSON-ready values."""
-        rule = self.choice if isinstance(self.choice, rules.Rule) else None
+        rule = self.choice if isinstance(self.choice, rules.ChosenRule) else None
         more = self.halving
         return {
             "question": self.question,
@@ -292,7 +293,7 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
     """Return what is said of a rule: its value, what it loses against the table, and where it is wrong."""
     problem, shares = view.problem, bound.contexts.shares
     tree = bound.tree(view.belief)
-    rule = rules.Rule(tree, problem.alternatives, problem.contexts)
+    rule = rules.ChosenRule(tree, problem.alternatives, problem.contexts)
     named: IntArray = bound.conditions.choices(tree)
 
     def worth(some: Array) -> Array:

@@ -16,7 +16,7 @@ from argbest.texts import Sentences, number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rule(Sentences):
+class ChosenRule(Sentences):
     """A few conditions on the columns of a context that say which alternative to take."""
 
     tree: Tree
