@@ -37,6 +37,13 @@ class ValuesAlternatives(Question, Protocol):
     """Whether the expected value is that of the expected rewards: a choice then needs no draws."""
 
 
+class FindsTheWorst(ValuesAlternatives, Protocol):
+    """A question that values an alternative by a single context, the worst one in some sense."""
+
+    def worst_contexts(self, rewards: Array) -> IntArray:
+        """Return the context that settles the value of every alternative, [..., alternative]."""
+
+
 class DecidesAs(Question, Protocol):
     """A question for which no policy is known that beats that of another question."""
 
@@ -179,6 +186,10 @@ class BestInTheWorstCase(OneForAll):
         """Return min_c f_k(c)."""
         return np.asarray(self._counted(rewards).min(axis=-1))
 
+    def worst_contexts(self, rewards: Array) -> IntArray:
+        """Return the context of the lowest reward of every alternative, [..., alternative]."""
+        return np.asarray(self._counted(rewards).argmin(axis=-1))
+
     def _counted(self, rewards: Array) -> Array:
         return np.where(self.contexts.counted, rewards, np.inf)
 
@@ -189,7 +200,7 @@ class BestInTheWorstCase(OneForAll):
     def drawn_contrasts(self, belief: Belief) -> Sums:
         """Return, for every joint draw, its best alternative where that does worst minus the second there."""
         rewards = self._counted(drawn.draws(belief, drawn.FOR_CONTRASTS))
-        worst = rewards.argmin(axis=-1)  # [draw, ..., alternative]
+        worst = self.worst_contexts(rewards)  # [draw, ..., alternative]
         alternative = np.stack(first_two(rewards.min(axis=-1)), axis=-1)
         context = np.take_along_axis(worst, alternative, axis=-1)
         weight = np.broadcast_to([1.0, -1.0], alternative.shape)
@@ -216,6 +227,10 @@ class LeastRegret(OneForAll):
     def values(self, rewards: Array) -> Array:
         """Return min_c (f_k(c) − max_j f_j(c)), which is 0 or less."""
         return np.asarray(self._behind(rewards).min(axis=-1))
+
+    def worst_contexts(self, rewards: Array) -> IntArray:
+        """Return the context in which every alternative loses most to the best one, [..., alternative]."""
+        return np.asarray(self._behind(rewards).argmin(axis=-1))
 
     def _behind(self, rewards: Array) -> Array:
         return np.where(self.contexts.counted, rewards - rewards.max(axis=-2, keepdims=True), 0.0)
