@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from argbest.answers.answering import EACH, ONE, RULE, SEVERAL, Answer
+from argbest.checks import one_of
 from argbest.core.states import EQUAL, OPEN
 from argbest.errors import InputError
 from argbest.report import answer_numbers as numbers
 from argbest.report import curves, looks, style, tables
 from argbest.report.answer_numbers import Node, RuleMap, percent
-from argbest.report.curves import Side
-from argbest.report.looks import Theme, middle_cut
+from argbest.report.curves import Grid, Side
+from argbest.report.looks import THEMES, Theme, middle_cut
 from argbest.report.policy_map import draw_map
 from argbest.report.style import LABEL, TICK, Sheet
 from argbest.report.svg import cell_edges
@@ -108,8 +109,8 @@ def _values(answer: Answer, ax: "Axes | None", theme: str | None) -> "Axes":
         )  # fmt: skip
     if shown.worst:
         made.ax.annotate(
-            style.plain(shown.worst_title), (1.02, 1.0), xycoords="axes fraction", va="bottom",
-            fontsize=TICK, fontweight="bold", color=made.theme.ink,
+            style.plain(style.wrapped(made.ax, shown.worst_title, TICK, 110)), (1.02, -0.02),
+            xycoords="axes fraction", va="top", fontsize=TICK, fontweight="bold", color=made.theme.ink,
         )  # fmt: skip
     some = f" ({n} of {shown.total:,} alternatives)" if n < shown.total else ""
     equal = [label for label, mark in zip(shown.labels, shown.mark, strict=True) if mark == numbers.EQUAL]
@@ -155,19 +156,33 @@ def _shortlist(answer: Answer, ax: "Axes | None", theme: str | None) -> "Axes":
 
 
 def _rule(answer: Answer, ax: "Axes | None", theme: str | None) -> "Axes":
+    """Return axes with the contexts in the colours of the rule; above, on a figure of its own, the tree."""
     shown = numbers.rule_map(answer)
     rows = 1 if shown.grid is None else len(shown.grid.rows.labels)
-    made = style.sheet(ax, theme, 6.2, min(1.9 + 0.75 * (shown.depth + 1) + 0.25 * rows, 9.0))
+    tree, below = 0.7 * (shown.depth + 1), 0.6 + min(0.35 * rows, 5.0)
+    own = ax is None
+    if ax is None:
+        if theme is not None:
+            one_of("theme", theme, THEMES)
+        upper, ax = style.canvas(6.4, 0.5 + tree + below).subplots(2, 1, height_ratios=[tree, below])
+        made = Sheet(ax, THEMES[theme or "light"], True, True)
+    else:
+        made = style.sheet(ax, theme, 6.4, below)
     colours = [made.theme.colours[i % len(made.theme.colours)] for i in range(len(shown.leaders))]
     if shown.grid is not None:
-        _on_a_grid(made, shown, colours)
+        _on_a_grid(made, shown, shown.grid, colours)
     else:
         _in_a_row(made, shown, colours)
-    if shown.depth:
-        share = 0.75 * (shown.depth + 1) / (1.2 + 0.75 * (shown.depth + 1) + 0.25 * rows)
-        _tree(made, shown, colours, share)
+    words = _title(answer, "a rule, and the contexts in the colours of its ends")
+    words += " (x: surely wrong)" if shown.wrong.any() else ""
+    if own:
+        _tree(upper, made.theme, shown, colours)
+        style.headline(upper, words)
+        style.finish(made._replace(ax=upper))
     else:
-        style.headline(made.ax, _title(answer, answer.headline))
+        faces = [_cell(colours, made.theme, i) for i in range(len(colours))]
+        handles = [made.ax.scatter([], [], marker="s", s=60, color=[face]) for face in faces]
+        style.key(made.ax, handles, list(shown.leaders), title=words)
     return style.finish(made)
 
 
@@ -175,10 +190,7 @@ def _cell(colours: list[str], theme: Theme, i: int) -> Any:
     return looks.blend(colours[i], theme.paper, _PALE)
 
 
-def _on_a_grid(made: Sheet, shown: RuleMap, colours: list[str]) -> None:
-    grid = shown.grid
-    if grid is None:
-        return
+def _on_a_grid(made: Sheet, shown: RuleMap, grid: Grid, colours: list[str]) -> None:
     picture = np.ones((*grid.context.shape, 3)) * looks.blend(made.theme.faint, made.theme.paper, 0.2)
     for row, column in np.argwhere(grid.context >= 0).tolist():
         c = int(grid.context[row, column])
@@ -223,33 +235,31 @@ def _in_a_row(made: Sheet, shown: RuleMap, colours: list[str]) -> None:
     style.name_axes(made.ax, x=f"{shown.contexts.title}{sort}")
 
 
-def _tree(made: Sheet, shown: RuleMap, colours: list[str], share: float) -> None:
-    """Draw the tree in a frame above the contexts that takes this share of the height of both."""
-    tall = share / (1 - share)
-    above = made.ax.inset_axes((0.0, 1.06, 1.0, tall))
-    above.set_axis_off()
-    above.set_xlim(0, 1)
-    above.set_ylim(shown.depth + 0.45, -0.45)
+def _tree(ax: "Axes", theme: Theme, shown: RuleMap, colours: list[str]) -> None:
+    """Draw the tree from its first condition down to its ends."""
+    ax.set_axis_off()
+    ax.set_xlim(0, 1)
+    ax.set_ylim(shown.depth + 0.4, -0.4)
     for node in shown.tree:
         if node.parent >= 0:
             start: Node = shown.tree[node.parent]
-            above.plot(
+            ax.plot(
                 [start.across, node.across],
                 [start.down, node.down],
-                color=made.theme.ink,
+                color=theme.ink,
                 linewidth=1,
                 zorder=1,
             )
             middle = (start.across + node.across) / 2, (start.down + node.down) / 2
-            above.text(
-                *middle, node.branch, fontsize=TICK, color=made.theme.ink, ha="center", va="center", zorder=2,
-                bbox={"facecolor": made.theme.paper, "edgecolor": "none", "pad": 1},
+            ax.text(
+                *middle, node.branch, fontsize=TICK, color=theme.ink, ha="center", va="center", zorder=2,
+                bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 1},
             )  # fmt: skip
         leaf = node.leader >= 0
-        face = _cell(colours, made.theme, node.leader) if leaf else made.theme.paper
+        face = _cell(colours, theme, node.leader) if leaf else theme.paper
         words = "\n".join(looks.folded(middle_cut(node.words, 2 * _FOLDED), _FOLDED))
-        above.text(
+        ax.text(
             node.across, node.down, style.plain(words), fontsize=LABEL, ha="center", va="center", zorder=3,
-            color=looks.readable(face) if leaf else made.theme.ink,
-            bbox={"facecolor": face, "edgecolor": made.theme.ink, "linewidth": 0.8, "boxstyle": "round"},
+            color=looks.readable(face) if leaf else theme.ink,
+            bbox={"facecolor": face, "edgecolor": theme.ink, "linewidth": 0.8, "boxstyle": "round"},
         )  # fmt: skip
