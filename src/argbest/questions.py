@@ -4,7 +4,9 @@
 questions by the entry point ``argbest.questions``.
 """
 
+import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from argbest import options, plugins
@@ -46,10 +48,14 @@ def question(given: object) -> Any:
     return options.configured("question", name, make(), chosen)
 
 
+def asks(given: object) -> str:
+    """Return what a question asks, in the words of its documentation."""
+    first = (inspect.getdoc(type(question(given))) or "").partition("\n\n")[0]
+    return " ".join(first.split())
+
+
 def title(asked: Any) -> str:
     """Return a question as one would name it, with those of its options that are not the usual ones."""
-    from dataclasses import fields, is_dataclass
-
     said = (
         [(each.name, getattr(asked, each.name), each.default) for each in fields(asked)]
         if is_dataclass(asked)

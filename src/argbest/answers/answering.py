@@ -99,13 +99,9 @@ class Answer(Sentences):
         """What ``value`` is."""
         return _VALUES.get(self.question.partition(":")[0], "value")
 
-    def sentences(self, *, ahead: bool = True) -> list[str]:
-        """Return what there is to say of the choice; ``ahead`` adds how many replications halve its loss."""
-        said = [] if self.value is None else [f"{self.meaning} {self.value}"]
-        said.append(
-            f"expected loss {number(self.expected_loss, 2)}; P(right) {chance(self.p_right)}; "
-            f"P(loses at most {number(self.delta, 2)}) {chance(self.p_within)}: {self.state}"
-        )
+    def details(self) -> list[str]:
+        """Return ties or the runner-up, what a rule costs and where it is wrong, and doubts, in words."""
+        said = []
         if self.ties:
             said.append(f"as good, but for {number(self.delta, 2)}: {first_of(list(map(str, self.ties)))}")
         elif self.runner_up is not None:
@@ -116,11 +112,21 @@ class Answer(Sentences):
             said += self.wrong[:_SHOWN_WRONG]
             more = len(self.wrong) - _SHOWN_WRONG
             said += [f"… and in {more} more contexts (see `wrong`)"] if more > 0 else []
+        return [*said, self.note] if self.note else said
+
+    def sentences(self) -> list[str]:
+        """Return all there is to say of the choice, the most important first."""
+        said = [] if self.value is None else [f"{self.meaning} {self.value}"]
+        said.append(
+            f"expected loss {number(self.expected_loss, 2)}; P(right) {chance(self.p_right)}; "
+            f"P(loses at most {number(self.delta, 2)}) {chance(self.p_within)}: {self.state}"
+        )
+        said += self.details()
         if self.tailoring is not None:
             said.append(str(self.tailoring))
-        if ahead and self.state == OPEN and self.halving is not None:
+        if self.state == OPEN and self.halving is not None:
             said.append(str(self.halving))
-        return [*said, self.note] if self.note else said
+        return said
 
     def __str__(self) -> str:
         return "\n".join([f"{self.question}: {self.headline}", *self.sentences()])

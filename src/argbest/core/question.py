@@ -158,7 +158,10 @@ ABILITIES = (InClosedForm, HasLimits, SaysChoices)
 
 @dataclass(frozen=True)
 class Best:
-    """The best alternative of every context: the usual question. A choice is [..., context]."""
+    """Which alternative is the best of every context: the usual question.
+
+    A choice is [..., context].
+    """
 
     name: ClassVar[str] = "best"
     only_the_best_matter: ClassVar[bool] = True

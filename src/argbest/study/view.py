@@ -117,11 +117,15 @@ class Inference:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
         large = self._tally.count.size > DRAWN_JOINTLY
-        return Certificate(
+        made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=question,
             numbers=(lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)) if large else None,
         )  # fmt: skip
+        if not large or question.only_the_best_matter:
+            return made
+        # Draws of large tables are dear, and those of all questions are the same: no more than `NUMBERS`.
+        return replace(made, tables=lambda: self.once("tables", lambda: made.of_draws(lambda tables: tables)))
 
     def normals(self, multiple: int) -> Iterator[Array]:
         """Yield the draws behind every certificate's joint probability, always the same, some at a time.

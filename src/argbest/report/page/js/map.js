@@ -73,7 +73,7 @@
     const host = argbest.sections.section("choices", "What to choose");
     const pictures = element("div", { className: "picture" }),
       beside = element("div", { className: "beside" });
-    host.append(element("div", { className: "answer" }, pictures, beside));
+    const asked = argbest.questions(host, data, element("div", { className: "answer" }, pictures, beside));
     const drawn = map(pictures, data, pick);
     const update = (next) => {
       beside.replaceChildren(
@@ -83,6 +83,7 @@
     };
     update(data);
     return (next) => {
+      asked(next);
       drawn(next);
       update(next);
     };
