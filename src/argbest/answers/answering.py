@@ -92,7 +92,8 @@ class Answer(Sentences):
         if self.form == ONE:
             return str(self.choice)
         n = len(self.table)
-        return f"one choice for each of {n} contexts (see `table`)" if n > 1 else str(self.choice[0])
+        several = "a shortlist" if self.form == SEVERAL else "one choice"
+        return f"{several} for each of {n} contexts" if n > 1 else str(self.choice[0])
 
     @property
     def meaning(self) -> str:
@@ -155,6 +156,15 @@ class Answer(Sentences):
             **({"python": self.choice.python()} if self.form == RULE else {}),
         }  # fmt: skip
         return {name: values(each) for name, each in found.items()}
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table for files: of a rule its conditions column by column, several labels as one text."""
+        if self.form == RULE:
+            rule: rules.Rule = self.choice
+            return rule.frame()
+        several = [n for n in self.table if len(self.table) and isinstance(self.table[n].iloc[0], tuple)]
+        texts = {str(n): [", ".join(map(str, each)) for each in self.table[n]] for n in several}
+        return self.table.assign(**texts)
 
     def plot(self, *, theme: str | None = None) -> "Figure":
         """Return a picture of the answer, a figure of matplotlib; ``theme`` is "light" or "dark"."""

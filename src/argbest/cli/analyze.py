@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from argbest.cli.answer import show_question
 from argbest.cli.stored import MOST_ROWS, short_labels, standing
 from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
 from argbest.errors import InputError
@@ -62,6 +63,12 @@ _column = partial(click.option, metavar="COL")
 )
 @click.option("--model", metavar="NAME", help="Model of the rewards.  [default: the policy's]")
 @click.option(
+    "--question",
+    metavar="NAME",
+    help="Also answer this question, and choose the next replications for it: overall, worst-case, regret, "
+    "top:m=3, most-probable-best or rule:depth=2.",
+)
+@click.option(
     "--delta",
     type=click.FloatRange(0.0),
     default=0.0,
@@ -79,6 +86,7 @@ def analyze(
     sheet: str | None,
     policy: str,
     model: str | None,
+    question: str | None,
     delta: float,
     n_next: int,
     seed: int,
@@ -101,14 +109,18 @@ def analyze(
     found = observed.observe(frame, name=runs.stem, **columns)
     if out is not None:
         prepare(out)
-    study = found.study(policy=policy, model=model, seed=seed)
+    study = found.study(policy=policy, model=model, seed=seed, question=question)
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)
+    asked = None if question is None else study.answer(delta=delta or None)
     answer = analysis(study, remarks, delta=delta, n_next=n_next)
+    answer |= {} if asked is None else {"answer": asked.plain()}
     if as_json:
         show_json(answer)
     else:
+        if asked is not None:
+            show_question(asked)
         _show(study, answer, delta)
     if out is not None:
         _write(study, answer, out, quiet=as_json)

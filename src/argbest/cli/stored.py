@@ -86,12 +86,15 @@ def resume_command(storage: str, name: str, python: str | None = None) -> str:
 def show_answer(study: "Study") -> None:
     """Print the selection per context, the certificate and what went wrong."""
     from argbest.answers import doubts, frames
+    from argbest.core.question import BEST
     from argbest.report import curves
 
     problem = study.problem
     if not study.n_replications:
         say("nothing is known yet: no trial has a value.")
         return
+    if problem.question.name != BEST.name:
+        say(*str(study.answer()).splitlines(), "the best alternative of every context:")
     contexts, short = curves.side(problem.contexts), short_labels(problem)
     columns = ("selected", "runner_up", "gap", "p_best", "state")
     frame = study.selection().iloc[contexts.order]

@@ -62,7 +62,8 @@ def plot_tailoring(answer: Answer, *, ax: "Axes | None" = None, theme: str | Non
             percent(float(share)), (x, gain), (6, -11), textcoords="offset points", fontsize=TICK,
             color=made.theme.ink,
         )  # fmt: skip
-    labels = [middle_cut(label if i == 0 else f"+ {label}", 16) for i, label in enumerate(shown.labels)]
+    words = [middle_cut(label if i == 0 else f"+ {label}", 36) for i, label in enumerate(shown.labels)]
+    labels = ["\n".join(looks.folded(each, 12)) for each in words]
     made.ax.set_xticks(at, [style.plain(label) for label in labels], fontsize=TICK)
     made.ax.set_xlim(0.6, len(at) + 0.6)
     style.bare(made.ax)
@@ -109,7 +110,7 @@ def _values(answer: Answer, ax: "Axes | None", theme: str | None) -> "Axes":
         )  # fmt: skip
     if shown.worst:
         made.ax.annotate(
-            style.plain(style.wrapped(made.ax, shown.worst_title, TICK, 110)), (1.02, -0.02),
+            style.plain(style.wrapped(made.ax, shown.worst_title, TICK, 110)), (1.02, -0.14),
             xycoords="axes fraction", va="top", fontsize=TICK, fontweight="bold", color=made.theme.ink,
         )  # fmt: skip
     some = f" ({n} of {shown.total:,} alternatives)" if n < shown.total else ""

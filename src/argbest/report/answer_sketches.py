@@ -260,19 +260,20 @@ def _curve(shown: Curve) -> str:
     ys = [y(value) for value in shown.gain.tolist()]
     points = " ".join(f"{x:.1f},{v:.1f}" for x, v in zip(xs, ys, strict=True))
     drawn.append(f'<polyline points="{points}" fill="none" stroke="{draw.SHADE}" stroke-width="2"/>')
-    labels = []
+    labels, room = [], max(int(step / draw.LETTER) - 1, 4)
     for i, x in enumerate(xs):
         ends = y(float(shown.low[i])), y(float(shown.high[i]))
         drawn.append(_line(x, ends[0], x, ends[1], f'stroke="{draw.SHADE}" stroke-width="2"'))
         drawn.append(_dot(x, ys[i], draw.SHADE, ""))
         drawn.append(draw.text(x + 7, min(ys[i] + 16, bottom - 3), percent(float(shown.share[i])), "start"))
-        room = max(int(step / draw.LETTER) - 1, 3)
-        labels.append(("" if i == 0 else "+ ") + middle_cut(shown.labels[i], room - (0 if i == 0 else 2)))
-    drawn += [draw.text(x, bottom + 15, each) for x, each in zip(xs, labels, strict=True)]
+        words = shown.labels[i] if i == 0 else f"+ {shown.labels[i]}"
+        labels.append(folded(middle_cut(words, 3 * room), room))
+    for x, lines in zip(xs, labels, strict=True):
+        drawn += [draw.text(x, bottom + draw.LINE * (j + 1) - 1, each) for j, each in enumerate(lines)]
     whole = draw.Key(_line(0, -4, 24, -4, dashed), 24, "gain of choosing among all")
     line = draw.Key(_line(0, -4, 24, -4, f'stroke="{draw.SHADE}" stroke-width="2"'), 24, "with these alone")
     title = f"{shown.title}: added one by one"
-    return draw.picture(drawn, title, bottom + 18, [line, whole])
+    return draw.picture(drawn, title, bottom + 2 + draw.LINE * max(map(len, labels)), [line, whole])
 
 
 def _line(x: float, y: float, end: float, down: float, rest: str) -> str:

@@ -38,7 +38,10 @@ class NamesRules(Question, Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """Which rule of a few conditions on the contexts names the best alternatives: a tree of this depth."""
+    """Which rule that fits on a card names the best alternatives: a small tree of conditions on the contexts.
+
+    ``depth`` is how many conditions are asked one after the other, at most 3.
+    """
 
     depth: int = 2
 

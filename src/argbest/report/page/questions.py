@@ -1,7 +1,5 @@
 """The answers to other questions as a page shows them: words, figures, pictures and tables, all made here."""
 
-from typing import TYPE_CHECKING
-
 from argbest.answers.answering import EACH, RULE, Answer
 from argbest.core.states import OPEN
 from argbest.jsonable import table
@@ -11,9 +9,6 @@ from argbest.report.curves import MOST_PAIRS
 from argbest.report.page.document import Plain
 from argbest.study.study import Study
 from argbest.texts import chance, number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 USUAL = {
     "best": "best per context",
@@ -55,7 +50,7 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
     answer = study.answer(asked)
     alternatives, per_context = study.problem.alternatives, answer.form == EACH
     found = answer.tailoring
-    rows = answer.table.head(_ROWS)
+    rows = (answer.table if answer.form == RULE else answer.frame()).head(_ROWS)
     curve = "" if found is None else answer_sketches.tailoring_sketch(found, alternatives)
     return {
         "name": answer.question,
@@ -67,7 +62,7 @@ def _shown(study: Study, asked: object, *, ahead: bool) -> Plain:
         "said": _said(answer, ahead=ahead),
         "pictures": answer_sketches.sketches(answer),
         "tailoring": None if found is None else {"sentence": _sentence(str(found)), "curve": curve},
-        "table": None if per_context else table(rows.assign(**_flat(rows))),
+        "table": None if per_context else table(rows),
         "rows": "" if len(rows) == len(answer.table) else f"The first {_ROWS} of {len(answer.table):,} rows.",
     }
 
@@ -100,15 +95,6 @@ def _said(answer: Answer, *, ahead: bool) -> list[str]:
             else "How many more replications would halve the expected loss is left out: it takes long to say."
         )
     return said
-
-
-def _flat(rows: "pd.DataFrame") -> dict[str, list[str]]:
-    """Return the columns that hold several labels as text."""
-    return {
-        str(name): [", ".join(map(str, each)) for each in rows[name]]
-        for name in rows
-        if len(rows) and isinstance(rows[name].iloc[0], tuple)
-    }
 
 
 def _sentence(words: str, end: str = ".") -> str:
