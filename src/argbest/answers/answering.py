@@ -158,7 +158,7 @@ class Answer(Sentences):
         return {name: values(each) for name, each in found.items()}
 
     def frame(self) -> pd.DataFrame:
-        """Return the table for files: of a rule its conditions column by column, several labels as one text."""
+        """Return the table for files: of a rule column by column, several labels of a cell as one text."""
         if self.form == RULE:
             rule: rules.Rule = self.choice
             return rule.frame()

@@ -97,6 +97,39 @@ class OneForAll(ABC):
         return np.asarray(ordered[-1:] - ordered[:-1])
 
 
+class WeighsContexts(OneForAll):
+    """The alternative with the largest Σ_c w_kc f_k(c), where weights may depend on the rewards themselves.
+
+    Such as an average over the contexts in which an alternative does worst. Give `weights_of`; contrasts then
+    follow from joint draws.
+    """
+
+    @abstractmethod
+    def weights_of(self, rewards: Array) -> Array:
+        """Return the weights of the contexts for every alternative, [..., alternative, context]."""
+
+    def values(self, rewards: Array) -> Array:
+        """Return Σ_c w_kc f_k(c)."""
+        return np.asarray((self.weights_of(rewards) * rewards).sum(axis=-1))
+
+    def contrasts(self, belief: Belief, choice: IntArray) -> Contrasts:
+        """Return what joint draws name, whatever is chosen."""
+        return self.drawn_contrasts(belief)
+
+    def drawn_contrasts(self, belief: Belief) -> Sums:
+        """Return, for every joint draw, its best alternative minus the second, each with its own weights."""
+        rewards = drawn.draws(belief, drawn.FOR_CONTRASTS)
+        weights = self.weights_of(rewards)
+        first, second = first_two((weights * rewards).sum(axis=-1))
+        n = rewards.shape[-1]
+        alternative = np.concatenate([np.repeat(each[..., None], n, axis=-1) for each in (first, second)], -1)
+        context = np.broadcast_to(np.tile(np.arange(n), 2), alternative.shape)
+        own = [
+            np.take_along_axis(weights, each[..., None, None], axis=-2)[..., 0, :] for each in (first, second)
+        ]
+        return Sums(belief, *_by_draw(alternative, context, np.concatenate([own[0], -own[1]], axis=-1)))
+
+
 def shortfall(values: Array, choice: IntArray) -> Array:
     """Return the largest value minus the chosen one's, [..., 1], from values [..., alternative]."""
     lead = np.broadcast_shapes(values.shape[:-1], np.shape(choice))
