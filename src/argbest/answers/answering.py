@@ -389,7 +389,7 @@ def _of_rule(view: "View", bound: NamesRules, certificate: Certificate) -> dict[
         "ties": (),
         "value": Estimate.of(drawn[:, 0], problem.sign),
         "table": table,
-        "price": Estimate.of(drawn[:, 1] - drawn[:, 0]),
+        "price": Estimate.of(np.maximum(drawn[:, 1] - drawn[:, 0], 0.0)),  # less than 0 is rounding
         "wrong": tuple(
             f"in context {problem.contexts.labels[c]} it is surely wrong: {problem.alternatives.labels[k]} "
             f"is better than {problem.alternatives.labels[named[c]]}"

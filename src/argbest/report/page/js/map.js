@@ -73,7 +73,9 @@
     const host = argbest.sections.section("choices", "What to choose");
     const pictures = element("div", { className: "picture" }),
       beside = element("div", { className: "beside" });
-    const asked = argbest.questions(host, data, element("div", { className: "answer" }, pictures, beside));
+    const usual = element("div", { className: "answer" }, pictures, beside);
+    const asked = data.questions ? argbest.questions(host, data, usual) : () => {};
+    if (!data.questions) host.append(usual);
     const drawn = map(pictures, data, pick);
     const update = (next) => {
       beside.replaceChildren(
