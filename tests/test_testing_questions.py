@@ -65,7 +65,7 @@ def test_a_question_of_somebody_else_is_valid_if_it_weighs_contexts() -> None:
 
 def broken(base: type, **members: Any) -> Any:
     """A question like another one but for some members."""
-    kind = dataclass(frozen=True)(type("Broken", (base,), members))
+    kind: Any = dataclass(frozen=True)(type("Broken", (base,), members))
     return kind()
 
 
@@ -79,7 +79,7 @@ class _Overall(Overall):
 
 
 def bad_overall(**members: Any) -> Any:
-    kind = dataclass(frozen=True, eq=False)(type("Bad", (BestOverall,), members))
+    kind: Any = dataclass(frozen=True, eq=False)(type("Bad", (BestOverall,), members))
     return broken(_Overall, bound=kind)
 
 

@@ -87,7 +87,7 @@ def test_columns_of_numbers_names_and_truth_values_go_together() -> None:
         for d in ("week", "end")
         for w in (True, False)
     ]
-    truth = np.array([[1.0 * row["wet"], 0.5, 2.0 * (row["day"] == "end")] for row in contexts]).T
+    truth = np.array([[1.0 * bool(row["wet"]), 0.5, 2.0 * (row["day"] == "end")] for row in contexts]).T
     rule = rule_of(contexts, truth, alternatives=list("abc"))
     assert {each.column for each in rule.conditions} == {"day", "wet"}
     assert any("wet is" in each for each in rule.sentences())  # not "wet < 0.5"

@@ -272,10 +272,10 @@ def _of_one(view: "View", bound: Any, certificate: Certificate, zone: float) -> 
 
 def _worst(
     view: "View", bound: FindsTheWorst, certificate: Certificate, order: IntArray
-) -> tuple[list[object], Array]:
+) -> tuple[list[Any], Array]:
     """Return the context that most often settles the value of each alternative, and how often it does."""
-    found = certificate.of_draws(bound.worst_contexts)[:, order]  # [draw, alternative]
-    times = np.apply_along_axis(np.bincount, 0, found, minlength=view.problem.n_contexts)
+    found = certificate.of_draws(lambda some: bound.worst_contexts(some).astype(float))[:, order]
+    times = np.apply_along_axis(np.bincount, 0, found.astype(int), minlength=view.problem.n_contexts)
     labels = view.problem.contexts.labels
     return [labels[c] for c in times.argmax(axis=0).tolist()], np.asarray(times.max(axis=0) / len(found))
 
@@ -311,7 +311,8 @@ def _ties(
         return ()
 
     def alike(some: Array) -> Array:
-        return np.abs(some[..., contexts] - _named(some, last)[..., None, contexts]) <= zone
+        apart = np.abs(some[..., contexts] - _named(some, last)[..., None, contexts])
+        return (apart <= zone).astype(float)
 
     equal = certificate.of_draws(alike).mean(axis=0) >= LEVEL  # [alternative, context]
     equal[last[contexts], np.arange(len(contexts))] = False

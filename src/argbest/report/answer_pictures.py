@@ -57,13 +57,13 @@ def plot_tailoring(answer: Answer, *, ax: "Axes | None" = None, theme: str | Non
     made.ax.axhline(shown.whole, color=made.theme.alarm, linestyle=(0, (5, 3)), linewidth=1.4)
     around = np.abs(np.stack([shown.low, shown.high]) - shown.gain)
     made.ax.errorbar(at, shown.gain, yerr=around, color=colour, marker="o", linewidth=1.8, capsize=3)
-    for x, gain, share in zip(at, shown.gain, shown.share, strict=True):
+    for x, gain, share in list(zip(at, shown.gain, shown.share, strict=True))[1:]:
         made.ax.annotate(
             percent(float(share)), (x, gain), (6, -11), textcoords="offset points", fontsize=TICK,
             color=made.theme.ink,
         )  # fmt: skip
-    words = [middle_cut(label if i == 0 else f"+ {label}", 36) for i, label in enumerate(shown.labels)]
-    labels = ["\n".join(looks.folded(each, 12)) for each in words]
+    added = [middle_cut(label if i == 0 else f"+ {label}", 36) for i, label in enumerate(shown.labels)]
+    labels = ["\n".join(looks.folded(each, 12)) for each in added]
     made.ax.set_xticks(at, [style.plain(label) for label in labels], fontsize=TICK)
     made.ax.set_xlim(0.6, len(at) + 0.6)
     style.bare(made.ax)

@@ -72,7 +72,7 @@ def _values(shown: Values) -> str:
     drawn += draw.labels_left(frame, shown.labels, middles, _ROW)
     if notes:
         drawn.append(draw.text(frame.right + 6, 12, shown.worst_title, "end", 'font-weight="600"'))
-    at = np.array([x(t) for t in ticks(low, high)])
+    at = np.array([x(t) for t in ticks(low, high)], float)
     bottom, below = draw.labels_below([tick_text(t) for t in ticks(low, high)], at, bottom)
     some = f" ({n} of {shown.total:,})" if n < shown.total else ""
     legend = [draw.Key(_dot(6, -4, draw.OPEN_MARK, numbers.CHOSEN), 12, "chosen")]
@@ -113,7 +113,7 @@ def _shortlist(shown: Shortlist) -> str:
             drawn.append(draw.rect(x + wide / 2 - size, bottom + 8 - size, 2 * size, 2 * size, mark))
     middles = bottom - high * (np.arange(len(labels)) + 0.5)
     drawn += draw.labels_left(frame, labels, middles, high)
-    centres = frame.left + wide * (np.arange(len(some)) + 0.5)
+    centres = np.asarray(frame.left + wide * (np.arange(len(some)) + 0.5), float)
     bottom, below = draw.labels_below([shown.contexts.labels[c] for c in some], centres, bottom + 14)
     legend = [
         draw.Key(draw.rect(0, -11, 18, 14, _placed(i, places)), 18, f"place {i}")
@@ -141,7 +141,8 @@ def _tree(shown: RuleMap) -> str:
     inside = (draw.WIDTH - min(n * 206.0, draw.WIDTH)) / 2
     lines = [_in_lines(node, room if node.leader >= 0 else 190.0) for node in shown.tree]
     tall = [8 + draw.LINE * len(each) for each in lines]
-    drawn, nodes = [], []
+    drawn: list[str] = []
+    nodes: list[str] = []
     for i, node in enumerate(shown.tree):
         x = inside + (draw.WIDTH - 2 * inside) * node.across
         y = 4 + _LEVEL * node.down
@@ -265,7 +266,8 @@ def _curve(shown: Curve) -> str:
         ends = y(float(shown.low[i])), y(float(shown.high[i]))
         drawn.append(_line(x, ends[0], x, ends[1], f'stroke="{draw.SHADE}" stroke-width="2"'))
         drawn.append(_dot(x, ys[i], draw.SHADE, ""))
-        drawn.append(draw.text(x + 7, min(ys[i] + 16, bottom - 3), percent(float(shown.share[i])), "start"))
+        said = percent(float(shown.share[i])) if i else ""
+        drawn.append(draw.text(x + 7, min(ys[i] + 16, bottom - 3), said, "start"))
         words = shown.labels[i] if i == 0 else f"+ {shown.labels[i]}"
         labels.append(folded(middle_cut(words, 3 * room), room))
     for x, lines in zip(xs, labels, strict=True):

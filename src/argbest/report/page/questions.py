@@ -26,7 +26,8 @@ _ROWS = 200  # of a table
 def questions(study: Study, *, ahead: bool) -> Plain | None:
     """Return the answers to all questions of a page; that of the study is shown first.
 
-    None where choices must keep limits: such a study answers its own question alone. ``ahead`` adds how many more replications would halve the expected loss, which takes a second or more.
+    None where choices must keep limits: such a study answers its own question alone. ``ahead`` adds how many
+    more replications would halve the expected loss, which takes a second or more.
     """
     own, problem = title(study.problem.question), study.problem
     if problem.limits:
