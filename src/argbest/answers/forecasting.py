@@ -243,7 +243,7 @@ def _paths(
     while np.sum(open_ & (further < horizon)) > spare:
         if time.monotonic() > until:
             raise TimeoutError("the forecast takes too long.")
-        draws, step = streams.Draws(roots, streams.Purpose.POLICY, step), step + 1
+        draws, step = streams.StepDraws(roots, streams.Purpose.POLICY, step), step + 1
         batch = view.policy.propose(among_the_rest(belief, out), tally, nothing, setting, draws)
         decision = Decision(batch.alternative[..., 0], batch.context[..., 0])
         normals = begin.normals(generator)

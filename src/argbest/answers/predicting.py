@@ -20,7 +20,7 @@ from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, SeveralOutcomes, of_selected
 from argbest.core.certainty import Certainty
-from argbest.core.certificate import Certificate, Options
+from argbest.core.certificate import Certificate, DrawnOptions
 from argbest.core.question import HasLimits
 from argbest.core.questions.contexts import of_table
 from argbest.core.setting import among_the_rest
@@ -217,7 +217,7 @@ class OwnContexts:
         """Return draws of all rewards."""
         return self.anywhere.draw(normals)
 
-    def options(self, found: Options) -> Options:
+    def options(self, found: DrawnOptions) -> DrawnOptions:
         """Return what is said of all options, with limits, [row, option, 1]."""
         here, there = self._same()
         own = self.study.options
@@ -228,7 +228,7 @@ class OwnContexts:
             table = table.copy()
             table[here, :, 0] = known[:, there].T
             tables.append(table)
-        return Options(*tables)
+        return DrawnOptions(*tables)
 
     def within(self, found: Array, choice: IntArray, delta: float) -> Array:
         """Return P(the choice is within delta of the best), with limits, [row, 1]."""

@@ -272,7 +272,7 @@ class Standing:
 
 
 def nearness(belief: Belief) -> Array:
-    """Return log P_k, [..., alternative, context]: it tells those apart that are far from keeping limits, too."""
+    """Return log P_k, [..., alternative, context]; it tells those apart that are far from keeping limits."""
     several = about_limits(belief)
     return np.asarray(np.sum([log_ndtr(standardised(slack)) for slack in several.slacks], axis=0))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from argbest.answers import frames
 from argbest.answers.predicting import coordinate, evenly, knows_new_contexts
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
@@ -14,6 +15,7 @@ from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.report.looks import middle_cut
 from argbest.study.study import Study
+from argbest.study.view import View
 from argbest.texts import number
 
 if TYPE_CHECKING:
@@ -137,17 +139,23 @@ def excerpt(study: Study, selection: "pd.DataFrame") -> Excerpt:
 
 def policy_map(study: Study) -> PolicyMap:
     """Return the selection of a study and P(best) of every pair."""
-    alternatives, contexts = options(study.problem), side(study.problem.contexts)
-    frame, certificate = study.selection().iloc[contexts.order], study.certificate()
+    return policy_map_of(study.view())
+
+
+def policy_map_of(view: View) -> PolicyMap:
+    """Return the selection of a study at one moment and P(best) of every pair."""
+    alternatives, contexts = options(view.problem), side(view.problem.contexts)
+    zone, certificate = view.indifference(), view.certificate()
+    frame = frames.selection(view, zone).iloc[contexts.order]
     chance = np.concatenate([certificate.best_probability, certificate.p_none_feasible[None]])
     return PolicyMap(
         alternatives=alternatives,
         contexts=contexts,
         probability=chance[np.ix_(alternatives.order, contexts.order)],
-        selected=_choices(study.problem, alternatives, frame),
+        selected=_choices(view.problem, alternatives, frame),
         p_best=frame["p_best"].to_numpy(float),
         state=frame["state"].to_numpy(object),
-        delta=study.indifference(),
+        delta=zone,
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from argbest import registry
 from argbest.core import schedule
+from argbest.engine.step import shown_to_policies
 from argbest.errors import (
     DataNotice,
     InputError,
@@ -24,7 +25,7 @@ from argbest.errors import (
     StorageError,
     TrialError,
 )
-from argbest.policies.base import Policy, finished
+from argbest.policies.base import Policy, finished, refuse_other_questions
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
@@ -322,8 +323,12 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
+    question = shown_to_policies(study.problem.setting).question
+    if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
+        refuse_other_questions(registry.confirmation(), question)
     if isinstance(end.stop, GuaranteedPCS):
-        assumptions.of_rewards(study.reward_range, end.stop.assume)  # refused before anything is simulated
+        study._refuse_limits("guarantee")
+        assumptions.of_rewards(study.reward_range, end.stop.assume)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)
