@@ -20,6 +20,8 @@ from argbest.report.wording import answer, choices, one_by_one
 from argbest.study.assumptions import Assumption
 from argbest.study.ledger import Ledger
 
+# Few replications of skewed or binary responses are noticed; what follows from them is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::argbest.errors.DataNotice")
 #                    calm  busy  rush
 COST = np.array([[1.0, 1.2, 1.4], [2.0, 2.2, 2.4], [3.0, 3.2, 3.4]])
 WAIT = np.array([[1.0, 9.0, 19.0], [1.0, 2.0, 12.0], [1.0, 1.0, 8.0]])  # at most 5: plan a, b, none
