@@ -94,14 +94,26 @@ class ResponseMeans(NamedTuple):
     name: str
     mean: Array
     sd: Array
-    rate: bool  # reported within 0 and 1
+    ends: tuple[float, float] | None  # between which all values lie: means are reported within them
 
     @classmethod
     def of(cls, view: "View", response: int, belief: Belief) -> "ResponseMeans":
         """Return what this belief says of a response, by its place, of which the view asks alone."""
-        return cls(
-            view.problem.responses[response], view.problem.sign * belief.mean, np.sqrt(belief.var), view.rate
+        name, ends = view.problem.responses[response], view.problem.range_of(response)
+        sd = np.sqrt(belief.var)
+        return cls(name, view.problem.sign * belief.mean, sd, (0.0, 1.0) if view.rate else ends)
+
+    def reported(self, of_chosen: Callable[[Array], Array]) -> tuple[Array, Array, Array]:
+        """Return mean, and both ends of the 90 % interval, of what is chosen."""
+        low, width = (0.0, 1.0) if self.ends is None else (self.ends[0], self.ends[1] - self.ends[0])
+        mean, sd, rate = (
+            (of_chosen(self.mean) - low) / width,
+            of_chosen(self.sd) / width,
+            self.ends is not None,
         )
+        found = reported_mean(mean, sd, rate=rate), *reported_interval(mean, sd, INTERVAL, rate=rate)
+        first, below, above = (low + width * each for each in found)
+        return first, below, above
 
 
 def of_responses(view: "View", said: Callable[["View"], Belief]) -> tuple[ResponseMeans, ...]:
@@ -167,10 +179,8 @@ def of_selection(
     frame["expected_loss"] = certificate.expected_loss.ravel()
     frame["state"] = certificate.states(delta).ravel()
     for each in responses:
-        mean, sd = of_chosen(each.mean), of_chosen(each.sd)
-        frame[f"mean.{each.name}"] = reported_mean(mean, sd, rate=each.rate)
-        ends = reported_interval(mean, sd, INTERVAL, rate=each.rate)
-        frame[f"low.{each.name}"], frame[f"high.{each.name}"] = ends
+        for end, column in zip(("mean", "low", "high"), each.reported(of_chosen), strict=True):
+            frame[f"{end}.{each.name}"] = column
     if ruled_out is not None:
         frame = _noted(frame, labels, _rows(ruled_out))
     return _with_notes(frame, likelier(problem, certificate))

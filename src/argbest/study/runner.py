@@ -29,7 +29,7 @@ from argbest.policies.base import Policy, finished, refuse_other_questions
 from argbest.problems.base import Simulate
 from argbest.simulators.calling import Outcome, for_shared_seeds
 from argbest.storage.base import is_shared
-from argbest.study import assumptions, executors
+from argbest.study import executors
 from argbest.study.journal import BY_HAND
 from argbest.study.ledger import Ledger
 from argbest.study.rewards import end_of_rate
@@ -326,9 +326,8 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     question = shown_to_policies(study.problem.setting).question
     if end.confirm and end.budget is not None:  # all of this is refused before anything is simulated
         refuse_other_questions(registry.confirmation(), question)
-    if isinstance(end.stop, GuaranteedPCS):
-        study._refuse_limits("guarantee")
-        assumptions.of_rewards(study.reward_range, end.stop.assume)
+    if isinstance(end.stop, GuaranteedPCS) and study.problem.is_named:
+        study.view().assumed(end.stop.assume)
     study._journal.begin(end.budget)
     ledger = study._journal.ledger
     due = study.n_queued + sum(ledger.trials.designed(i) for i in ledger.given_back)

@@ -609,7 +609,6 @@ class Study:
             warn_of_old_name("forecast(worst=True)", 'forecast(contexts="worst")')
             contexts = "worst" if flag("worst", worst) else "expected"
         one_of("contexts", contexts, ("expected", "worst"))
-        self._refuse_limits("forecast")
         return forecasting.of_study(self.view(), target, worst=contexts == "worst", delta=delta)
 
     def model_check(self, of: str | None = None) -> "model_check.ModelCheck":
@@ -668,7 +667,6 @@ class Study:
         failures depend on the reward, the guarantee is about the replications that do not fail.
         """
         error, zone = finite("alpha", alpha, above=0, below=1), indifference_zone(delta)
-        self._refuse_limits("guarantee")
         return guarantee.of_study(self.view(), error, zone, assume)
 
     def predict(self, contexts: object, *, integrate: bool = True, indexed: bool = False) -> "pd.DataFrame":
@@ -679,7 +677,6 @@ class Study:
         ``extrapolated`` marks those outside the bounds of the problem's contexts, or with a category that
         none of these has; an `ExtrapolationNotice` warns of such a category.
         """
-        self._refuse_limits("predict")
         zone = self.indifference()
 
         def made(found: predicting.Prediction) -> "pd.DataFrame":
@@ -700,7 +697,6 @@ class Study:
         The contexts are the index, so that all columns are probabilities; with ``indexed=False`` they are
         columns, as in `predict`.
         """
-        self._refuse_limits("predict_proba")
         whole = predicting.predicted(
             self.view(),
             contexts,
@@ -715,14 +711,6 @@ class Study:
         from argbest.report.notebook import Plots
 
         return Plots(self)
-
-    def _refuse_limits(self, what: str) -> None:
-        """Refuse what would answer as if there were no limits."""
-        if self.problem.limits:
-            raise InputError(
-                f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
-                "`certificate` and `selection`, or `answer(limits=[])` for an answer without them."
-            )
 
     def _granted(self, delta: float) -> Array:
         """Return P(within delta of the best) as far as nothing speaks against it, [context]."""
