@@ -106,11 +106,8 @@ class ResponseMeans(NamedTuple):
     def reported(self, of_chosen: Callable[[Array], Array]) -> tuple[Array, Array, Array]:
         """Return mean, and both ends of the 90 % interval, of what is chosen."""
         low, width = (0.0, 1.0) if self.ends is None else (self.ends[0], self.ends[1] - self.ends[0])
-        mean, sd, rate = (
-            (of_chosen(self.mean) - low) / width,
-            of_chosen(self.sd) / width,
-            self.ends is not None,
-        )
+        mean, sd = (of_chosen(self.mean) - low) / width, of_chosen(self.sd) / width
+        rate = self.ends is not None
         found = reported_mean(mean, sd, rate=rate), *reported_interval(mean, sd, INTERVAL, rate=rate)
         first, below, above = (low + width * each for each in found)
         return first, below, above
