@@ -706,7 +706,7 @@ class Study:
         if self.problem.limits:
             raise InputError(
                 f"`{what}` knows of no limits yet, and this study has '{self.problem.limits[0]}'. Use "
-                "`certificate` and `selection`, or `answer(limits=[])` for an answer without them."
+                "`certificate`, `selection` and `answer`, which do."
             )
 
     def _granted(self, delta: float) -> Array:
