@@ -19,13 +19,24 @@ RUNS = np.array([0, 3])
 LARGE = ("flow-line", "serial-inventory")
 
 
-def compare(problem: Any, contender: Any, *, common: bool, replications: int, **options: Any) -> None:
-    """Check that runs side by side and live studies of the same seeds take the same decisions."""
+def compare(
+    problem: Any,
+    contender: Any,
+    *,
+    common: bool,
+    replications: int,
+    live: slice = slice(None),
+    **options: Any,
+) -> None:
+    """Check that runs side by side and live studies of the same seeds take the same decisions.
+
+    ``live`` picks the runs that are compared: a study takes most of the time.
+    """
     experiment = Experiment(
         problem, contender, replications=replications, seed=11, common_random_numbers=common, **options
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
-    for run, number in enumerate(RUNS.tolist()):
+    for run, number in list(enumerate(RUNS.tolist()))[live]:
         study = alone(experiment, experiment.contenders[0], number)
         study.run(found.n_initial + replications)
         chosen = [trial.pair for trial in study._journal.ledger.trials][found.n_initial :]
@@ -39,7 +50,8 @@ def compare(problem: Any, contender: Any, *, common: bool, replications: int, **
 def every_problem() -> Iterator[Any]:
     """Every problem with shared seeds; with own seeds too, slowly where it only has other numbers."""
     for name in registry.PROBLEMS:
-        again = name.endswith(("-text", "-separated")) or name in ("covid-paper", "call-rush")
+        twins = "covid-paper", "covid-regional", "cosine8", "call-rush"
+        again = name.endswith(("-text", "-separated")) or name in twins
         marks = [pytest.mark.slow] if name in ("call-lines", "facility-sizing") else []
         yield pytest.param(name, True, id=f"{name}-shared seeds", marks=marks)
         marks = [pytest.mark.slow] if again or marks else []
@@ -49,11 +61,18 @@ def every_problem() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize(("problem", "common"), list(every_problem()))
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
-    compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4)
+    which = slice(int(common), int(common) + 1)  # the first of both, or the second
+    compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4, live=which)
 
 
 @pytest.mark.parametrize(
-    ("policy", "common"), [("top-two", False), ("top-two", True), ("gp-c-ocba", True), ("equal", False)]
+    ("policy", "common"),
+    [
+        ("top-two", True),
+        ("equal", False),
+        pytest.param("top-two", False, marks=pytest.mark.slow),
+        pytest.param("gp-c-ocba", True, marks=pytest.mark.slow),
+    ],
 )
 def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
     compare("serial-inventory", f"{policy}:additive-gp", common=common, replications=4)
@@ -98,19 +117,27 @@ def after_the_initial_design(problem: Any, contender: str, *, common: bool) -> t
     return start, [study.run(start.n_initial) for study in studies]
 
 
+def under_way() -> Iterator[Any]:
+    """Every kind of policy and model, and slowly every problem; `True` for shared seeds."""
+    shared, own = "shared seeds", "own seeds"
+    for problem, contender, both in [
+        ("branin", "dvr-loss:additive-gp", True),
+        ("branin", "ikg:gp", True),
+        ("classical", "c-ocba:independent", True),
+        ("newsvendor", "ts:linear", True),
+        ("flow-line", "dvr-loss:additive-gp", False),
+        ("serial-inventory", "top-two:additive-gp", False),
+    ]:
+        marks = [] if both else [pytest.mark.slow]
+        yield pytest.param(problem, contender, True, id=f"{problem}-{contender}-{shared}")
+        yield pytest.param(problem, contender, False, id=f"{problem}-{contender}-{own}", marks=marks)
+    for problem in registry.PROBLEMS:
+        for common, seeds in ((True, shared), (False, own)):
+            yield pytest.param(problem, "dvr-loss", common, id=f"{problem}-{seeds}", marks=pytest.mark.slow)
+
+
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
-@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
-@pytest.mark.parametrize(
-    ("problem", "contender"),
-    [
-        ("branin", "dvr-loss:additive-gp"),
-        ("branin", "ikg:gp"),
-        ("classical", "c-ocba:independent"),
-        ("newsvendor", "ts:linear"),
-        ("flow-line", "dvr-loss:additive-gp"),
-        ("serial-inventory", "top-two:additive-gp"),
-    ],
-)
+@pytest.mark.parametrize(("problem", "contender", "common"), list(under_way()))
 def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
     problem: str, contender: str, common: bool
 ) -> None:

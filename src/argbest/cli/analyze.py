@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from argbest.cli.answer import show_question
 from argbest.cli.stored import MOST_ROWS, choice_text, in_digits, short_labels, standing
 from argbest.cli.terminal import drawn, list_written, listed, note, prepare, say, show_json, table
 from argbest.errors import InputError
@@ -55,7 +56,8 @@ _column = partial(click.option, metavar="COL")
 @click.option(
     "--question",
     metavar="NAME",
-    help="What is to be chosen, such as overall.  [default: the best of each context]",
+    help="What is to be chosen: overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2.  "
+    "[default: the best of each context]",
 )
 @_column("--weights", help="Column with the weight of each context.")
 @_column("--categorical", multiple=True, help="Column whose numbers are names, not amounts; may be repeated.")
@@ -127,10 +129,14 @@ def analyze(
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)
+    asked = None if question is None else study.answer(delta=delta or None)
     answer = analysis(study, remarks, delta=delta, n_next=n_next)
+    answer |= {} if asked is None else {"answer": asked.plain()}
     if as_json:
         show_json(answer)
     else:
+        if asked is not None:
+            show_question(asked)
         _show(study, answer, delta)
     if out is not None:
         _write(study, answer, out, quiet=as_json)

@@ -85,6 +85,7 @@ def resume_command(storage: str, name: str, python: str | None = None) -> str:
 def show_answer(study: "Study") -> None:
     """Print the selection per context, the certificate and what went wrong."""
     from argbest.answers import doubts, frames
+    from argbest.core.question import BEST
     from argbest.jsonable import records
     from argbest.report import curves
 
@@ -92,6 +93,8 @@ def show_answer(study: "Study") -> None:
     if not study.n_replications:
         say("nothing is known yet: no trial has a value.")
         return
+    if problem.question.name != BEST.name:
+        say(*str(study.answer()).splitlines(), "the best alternative of every context:")
     contexts, short = curves.side(problem.contexts), short_labels(problem)
     frame = study.selection().iloc[contexts.order]
     chances = ("p_best", "p_feasible") if problem.limits else ("p_best",)

@@ -148,10 +148,14 @@ class Inference:
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
-        return Certificate(
+        made = Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=question, numbers=self._numbers,
         )  # fmt: skip
+        if self._numbers is None or question.only_the_best_matter:
+            return made
+        # Draws of large tables are dear, and those of all questions are the same: no more than `NUMBERS`.
+        return replace(made, tables=lambda: self.once("tables", lambda: made.of_draws(lambda tables: tables)))
 
     @property
     def _numbers(self) -> Callable[[], np.random.Generator] | None:
