@@ -82,7 +82,9 @@ def of_study(view: "View") -> ModelSummary:
 
     def joined(name: str) -> pd.DataFrame:
         frames = [getattr(part, name).assign(of=of) for of, part in parts.items()]
-        whole = pd.concat([each for each in frames if len(each)] or frames[:1], ignore_index=True)
+        whole: pd.DataFrame = pd.concat(
+            [each for each in frames if len(each)] or frames[:1], ignore_index=True
+        )
         whole.insert(0, "of", whole.pop("of"))
         return whole
 

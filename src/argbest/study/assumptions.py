@@ -50,11 +50,14 @@ def of_rewards(limits: tuple[float, float] | None, assume: str | None, response:
     if name != RANGE:
         return Assumption(name)
     if limits is None:
-        what = f"the range of {response!r}" if response else "the range of the rewards"
-        given = "{" + repr(response) + ": (0, 1)}" if response else "(0, 1)"
+        if response:
+            raise InputError(
+                f"assume='range' needs the range of {response!r}, and none is known. Give a reward_range by "
+                "response; or assume 'normal'."
+            )
         raise InputError(
-            f"assume='range' needs {what}, and none is known. Give Problem(..., reward_range={given}), or "
-            "reward_range = [0, 1] in the study file; or assume 'normal'."
+            "assume='range' needs the range of the rewards, and none is known. Give Problem(..., "
+            "reward_range=(0, 1)), or reward_range = [0, 1] in the study file; or assume 'normal'."
         )
     return Assumption(name, limits)
 
