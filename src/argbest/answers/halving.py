@@ -53,7 +53,7 @@ class Halving(Sentences):
 
 def of_study(view: "View", question: Question) -> Halving | None:
     """Return how many more replications halve the expected loss; None where it is 0, or that takes long."""
-    if not forecasting.is_quick(view):
+    if view.problem.limits or not forecasting.is_quick(view):
         return None
     return _halving(view, question)
 

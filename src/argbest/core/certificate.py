@@ -175,6 +175,7 @@ class Certificate(Sentences):
     said: Certainty | None = None  # what probabilities and losses follow from, if neither of these
     question: Question = BEST
     numbers: Callable[[], np.random.Generator] | None = None  # for draws of whole tables, if these are large
+    tables: Callable[[], Array] | None = None  # these draws, where several questions share them
 
     @cached_property
     def choice(self) -> IntArray:
@@ -396,6 +397,8 @@ class Certificate(Sentences):
         It is given draws of all rewards, [draw, ..., alternative, context], some at a time. Questions that go
         across contexts need draws of whole tables; others follow what may be the best of its context.
         """
+        if self.tables is not None and not self.question.only_the_best_matter:
+            return say(self.tables())
         if self.numbers is not None and not self.question.only_the_best_matter:
             n = sum(map(len, self._blocks(1)))
             if self.mixture is not None:

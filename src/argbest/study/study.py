@@ -528,14 +528,25 @@ class Study:
             equal_within = delta if equal_within is None else equal_within
         return frames.selection(self.view(), self.indifference(equal_within))
 
-    def answer(self, question: object = None, *, delta: float | None = None) -> "answering.Answer":
+    def answer(
+        self,
+        question: object = None,
+        *,
+        goal: object = None,
+        limits: object = None,
+        price: float | None = None,
+        delta: float | None = None,
+    ) -> "answering.Answer":
         """Return the answer to a question, from what the study knows: no new simulation is made.
 
         The question is a name, such as "overall", "worst-case", "regret", "top:m=3", "most-probable-best" or
         "rule:depth=2" (`argbest.questions`), or an object; by default that of the study. Within ``delta`` of
         the right answer counts as equal to it, by default 1/100 of what wrong answers lose.
+        ``goal``, ``limits`` and ``price`` take the place of those of the problem, for this answer: "max
+        throughput", ["late <= 0.02"]; an empty list stands for no limits.
         """
-        return answering.of_study(self.view(), question, delta)
+        view = self.view().asking(goal=goal, limits=limits, price=price)
+        return answering.of_study(view, question, delta)
 
     def indifference(self, delta: float | None = None) -> float:
         """Return the difference that does not matter: as given, or 1/100 of what wrong choices lose.
