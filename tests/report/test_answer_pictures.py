@@ -14,6 +14,7 @@ from argbest.answers.answering import Answer
 from argbest.core.questions.trees import Leaf
 from argbest.errors import InputError
 from argbest.report import answer_numbers as numbers
+from argbest.report import curves
 from argbest.report.answer_sketches import sketches, tailoring_sketch
 
 QUESTIONS = (
@@ -88,7 +89,7 @@ def test_a_rule_is_drawn_as_it_chooses(study: Study) -> None:
     shown, problem = numbers.rule_map(answer), study.problem
     for i, c in enumerate(shown.contexts.order):
         chosen = answer.choice.tree.choose({"x": problem.contexts.columns["x"][c]})
-        assert shown.leaders[shown.named[i]] == numbers.curves.row_labels(problem.alternatives)[chosen]
+        assert shown.leaders[shown.named[i]] == curves.row_labels(problem.alternatives)[chosen]
     ends = [node for node in shown.tree if node.leader >= 0]
     assert len(ends) == len(answer.choice.ends)
     assert [node.across for node in ends] == sorted(node.across for node in ends)
