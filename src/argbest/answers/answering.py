@@ -46,11 +46,11 @@ class Answer(Sentences):
 
     ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a tuple
     per context), or a `ChosenRule`; ``form`` says which. ``expected_loss`` is what it is expected to fall
-    short of the right answer, ``p_right`` the probability that it is the right one, ``p_within`` that it loses
-    no more than ``delta``; of questions with one choice per context these are averages by the weights. ``state`` is
-    sure, equal or open, as for contexts; a ``note`` says why a claim is not taken at its word. ``ties`` are
-    other choices that are as good, but for ``delta``: labels, or texts such as "18: 21" where they belong to
-    one context. ``table`` has a row per alternative, per context or per end of the rule. ``value`` is what
+    short of the right answer, ``p_right`` the probability that it is the right one, ``p_within`` that it
+    loses no more than ``delta``; of questions with one choice per context these are averages by the weights.
+    ``state`` is sure, equal or open, as for contexts; a ``note`` says why a claim is not taken at its word.
+    ``ties`` are other choices that are as good, but for ``delta``: labels, or texts such as "18: 21" where
+    they belong to one context. ``table`` has a row per alternative, per context or per end of the rule. ``value`` is what
     the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per context gains, ``price``
     (of a rule) what the rule loses against the table. ``view`` is the study when it was asked.
     """
@@ -200,7 +200,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     if problem.limits and bound != BEST:
         raise InputError(
             f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
-            "out: answer(..., limits=[])."
+            "out: limits=[], or --no-limits."
         )
     if bound == BEST or delta is not None:
         zone = view.indifference(delta)

@@ -38,7 +38,7 @@ def questions(study: Study, *, ahead: bool) -> Plain | None:
     if problem.n_alternatives * problem.n_contexts > MOST_PAIRS:
         names, left_out = list(dict.fromkeys(["best", own])), (
             f"Other questions are left out: for more than {MOST_PAIRS:,} pairs their answers take long. To "
-            "ask one: argbest answer STORAGE --question overall, or study.answer('overall')."
+            "ask one: argbest answer STORAGE --question overall; in Python the study has `answer`."
         )  # fmt: skip
     asked = [problem.question if name == own else name for name in names]
     return {
