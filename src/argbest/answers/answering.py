@@ -50,9 +50,9 @@ class Answer(Sentences):
     loses no more than ``delta``; of questions with one choice per context these are averages by the weights.
     ``state`` is sure, equal or open, as for contexts; a ``note`` says why a claim is not taken at its word.
     ``ties`` are other choices that are as good, but for ``delta``: labels, or texts such as "18: 21" where
-    they belong to one context. ``table`` has a row per alternative, per context or per end of the rule. ``value`` is what
-    the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per context gains, ``price``
-    (of a rule) what the rule loses against the table. ``view`` is the study when it was asked.
+    they belong to one context. ``table`` has a row per alternative, per context or per end of the rule.
+    ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per context
+    gains, ``price`` (of a rule) what the rule loses against the table. ``view`` is the study when it was asked.
     """
 
     question: str
