@@ -11,7 +11,7 @@ import pytest
 from report.page_studies import told
 
 from argbest import Problem, Study
-from argbest.answers.rules import Rule
+from argbest.answers.rules import ChosenRule as Rule
 from argbest.core.belief import BlockBelief
 from argbest.core.questions.contexts import Column, Contexts
 from argbest.core.questions.rule import BestRule

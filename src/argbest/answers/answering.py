@@ -52,7 +52,8 @@ class Answer(Sentences):
     ``ties`` are other choices that are as good, but for ``delta``: labels, or texts such as "18: 21" where
     they belong to one context. ``table`` has a row per alternative, per context or per end of the rule.
     ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per context
-    gains, ``price`` (of a rule) what the rule loses against the table. ``view`` is the study when it was asked.
+    gains, ``price`` (of a rule) what the rule loses against the table. ``view`` is the study when it was
+    asked.
     """
 
     question: str
