@@ -44,16 +44,16 @@ _report = later("argbest.report.notebook")  # draws answers; above this room
 class Answer(Sentences):
     """What a study answers to a question; `str` says it in words, a notebook shows it, `plot` draws it.
 
-    ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a tuple
-    per context), or a `ChosenRule`; ``form`` says which. ``expected_loss`` is what it is expected to fall
-    short of the right answer, ``p_right`` the probability that it is the right one, ``p_within`` that it
-    loses no more than ``delta``; of questions with one choice per context these are averages by the weights.
-    ``state`` is sure, equal or open, as for contexts; a ``note`` says why a claim is not taken at its word.
-    ``ties`` are other choices that are as good, but for ``delta``: labels, or texts such as "18: 21" where
-    they belong to one context. ``table`` has a row per alternative, per context or per end of the rule.
-    ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`) what choosing per context
-    gains, ``price`` (of a rule) what the rule loses against the table. ``view`` is the study when it was
-    asked.
+    ``choice`` is the label of one alternative, a list of labels (of `best` one per context, of `top` a
+    tuple per context), or a `ChosenRule`; ``form`` says which. ``expected_loss`` is what it is expected
+    to fall short of the right answer, ``p_right`` the probability that it is the right one, ``p_within``
+    that it loses no more than ``delta``; of questions with one choice per context these are averages by
+    the weights. ``state`` is sure, equal or open, as for contexts; a ``note`` says why a claim is not
+    taken at its word. ``ties`` are other choices that are as good, but for ``delta``: labels, or texts
+    such as "18: 21" where they belong to one context. ``table`` has a row per alternative, per context or
+    per end of the rule. ``value`` is what the choice is worth, ``tailoring`` (of `best` and `overall`)
+    what choosing per context gains, ``price`` (of a rule) what the rule loses against the table. ``view``
+    is the study when it was asked.
     """
 
     question: str

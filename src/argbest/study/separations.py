@@ -92,7 +92,8 @@ class InOrder:
         same = self.as_it_is()
         same.goal = WeighedColumn(self._store, weights)
         same.sorted = set()
-        for pair in map(tuple, np.argwhere(self.count >= _ENOUGH_FOR_A_TREND).tolist()):
+        for k, c in np.argwhere(self.count >= _ENOUGH_FOR_A_TREND).tolist():
+            pair = k, c
             steps = np.diff(same.goal.at(self._rows[pair][: self.count[pair]]))
             if np.all(steps > 0) or np.all(steps < 0):
                 same.sorted.add(pair)
