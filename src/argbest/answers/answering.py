@@ -201,7 +201,7 @@ def _answered(view: "View", asked: Any, delta: float | None) -> Answer:
     if problem.limits and bound != BEST:
         raise InputError(
             f"limits go with the question {BEST.name!r} alone, not with {title(asked)!r}. Leave the limits "
-            "out: answer(..., limits=[])."
+            "out: limits=[], or --no-limits."
         )
     if bound == BEST or delta is not None:
         zone = view.indifference(delta)
