@@ -129,7 +129,7 @@ class Problem:
                 for what, given in (("truth", truth), ("truth_se", error), ("noise_sd", noise_sd))
             )
         tables = (len(named), *shape) if named else shape
-        rates = declared_rates(rate, named)
+        rates = declared_rates(rate, named) if wanted.named else flag("rate", rate)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
@@ -284,15 +284,20 @@ class Problem:
 
     def declares_rate(self, response: int) -> bool:
         """Return whether every value of a response, by its place, was said to be 0 or 1."""
-        return self.rate if isinstance(self.rate, bool) else self.responses[response] in self.rate
+        return self.rate if isinstance(self.rate, bool) else self._names[response] in self.rate
 
     def range_of(self, response: int) -> tuple[float, float] | None:
         """Return the interval that holds every value of a response, by its place; None if none is known."""
         if self.declares_rate(response):
             return 0.0, 1.0
         if isinstance(self.reward_range, dict):
-            return self.reward_range.get(self.responses[response])
+            return self.reward_range.get(self._names[response])
         return self.reward_range
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The responses, or those that are named, as long as nothing else is known."""
+        return self.responses or self.mentioned
 
     @property
     def goal_response(self) -> int | None:
