@@ -380,7 +380,7 @@ def test_processes_of_their_own_are_joined_by_the_noise_they_share() -> None:
         later = study.with_one_more(1, 0, 7, 0.4)
         taken = take_in(belief, Decision(np.array(1), np.array(0)), np.array(0.4), np.array(7))
         assert_same(taken, gp_by_definition(later, study.one.x))  # type: ignore[arg-type]
-        points = np.random.default_rng(0).random((3, study.one.x.shape[1]))
+        points = np.random.default_rng(99).random((3, study.one.x.shape[1]))
         separation = np.moveaxis((points[:, None] - study.one.x) ** 2, -1, 0)
         found = GP().predict(study.runs.tally, study.one.setting, gp_params(study), separation)
         mean, cov = gp_by_definition(study, points)
@@ -427,6 +427,20 @@ def saturating(rng: np.random.Generator, like: float) -> common_cases.Runs:
     return case._replace(y=noise + (smooth + moved)[case.alternative, case.context])
 
 
+def test_the_papers_model_learns_what_is_like_the_noise_side_by_side_as_alone() -> None:
+    x = np.linspace(0, 1, 8)
+    setting = Setting(np.full(8, 1 / 8), (x[:, None] - x)[None] ** 2, np.ones(8, bool))
+    tallies = [saturating(np.random.default_rng(3), like).tally for like in (4.0, 0.5)]
+    both = common_cases.side_by_side(tallies)
+    together = GP().fit(both, setting)
+    belief = GP().posterior(both, setting, together)
+    assert together.noise_like is not None
+    for i, tally in enumerate(tallies):
+        alone = GP().fit(tally, setting)
+        np.testing.assert_allclose(together.noise_like[i], alone.noise_like, rtol=1e-9)
+        np.testing.assert_allclose(belief.mean[i], GP().posterior(tally, setting, alone).mean, rtol=1e-6)
+
+
 def test_the_papers_model_finds_what_is_like_the_noise_and_draws_how_much_is_shared() -> None:
     x = np.linspace(0, 1, 8)
     setting = Setting(np.full(8, 1 / 8), (x[:, None] - x)[None] ** 2, np.ones(8, bool))
@@ -435,6 +449,8 @@ def test_the_papers_model_finds_what_is_like_the_noise_and_draws_how_much_is_sha
     assert found.noise_like is not None
     assert none.noise_like is not None
     assert found.noise_like > 10 * none.noise_like
+    assert "as the noise that they share does (standard deviation " in GP().findings(setting, found).outline
+    assert GP().findings(setting, none).outline.endswith("nothing is shared between them.")
     points = GP().plausible(there, setting, found, np.random.default_rng(0))
     shared, like = points.params.correlation, points.params.noise_like
     assert shared is not None

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from argbest.core.search import SearchResult
 
 NOISES = ("alternative", "pair")
+_WORTH_A_WORD = 0.01  # of the variation of curves
+_MOVED = (
+    ", except what moves the rewards of a context as the noise that they share does "
+    "(standard deviation {:.3g})"
+)
 
 
 @dataclass(frozen=True)
@@ -247,11 +252,15 @@ class GP:
     def findings(self, setting: Setting, params: GPParams) -> Findings:
         """Return how much the curve of each alternative varies over the contexts, and over what distances."""
         cov = priors.covariance(self.kernel, setting.separation, params.lengthscale, params.scale)
+        curves, loadings = params.scale - cov.mean(axis=(-2, -1)), _loadings(params)
+        moved = 0.0 if loadings is None else float(np.mean(loadings**2))
+        besides = "" if moved < _WORTH_A_WORD * curves.mean() else _MOVED.format(np.sqrt(moved))
         return Findings(
-            "Each alternative has a curve of its own over the contexts; nothing is shared between them.",
+            "Each alternative has a curve of its own over the contexts; nothing is shared between "
+            f"them{besides}.",
             params.noise,
             self.kernel,
-            curves=params.scale - cov.mean(axis=(-2, -1)),
+            curves=curves,
             lengthscales=(Lengthscales(("curve",), "context", params.lengthscale),),
         )
 
