@@ -43,7 +43,7 @@ def test_the_line_without_room_passes_parts_as_worked_out_by_hand() -> None:
     assert luck_problems.through(work, (0, 0)) == pytest.approx([10.0])
 
 
-@pytest.mark.parametrize("name", ["hotel", "tandem"])
+@pytest.mark.parametrize("name", ["hotel", "store", "tandem"])
 def test_the_truth_of_large_tables_is_the_mean_of_replications(name: str) -> None:
     problem = large_luck.PROBLEMS[name]()
     truth = np.asarray(problem.truth)[:, 0]
