@@ -160,28 +160,6 @@ def test_unevenness_is_that_of_the_covariance_left_when_the_mean_is_taken_away(s
     assert np.mean(found) == pytest.approx(expected, rel=0.2)  # cut off at 1, and a ratio of estimates
 
 
-@pytest.mark.parametrize("smooth", [0.0, 0.9])
-def test_the_unevenness_of_a_large_table_is_that_among_its_contenders(smooth: float) -> None:
-    place, centre = np.arange(7), np.eye(7) - 1 / 7
-    cov = centre @ (smooth ** np.abs(place[:, None] - place) if smooth else np.eye(7)) @ centre
-    expected = 6 * np.trace(cov @ cov) / np.trace(cov) ** 2
-    case = spread_case(smooth, 300, seed=5)
-    # Seven of 60 alternatives have all numbers, 20 have two of them, and the others were never simulated.
-    rng = np.random.default_rng(1)
-    k, c, r = (part.ravel() for part in np.meshgrid(np.arange(1, 60, 3), np.arange(6), [0, 1], indexing="ij"))
-    tall = case._replace(
-        shape=(60, 6),
-        alternative=np.append(6 * case.alternative, k),
-        context=np.append(case.context, c),
-        number=np.append(case.number, r),
-        y=np.append(case.y, rng.normal(size=len(k))),
-        noise=np.full((60, 6), 2.0),
-    )
-    assert common_noise.unevenness(tall.tally, tall.noise, tall.correlation) == pytest.approx(
-        expected, rel=0.1
-    )
-
-
 def test_noise_that_is_not_common_or_hardly_known_counts_once() -> None:
     case = spread_case(0.9, 50, seed=1)
     assert common_noise.unevenness(case.tally, case.noise, np.zeros(6)) == 1.0

@@ -437,6 +437,7 @@ def test_the_papers_model_learns_what_is_like_the_noise_side_by_side_as_alone() 
     assert together.noise_like is not None
     for i, tally in enumerate(tallies):
         alone = GP().fit(tally, setting)
+        assert alone.noise_like is not None
         np.testing.assert_allclose(together.noise_like[i], alone.noise_like, rtol=1e-9)
         np.testing.assert_allclose(belief.mean[i], GP().posterior(tally, setting, alone).mean, rtol=1e-6)
 

@@ -289,9 +289,8 @@ def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:
     With E the covariance of what is left of z when its mean over alternatives is taken away, that is
     g = (K − 1) tr E² / (tr E)²: 1 for the independent noise of the model, K − 1 if all of it lies in one
     direction, as it nearly does where neighbours have the same luck. tr E² is estimated without bias from the
-    replications that all alternatives have, as in John's test of sphericity; of large tables, where there are
-    none, from those of the contenders, K being their number. A model that averages over neighbours takes such
-    noise for signal unless it counts g times.
+    replications that all alternatives have, as in John's test of sphericity. A model that averages over
+    neighbours takes such noise for signal unless it counts g times.
     """
     found = np.ones(tally.shape[:-2])
     for study in np.ndindex(found.shape):
@@ -322,8 +321,7 @@ def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
 def _uneven(tally: Tally, noise: Array) -> float:
     n_alternatives, freedom = tally.shape[0], 0
     cov, whole = np.zeros((n_alternatives, n_alternatives)), 0.0
-    each = list(_contexts(tally, noise))
-    for here in each:
+    for here in _contexts(tally, noise):
         if here.alternative.shape[1] == n_alternatives:
             shared = here.present.all(axis=1, keepdims=True)
             n, z = shared.sum(axis=-1, keepdims=True), here.z * shared
@@ -332,41 +330,12 @@ def _uneven(tally: Tally, noise: Array) -> float:
             z -= z.mean(axis=1, keepdims=True)
             cov += np.tensordot(z, z, ((0, 2), (0, 2)))
             freedom += int(np.maximum(n - 1, 0).sum())
-    if freedom:
-        return _sphericity(cov, freedom, whole)
-    found = [_uneven_among(*table) for here in each for table in zip(here.present, here.z, strict=True)]
-    total = sum(weight for _, weight in found)
-    return sum(weight * uneven for uneven, weight in found) / total if total else 1.0
-
-
-def _uneven_among(present: Array, z: Array) -> tuple[float, int]:
-    """Return the unevenness in one context among those who share most replications, and how much tells it.
-
-    For large tables, where no replication was made with all alternatives: those are the contenders, who are
-    often neighbours. Numbers count from the first one that any alternative of the context has.
-    """
-    ahead = np.cumprod(present, axis=1).sum(axis=1).astype(int)
-    most, numbers = 0, 0
-    for m in np.unique(ahead).tolist():
-        worth = (int((ahead >= m).sum()) - 1) * (m - 1)
-        most, numbers = (worth, m) if worth > most else (most, numbers)
-    if not numbers:
-        return 1.0, 0
-    some = z[ahead >= numbers][:, :numbers]
-    some = some - some.mean(axis=1, keepdims=True)
-    whole = float(np.sum(some**2))
-    some = some - some.mean(axis=0)
-    return _sphericity(some @ some.T, numbers - 1, whole), most
-
-
-def _sphericity(cov: Array, freedom: int, whole: float) -> float:
-    """Return (K − 1) tr E² / (tr E)² from the scatter of E; 1 where too little tells."""
-    most, trace = max(len(cov) - 1, 1), np.trace(cov)
+    trace = np.trace(cov)
     if freedom < _FEWEST or not trace > _ROUNDING * whole:
         return 1.0
     ratio = np.sum((cov / trace) ** 2)
     unbiased = (ratio - 1.0 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
-    return float(np.clip(most * unbiased, 1.0, most))
+    return float(np.clip((n_alternatives - 1) * unbiased, 1.0, max(n_alternatives - 1, 1)))
 
 
 def likeness(tally: Tally, noise: Array) -> Array:

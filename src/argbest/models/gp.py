@@ -104,8 +104,8 @@ class GP:
 
         if tally.common is not None:
             alone = self.fit(tally.unshared, setting, params)  # an alternative shares nothing
-            found = replace(alone, correlation=affordable_correlation(tally, alone.noise))
-            return replace(found, noise_like=self._noise_like(tally, setting, found))
+            joined_by = replace(alone, correlation=affordable_correlation(tally, alone.noise))
+            return replace(joined_by, noise_like=self._noise_like(tally, setting, joined_by))
         scale = standardisation(tally)
         chosen = _changed(tally, scale, params)
         if self.noise == "pair":
