@@ -37,6 +37,19 @@ standard error 0.003; claims from 0.90 to 0.95), so the inflation stays. Noise b
 outside this file: seven problems, fixed designs, seeds 0 to 7, pooled loss 0.117 against 0.101 of "numbers",
 where a tenth less was asked for. It was not kept.
 
+Of claims alone, on their twelve seeds (`stored/shared_luck_claims.csv`): claims are 0.088 away from the share
+right on average, those of "mixed" 0.076 and of "bold" 0.069. All keep the third point; from 0.80 to 0.90
+"bold" claims 0.04 too much. With two replications the line claims 0.32, 0.33 and 0.33 where 0.58 (standard
+error 0.09) are right, so none keeps its aim, and the claims stay as they are. Elsewhere on the line "mixed"
+claims 0.38 and 0.49 where 0.40 and 0.53 are right, the model 0.35 and 0.44. Seeds change the share right of
+the line a lot: with two replications 0.24 of seeds 0 to 9 were right, of which 0.34 was claimed.
+
+A covariance of what is not common to all, learned without coordinates (inverse Wishart about the identity,
+its firmness by marginal likelihood) in place of the inflation, was a prototype: four problems, fixed designs,
+seeds 0 to 9. In claims alone, those from 0.95 to 0.99 came true 0.944 of the time instead of 1.0. In the
+belief too, the pooled loss was 0.051 against 0.057 (standard error of the difference 0.005), almost all of it
+on hidden groups, with the same claims. It breaks the third point and was not kept.
+
 `python -m experiments.shared_luck --out DIR` runs it. What was run is kept in DIR and not run again.
 """
 
@@ -81,35 +94,35 @@ class Even(AdditiveGP):
 
 
 @dataclass(frozen=True, eq=False)
-class Claiming(AdditiveGP):
-    """The model with claims for which noise that is not common always counts as often, or always once."""
+class Mixed(AdditiveGP):
+    """The model with claims for which, in every other point, noise that is not common to all counts once.
 
-    always: ClassVar[bool]
+    Averages over neighbours see it as often as it is uneven, differences between two alternatives once, taken
+    over all of them. Which of the two a selection rests on the data do not say.
+    """
+
+    once: ClassVar[slice] = slice(1, None, 2)
 
     def plausible(
         self, tally: Tally, setting: Setting, params: AdditiveGPParams, generator: np.random.Generator
     ) -> Plausible[AdditiveGPParams]:
-        """Return the points of the model, all with the same unevenness."""
+        """Return the points of the model, some without its unevenness."""
         found = super().plausible(tally, setting, params, generator)
-        uneven = params.uneven
-        same = np.repeat(np.asarray(uneven)[None], found.n) if self.always and uneven is not None else None
-        return found._replace(params=replace(found.params, uneven=same))
+        if found.params.uneven is None:
+            return found
+        uneven = np.array(found.params.uneven)
+        uneven[self.once] = 1.0
+        return found._replace(params=replace(found.params, uneven=uneven))
 
 
-class Careful(Claiming):
-    """Claims for which noise that is not common always counts as often as it is uneven."""
+class Bold(Mixed):
+    """The model with claims for which noise that is not common to all counts once."""
 
-    always = True
-
-
-class Bold(Claiming):
-    """Claims for which noise that is not common counts once."""
-
-    always = False
+    once = slice(None)
 
 
-VARIANTS: dict[str, Callable[[], AdditiveGP]] = {"even": Even, "careful": Careful, "bold": Bold}
-CLAIMING = ("careful", "bold")  # these change claims alone
+VARIANTS: dict[str, Callable[[], AdditiveGP]] = {"even": Even, "mixed": Mixed, "bold": Bold}
+CLAIMING = ("mixed", "bold")  # these change claims alone
 MODELS: dict[str, Callable[[], AdditiveGP]] = {NUMBERS: AdditiveGP, APART: AdditiveGP, **VARIANTS}
 
 

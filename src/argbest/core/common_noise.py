@@ -299,17 +299,6 @@ def unevenness(tally: Tally, noise: Array, rho: Array) -> Array:
     return found
 
 
-def plausible_unevenness(uneven: Array | None) -> Array | None:
-    """Return [n] how often noise that is not common may count, from n times the `unevenness`.
-
-    Averages over neighbours see it g times, and the differences between two alternatives, taken over all of
-    them, once. Which of the two a selection rests on the data do not say: every other one counts once.
-    """
-    if uneven is None:
-        return None
-    return np.where(np.arange(len(uneven)) % 2 == 0, uneven, 1.0)
-
-
 def counted(rho: Array, uneven: Array | None) -> tuple[Array, Array]:
     """Return how often the noise counts, [..., context], and its correlation then (`unevenness`)."""
     if uneven is None:

@@ -252,8 +252,7 @@ class AdditiveGP:
             drawn = common_noise.plausible(data, variances, generator, fewer=learned.fewer, shown=shown)
             correlation = np.where(params.correlation > 0.0, drawn, correlation)
         found = _in_units_of_rewards(points.theta, tables, several.spread, len(setting.separation))
-        uneven = common_noise.plausible_unevenness(several.uneven)
-        several = replace(several, theta=points.theta, correlation=correlation, uneven=uneven, **found)
+        several = replace(several, theta=points.theta, correlation=correlation, **found)
         return Plausible(several, n, points.effective)
 
     def predict(
