@@ -61,7 +61,7 @@ def course(name: str, seeds: int) -> Iterator[dict[str, object]]:
 
 def taken(rows: pd.DataFrame) -> pd.DataFrame:
     """Return [problem, version] how many replications it took; infinite where it was not enough."""
-    there = rows[rows["right"] >= TARGET].groupby(["problem", "version"])["replications"].min()
+    there = rows[rows["right"] >= TARGET].groupby(["problem", "version"])["replications"].min().astype(float)
     whole = rows.drop_duplicates(["problem", "version"]).set_index(["problem", "version"]).index
     return there.reindex(whole, fill_value=np.inf).unstack().reindex(rows["problem"].unique())
 
