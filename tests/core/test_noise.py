@@ -46,7 +46,7 @@ def test_without_replicates_all_pairs_are_alike() -> None:
 def test_alternatives_that_were_never_simulated_change_nothing_where_seeds_are_shared() -> None:
     case = common_cases.balanced(np.random.default_rng(4), (30, 2), 4, 0.9)
     place = 40 * np.arange(30)  # among 1,200: so many that the table is shortened
-    tall = case._replace(shape=(1200, 2), alternative=place[case.alternative])
+    tall = case._replace(shape=(1200, 2), alternative=place[case.alternative], noise=np.ones((1200, 2)))
     found, expected = pair_noise(tall.tally).variance[place], pair_noise(case.tally).variance
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     # By context 30 alternatives of the same luck tell hardly more than one, so contexts are drawn together.
