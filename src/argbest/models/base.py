@@ -236,7 +236,10 @@ class Integrated(NamedTuple):
     def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
         """Return the mixture, its beliefs kept where they are small."""
         n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
-        each, n = n_cells * (n_rows + 1), self.points.n
+        each, n = (
+            n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2,
+            self.points.n,
+        )  # rows, and the prior's
         portion = n if n * each <= _KEPT else max(1, _AT_ONCE // each)
         return Mixture(condition, n, portion, self.points.effective, axis)
 

@@ -24,6 +24,7 @@ from argbest.jsonable import values
 from argbest.problems import labels
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
+from argbest.problems.population import People, Population
 from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ _TIE = 1e-9  # of the range of the truth table
 class Problem:
     """K alternatives, C contexts, a simulator and, where known, the truth; tables are [alternative, context].
 
-    Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`). One noisy reward comes from
+    Alternatives and contexts are labels, dicts or a DataFrame (`Axis.of`), and contexts may be a
+    `Population`. One noisy reward comes from
     `simulate(alternative, context, seed)`. `weights` say how much each context counts (default: equally),
     `bounds` give the range of the context coordinates (`Axis.bounds`), `categorical` names columns whose
     numbers are only identifiers (`labels.declared`). `truth`, its standard error `truth_se` and the
@@ -77,6 +79,7 @@ class Problem:
     reward_range: tuple[float, float] | None  # (0, 1) of a rate
     rate: bool
     question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
+    population: People | None  # where the contexts come from, if they are a population
 
     def __init__(
         self,
@@ -106,6 +109,10 @@ class Problem:
         _refuse_unnamed(aim, kept, named)
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
+        people = None
+        if isinstance(contexts, Population):
+            _refuse_weights(weights)
+            contexts, weights, people = contexts.drawn()
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         rows, columns = (
             replace(axis, word=axis.word or word)
@@ -141,6 +148,7 @@ class Problem:
             reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
             rate=bool(rate),
             question=question_of(question),
+            population=people,
         )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
@@ -438,6 +446,14 @@ class Problem:
                 "Correct it."
             )
         return array
+
+
+def _refuse_weights(weights: object) -> None:
+    """Refuse weights beside a population, which has its own."""
+    if weights is not None:
+        raise InputError(
+            "got weights beside a population, which has its own. Give them to it: Population(..., weights=)."
+        )
 
 
 def _responses(given: object, truth: object) -> tuple[str, ...]:

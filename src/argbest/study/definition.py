@@ -23,6 +23,7 @@ from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
 from argbest.problems.base import Problem, Simulate, refuse_several_responses
 from argbest.problems.design import AUTO, for_model, is_auto
+from argbest.problems.population import People
 from argbest.questions import title
 from argbest.storage.base import Plain
 
@@ -181,6 +182,7 @@ def of_problem(problem: Problem) -> Plain:
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
         **({} if problem.question == BEST else {"question": title(problem.question)}),
+        **({} if problem.population is None else {"population": _of_population(problem.population)}),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -210,7 +212,13 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
     weights = np.array(stored["weights"])
     weights.flags.writeable = False
     problem.__dict__["weights"] = weights
+    if (people := stored.get("population")) is not None:
+        problem.__dict__["population"] = People(people["source"], people["n"])
     return problem
+
+
+def _of_population(people: People) -> Plain:
+    return {"source": people.source, "n": people.n}
 
 
 def of_object(thing: object) -> Plain:
