@@ -52,9 +52,10 @@ _get, __dir__ = lazy.attributes(
 __all__ = [
     "GP", "TS", "AdditiveGP", "ArgbestError", "Certificate", "EveryPair", "ExpectedPCS", "ExtremeContexts",
     "FitError", "Guarantee", "GuaranteedPCS", "Independent", "InputError", "Linear", "OpportunityCost",
-    "Population", "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError", "Study",
-    "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment", "models",
-    "policies", "problems", "questions", "registry", "report", "select", "testing", "theory", "vectorised",
+    "Population", "Problem", "Program", "RandomContexts", "SimulationError", "SpaceFilling", "StorageError",
+    "Study", "TSPlus", "Trial", "TrialError", "WorstPCS", "__version__", "batched", "experiment",
+    "models", "policies", "problems", "questions", "registry", "report", "select", "testing", "theory",
+    "vectorised",
 ]  # fmt: skip
 
 

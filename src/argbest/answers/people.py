@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from argbest.answers import answering
+from argbest.answers import answering, rules
 from argbest.answers.predicting import Prediction, predicted
 from argbest.checks import whole
 from argbest.core.arrays import Array, BoolArray
@@ -70,7 +70,7 @@ class PopulationCheck(Sentences):
             f"expected loss {number(loss.mean, 2)} ± {number(loss.se, 1)}",
             f"the people of the study: P(right) {chance(self.own_p_right)}, expected loss "
             f"{number(self.own_expected_loss, 2)}",
-            "Both are what the model says; no simulation was made. ± is one standard error of drawing people.",
+            "Both are what the model says, without a simulation. ± is one standard error of drawing people.",
         ]
         if self.n_extrapolated:
             said.append(
@@ -182,23 +182,39 @@ def _groups(axis: Axis, word: str, name: str, weights: Array, n: int) -> Iterato
 
 def said(view: "View") -> list[str]:
     """Return the answer for a population in lines: the rule, its price, and what is chosen in each group."""
-    return view.inference.once("people", lambda: list(_said(view)))
+    told = [f"{where}: {what}{how}" for where, what, how in lines(view)]
+    n = len(_rule(view).choice.ends)
+    return [*told[:n], price(view), *told[n:]]
 
 
-def _said(view: "View") -> Iterator[str]:
-    rule, own = answering.of_study(view, RULE), view.certificate(0.0)
-    yield from rule.choice.sentences()
-    yield (
-        f"This rule costs {rule.price} against choosing for each by its own row, which is right with "
+def lines(view: "View") -> list[tuple[str, str, str]]:
+    """Return where, what is chosen there and how surely: the ends of the rule, then groups of all columns."""
+    ends = [
+        (" and ".join(rules.clauses(path)) or "everybody", str(label))
+        for path, label in _rule(view).choice.ends
+    ]
+    return [
+        *((where, what, "") for where, what in ends),
+        *(
+            (
+                f"{row['group']} ({row['n_contexts']:,})",
+                str(row["selected"]),
+                f" for {100 * row['share']:.0f} %, P(right) {chance(row['p_right'])}, expected loss "
+                f"{number(row['expected_loss'], 2)}",
+            )
+            for row in groups(view).head(_MOST_LINES).to_dict("records")
+        ),
+    ]
+
+
+def price(view: "View") -> str:
+    """Return a sentence on what the rule costs against choosing for each by its own row."""
+    own = view.certificate(0.0)
+    return (
+        f"The rule costs {_rule(view).price} against choosing for each by its own row, which is right with "
         f"probability {chance(float(own.pcs_e))} and expected to lose {number(float(own.eoc), 2)}."
     )
-    yield from list(group_lines(groups(view)))[:_MOST_LINES]
 
 
-def group_lines(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield a line per group: "age ≥ 66 (168): statin for 92 %, P(right) 0.930, expected loss 0.01"."""
-    for row in frame.itertuples():
-        yield (
-            f"{row.group} ({row.n_contexts:,}): {row.selected} for {100 * float(row.share):.0f} %, "  # type: ignore[arg-type]
-            f"P(right) {chance(float(row.p_right))}, expected loss {number(float(row.expected_loss), 2)}"  # type: ignore[arg-type]
-        )
+def _rule(view: "View") -> answering.Answer:
+    return answering.of_study(view, RULE)

@@ -209,7 +209,7 @@ class Problem:
         axis = self.contexts
         metric = axis.metric
         columns = tuple(
-            Column(self.column_word(name), tuple(values), name not in metric)
+            Column(self.column_word(name), tuple(values), name not in metric or isinstance(values[0], bool))
             for name, values in axis.coordinates.items()
         )
         return put_to(question_of(question), Contexts(self.weights, columns, answered))

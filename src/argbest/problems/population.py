@@ -101,7 +101,7 @@ class Population:
         """
         if callable(self.source):
             drawn = self._sampled(streams.Purpose.POPULATION, self.n)
-            return *_merged(*drawn), People(SAMPLER, self.n, self._more_sampled)
+            return *_merged(*drawn), People(SAMPLER, self.n, self.more_sampled)
         rows, weights = _weighed(_columns(self.source), self.weights)
         size = len(weights)
         order = np.arange(size)
@@ -114,7 +114,8 @@ class Population:
     def _sampled(self, purpose: streams.Purpose, n: int) -> tuple[Columns, Array]:
         return _weighed(_calls(self.source, streams.generator(self.seed, purpose), n), self.weights)
 
-    def _more_sampled(self, n: int) -> Fresh:
+    def more_sampled(self, n: int) -> Fresh:
+        """Return n people whom the sampler draws beside those of `drawn`."""
         return _fresh(*self._sampled(streams.Purpose.FRESH_PEOPLE, n), "drawn by the sampler")
 
 
@@ -130,7 +131,7 @@ class _Rest(NamedTuple):
         return _fresh(_at(self.rows, some), self.weights[some], "rows of the table that were held out")
 
 
-def _nobody_left(n: int) -> Fresh:
+def _nobody_left(_: int) -> Fresh:
     raise InputError(
         "there are no people to check with: all rows of the table are contexts of the study. Hold some out "
         "with Population(table, n=...) of fewer, or give others: check_population(people=...)."
@@ -141,7 +142,7 @@ def people_of(given: object, n: int, seed: int, like: Axis) -> Fresh:
     """Return up to n people of a table or a sampler that somebody gives, as rows like those of an axis."""
     drawn = Population(given, n, seed=seed)
     if callable(given):
-        found = drawn._more_sampled(n)
+        found = drawn.more_sampled(n)
     else:
         rows, weights = _weighed(_columns(given), None)
         order = streams.generator(seed, streams.Purpose.FRESH_PEOPLE).permutation(len(weights))[:n]

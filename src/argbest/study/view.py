@@ -11,7 +11,6 @@ import numpy as np
 from argbest import streams
 from argbest.checks import indifference_zone
 from argbest.core import tally as tallies
-from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief
 from argbest.core.certificate import Certificate, Mixture
@@ -36,6 +35,7 @@ from argbest.study.trial import Records, Trials
 
 DRAWS = 4096
 NUMBERS = 2**22  # no more random numbers than this, so large problems get fewer draws ...
+_DRAWN_BY_EIGENVALUES = 256  # pairs whose joint draws take no time by whatever root
 FEWEST = 64  # ... but not fewer than these; then no more numbers than that at a time
 
 T = TypeVar("T")
@@ -116,7 +116,7 @@ class Inference:
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
-        large = self._tally.count.size > DRAWN_JOINTLY
+        large = self._tally.count.size > _DRAWN_BY_EIGENVALUES
         return Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
             question=question,
