@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from argbest.answers import answering, rules
-from argbest.answers.predicting import Prediction, predicted
+from argbest.answers.predicting import Prediction, model_at, predicted
 from argbest.checks import whole
 from argbest.core.arrays import Array, BoolArray
 from argbest.errors import InputError, unknown_name
 from argbest.problems.axis import Axis
-from argbest.problems.population import people_of
+from argbest.problems.population import people_of, with_entries
 from argbest.texts import Sentences, chance, number
 
 if TYPE_CHECKING:
@@ -178,6 +178,27 @@ def _groups(axis: Axis, word: str, name: str, weights: Array, n: int) -> Iterato
         yield f"{word} = {value}", held[value]
     if rest := distinct[_MOST_NAMES:]:
         yield f"{word}: {len(rest)} others", np.any([held[value] for value in rest], axis=0)
+
+
+def left_within_groups(view: "View") -> Iterator[str]:
+    """Yield how much mean rewards vary within groups of contexts of which one stands for all, if there are.
+
+    By the posterior means at some contexts, and at those that stand for them.
+    """
+    people = view.problem.population
+    found = None if people is None else people.represented
+    if found is None:
+        return
+    axis, belief, stands = view.problem.contexts, view.knowledge.belief, np.array(found.group)
+    own, there = belief.mean[:, stands], model_at(view, with_entries(axis, found.sample)).mean[..., 0].T
+    within, total = float(np.mean((there - own) ** 2)), float(np.mean(there.var(axis=1)))
+    noise = float(np.mean(belief.noise))
+    shares = [f"{100 * within / max(each, 1e-300):.2g} %" for each in (total, noise)]
+    yield (
+        f"{found.n:,} contexts are represented by groups: within these mean rewards vary by "
+        f"{number(np.sqrt(within))} (standard deviation). That is {shares[0]} of their variance over contexts, "
+        f"and counts as noise, of which it is {shares[1]}."
+    )
 
 
 def said(view: "View") -> list[str]:

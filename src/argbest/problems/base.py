@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
 from argbest.core import goals
+from argbest.core.abilities import offers
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
@@ -24,7 +25,7 @@ from argbest.jsonable import values
 from argbest.problems import labels
 from argbest.problems.axis import Axis, Bounds
 from argbest.problems.labels import argument_words
-from argbest.problems.population import People, Population
+from argbest.problems.population import DrawsPeople, People
 from argbest.questions import question as question_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Problem:
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         people = None
-        if isinstance(contexts, Population):
+        if offers(contexts, DrawsPeople):
             _refuse_weights(weights)
             contexts, weights, people = contexts.drawn()
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)

@@ -1,9 +1,9 @@
 """Populations: contexts that are people, days or jobs, drawn from a table or by a function of a generator."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,22 @@ _ORIGINS = {
 }
 
 
+class DrawsPeople(Protocol):
+    """What contexts may be instead of a list: something that says who they are."""
+
+    def drawn(self) -> "tuple[Axis, Array, People]":
+        """Return the contexts, their weights [context], and where they come from."""
+
+
+class Represented(NamedTuple):
+    """That each context stands for a group of others, and some of these, to see what that leaves out."""
+
+    n: int  # contexts that there were
+    kept: dict[str, float]  # share of a column's variance that is between groups
+    sample: Columns  # some of the contexts that there were
+    group: tuple[int, ...]  # [person]: the context that stands for each of these
+
+
 class Fresh(NamedTuple):
     """People whom a study has never seen."""
 
@@ -44,6 +60,25 @@ class People:
     source: str  # SAMPLER, TABLE or RUNS
     n: int  # people; those with equal rows are one context
     more: Callable[[int], Fresh] | None = None
+    represented: Represented | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return what a stored study keeps of it."""
+        found = self.represented
+        return {
+            "source": self.source,
+            "n": self.n,
+            **({} if found is None else {"represented": found._asdict()}),
+        }
+
+    @classmethod
+    def from_plain(cls, stored: Mapping[str, Any]) -> "People":
+        """Return what `plain` has made plain values of."""
+        found = stored.get("represented")
+        if found is not None:
+            sample = {name: tuple(values) for name, values in found["sample"].items()}
+            found = Represented(found["n"], dict(found["kept"]), sample, tuple(found["group"]))
+        return cls(stored["source"], stored["n"], represented=found)
 
     @property
     def words(self) -> str:
@@ -119,6 +154,18 @@ class Population:
         return _fresh(*self._sampled(streams.Purpose.FRESH_PEOPLE, n), "drawn by the sampler")
 
 
+class Found(NamedTuple):
+    """People whose rows are known, as the contexts of a problem."""
+
+    contexts: Axis
+    weights: Any
+    people: People
+
+    def drawn(self) -> tuple[Axis, Any, People]:
+        """Return them as they are."""
+        return self.contexts, self.weights, self.people
+
+
 class _Rest(NamedTuple):
     """The rows of a table that were not drawn, in random order."""
 
@@ -148,6 +195,13 @@ def people_of(given: object, n: int, seed: int, like: Axis) -> Fresh:
         order = streams.generator(seed, streams.Purpose.FRESH_PEOPLE).permutation(len(weights))[:n]
         found = _fresh(_at(rows, np.sort(order)), weights[order], "the people given")
     return found._replace(people=like.rows(found.people))
+
+
+def with_entries(axis: Axis, columns: Columns) -> Axis:
+    """Return an axis like this one with other entries, by the names of its `coordinates`."""
+    if not axis.columns:
+        return replace(axis, labels=columns[axis.kind])
+    return replace(axis, labels=texts(columns), columns=columns, named=False)
 
 
 def _fresh(rows: Columns, weights: Array, source: str) -> Fresh:

@@ -182,7 +182,7 @@ def of_problem(problem: Problem) -> Plain:
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
         **({} if problem.question == BEST else {"question": title(problem.question)}),
-        **({} if problem.population is None else {"population": _of_population(problem.population)}),
+        **({} if problem.population is None else {"population": problem.population.plain()}),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -213,12 +213,8 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
     weights.flags.writeable = False
     problem.__dict__["weights"] = weights
     if (people := stored.get("population")) is not None:
-        problem.__dict__["population"] = People(people["source"], people["n"])
+        problem.__dict__["population"] = People.from_plain(people)
     return problem
-
-
-def _of_population(people: People) -> Plain:
-    return {"source": people.source, "n": people.n}
 
 
 def of_object(thing: object) -> Plain:

@@ -134,6 +134,7 @@ class Study:
         bounds: object = None,
         categorical: object = (),
         bins: "Bins" = None,
+        contexts: object = None,
         reward_range: object = None,
         rate: bool = False,
         dropna: bool = False,
@@ -151,15 +152,18 @@ class Study:
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
         ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
-        runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
-        out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
-        identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
-        numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
+        runs of a context shared random numbers. Contexts may be others in every run: they are a population
+        (`Population`), and of very many runs each context stands for a group of near ones; ``bins`` groups
+        them by columns instead. ``contexts``, a table, is what the answer shall be about, if not the contexts
+        of the runs. ``dropna`` leaves out incomplete rows. ``title`` is the name of the problem, for reports
+        and pictures; ``name`` identifies the study in its ``storage``. The other options are those of
+        `Problem` and `Study`; random numbers count as common if ``replication`` is given. `tell_frame` adds
+        more rows later.
         """
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
-            weights=weights, bounds=bounds, categorical=categorical, bins=bins, reward_range=reward_range,
-            rate=rate, dropna=dropna, simulate=simulate, name=title,
+            weights=weights, bounds=bounds, categorical=categorical, bins=bins, contexts=contexts,
+            reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
