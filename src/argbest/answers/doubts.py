@@ -6,7 +6,8 @@ A probability follows from a model. It is not trusted by itself
 - where rewards are skewed and too few replications stand behind the two foremost alternatives, or where no
   pair has three, so that skewness could not show;
 - where rare events, seen elsewhere, could change the answer and may not have come yet;
-- where no two replications of any pair differ: nothing is known of the noise, unless it was told.
+- where no two replications of any pair differ: nothing is known of the noise, unless it was told, or the
+  contexts of runs never repeat and enough neighbours tell it.
 
 Nobody can foresee an event that has not been seen anywhere.
 """
@@ -22,10 +23,11 @@ from argbest.answers import model_check
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
-from argbest.core.noise import Rarities, rarities, sample_variance
+from argbest.core.noise import LENDERS, Rarities, enough_within, rarities, sample_variance
 from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
+from argbest.problems.population import RUNS
 from argbest.texts import number
 
 if TYPE_CHECKING:
@@ -113,13 +115,17 @@ def _doubts(view: "View") -> Doubts:
     foremost = _foremost(belief, view.choice)
     own = by_replications(view, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
+    by_neighbours = _skewness_by_neighbours(view)
+    if by_neighbours is not None:
+        shown = shown._replace(skewness=by_neighbours)
     behind = _replications_behind(belief, tally)
     worth = np.min(_of_both(behind, foremost), axis=0)
-    few = check.scarce | (worth < _needed(shown.skewness)) | _shape_is_hidden(tally)
+    hidden = by_neighbours is None and _shape_is_hidden(tally)
+    few = check.scarce | (worth < _needed(shown.skewness)) | hidden
     rare, silent = _could_turn(belief, behind, foremost, shown), np.zeros(len(own), bool)
     if _noise_is_told(view):
         few, rare = check.scarce, silent
-    elif not tally.m2.any():
+    elif by_neighbours is None and not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
     return Doubts(check, own, *found, tuple(_reasons(view, check, found, foremost, shown, worth)))
@@ -128,6 +134,28 @@ def _doubts(view: "View") -> Doubts:
 def _shape_is_hidden(tally: Tally) -> bool:
     """Return whether no pair has three replications: two lie evenly about their mean, however skewed."""
     return bool(tally.count.max() < 3 and tally.m2.any() and not is_rate(tally))
+
+
+def _skewness_by_neighbours(view: "View") -> float | None:
+    """Return the skewness of runs that never repeat beyond chance; None where neighbours do not tell noise.
+
+    Neighbours tell it where Σ (1 − h) of the observed pairs is at least 30, h = V N/σ² being how much a mean
+    rests on its own replications: so many degrees of freedom are left. Residuals e of a normal model have
+    the variance σ²/N − V. Twice what chance does to a squared skewness, 6/n, is taken off. A rate has none.
+    """
+    people, tally = view.problem.population, view.tally
+    if people is None or people.source != RUNS or enough_within(tally):
+        return None
+    belief, seen = view.knowledge.belief, tally.count > 0
+    noise = belief.noise[seen] / tally.count[seen]
+    left = np.maximum(noise - belief.var[seen], 0.0)
+    if not np.sum(left / noise) >= LENDERS:
+        return None
+    if is_rate(tally):
+        return 0.0
+    z = (tally.mean - belief.mean)[seen] / np.sqrt(np.maximum(left, 1e-12 * noise))
+    skewness = np.mean(z**3) / np.mean(z**2) ** 1.5
+    return float(np.sqrt(max(skewness**2 - 12.0 / len(z), 0.0)))
 
 
 def _noise_is_told(view: "View") -> bool:

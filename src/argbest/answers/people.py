@@ -196,8 +196,8 @@ def left_within_groups(view: "View") -> Iterator[str]:
     shares = [f"{100 * within / max(each, 1e-300):.2g} %" for each in (total, noise)]
     yield (
         f"{found.n:,} contexts are represented by groups: within these mean rewards vary by "
-        f"{number(np.sqrt(within))} (standard deviation). That is {shares[0]} of their variance over contexts, "
-        f"and counts as noise, of which it is {shares[1]}."
+        f"{number(np.sqrt(within))} (standard deviation). That is {shares[0]} of their variance over "
+        f"contexts, and counts as noise, of which it is {shares[1]}."
     )
 
 

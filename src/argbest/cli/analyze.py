@@ -48,6 +48,12 @@ _column = partial(click.option, metavar="COL")
     help="Put contexts that never repeat into N groups, by quantiles.",
 )
 @click.option(
+    "--contexts",
+    "asked",
+    type=click.Path(path_type=Path),
+    help="Table of the contexts that the answer shall be about.  [default: those of the runs]",
+)
+@click.option(
     "--reward-range",
     metavar="LOW,HIGH",
     callback=lambda _context, _option, given: given and listed("--reward-range", given, "0,1"),
@@ -84,6 +90,7 @@ def analyze(
     seed: int,
     out: Path | None,
     as_json: bool,
+    asked: Path | None,
     **columns: Any,
 ) -> None:
     """Analyze RUNS made elsewhere, and say where the next ones should go.
@@ -98,7 +105,8 @@ def analyze(
 
     columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
     frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
-    found = observed.observe(frame, name=runs.stem, **columns)
+    about = None if asked is None else read_table(asked, decimal=decimal)
+    found = observed.observe(frame, name=runs.stem, contexts=about, **columns)
     if out is not None:
         prepare(out)
     study = found.study(policy=policy, model=model, seed=seed)
@@ -131,6 +139,7 @@ def _bins(given: Sequence[str]) -> int | dict[str, int] | None:
 
 def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     """Print the selection, the certificate, what is not sure, and where the next runs go."""
+    from argbest.answers import people
     from argbest.core.states import LEVEL
     from argbest.report import curves
 
@@ -154,6 +163,8 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
             problem.name, answer["replications"], *problem.shape
         )
     )
+    if problem.population is not None:
+        say(*people.said(study.view()))
     _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])

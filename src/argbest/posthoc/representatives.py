@@ -78,8 +78,8 @@ def represented(
 def _note(n: int, groups: int, kept: dict[str, float]) -> str:
     shares = ", ".join(f"{100 * share:.3g} % of {name}" for name, share in kept.items())
     return (
-        f"{n:,} different contexts are represented by {groups:,}, each the mean of a group of near ones; they "
-        f"keep {shares} (variance). What varies within groups counts as noise; see `model_summary`."
+        f"{n:,} different contexts are represented by {groups:,}, each the mean of a group of near ones. "
+        f"They keep {shares} (variance). What varies within groups counts as noise; see `model_summary`."
     )
 
 

@@ -165,6 +165,9 @@ class Study:
             weights=weights, bounds=bounds, categorical=categorical, bins=bins, contexts=contexts,
             reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
+        who = runs.problem.population
+        if who is not None and who.represented is not None:
+            warnings.warn(runs.notes[-1], DataNotice, stacklevel=2)
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
             common_random_numbers=common_random_numbers, cost=cost, storage=storage, name=name,
