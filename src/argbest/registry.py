@@ -21,10 +21,10 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _inventory, _table = (
+_synthetic, _covid, _queues, _inventory, _prevention, _table = (
     later(f"argbest.problems.{name}")
     for name in (
-        "synthetic", "covid.editions", "queues", "inventory", "noisy_table",
+        "synthetic", "covid.editions", "queues", "inventory", "prevention", "noisy_table",
     )
 )  # fmt: skip
 
@@ -108,6 +108,7 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "queue-staffing": ProblemEntry(lambda: _queues.queue_staffing()),
     "newsvendor": ProblemEntry(lambda: _inventory.newsvendor()),
     "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
+    "barrett-prevention": ProblemEntry(lambda: _prevention.barrett_prevention(), SpaceFilling(100)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
     "covid": ProblemEntry(lambda: _covid.covid()),
