@@ -2,12 +2,13 @@
 
 The rule, written before the runs that count:
 
-- *Fresh people* ("fresh"): `barrett-prevention` with 200 people drawn by seed s and the default study of seed s
-  with 400 replications, s = 0 … 9. The claim for each of 5,000 people that `check_population` draws is the
-  P(right) of `PopulationCheck.table`; it comes true where the selected treatment has the largest exact value.
-- *Runs that never repeat* ("normal", "skewed", "rate"): 250 runs of three alternatives at contexts of their own
-  (`frame`), s = 0 … 9, by `Study.from_observations` with defaults. The claims are those of the certificate at
-  the contexts of the runs.
+- *Fresh people* ("fresh"): `barrett-prevention` with 200 people drawn by seed s and the default study of
+  seed s with 400 replications, s = 0 … 9. The claim for each of 5,000 people that `check_population` draws is
+  the P(right) of `PopulationCheck.table`; it comes true where the selected treatment has the largest exact
+  value.
+- *Runs that never repeat* ("normal", "skewed", "rate"): 250 runs of three alternatives at contexts of their
+  own (`frame`), s = 0 … 9, by `Study.from_observations` with defaults. The claims are those of the
+  certificate at the contexts of the runs.
 - Bins of claims: below 0.5, to 0.8, to 0.95, and above. Standard errors are over the ten studies, each of
   which is one draw.
 - Aim: in no bin with at least 100 claims in five studies or more is the share that came true below the mean
@@ -59,7 +60,7 @@ def mean_reward(alternative: Array, age: Array, weight: Array, smoker: Array) ->
 
 
 def frame(law: str, seed: int, n: int = N_RUNS) -> pd.DataFrame:
-    """Return runs at contexts of their own: noise of sd 0.5, normal or exponential, or successes of a rate."""
+    """Return runs at contexts of their own: normal or exponential noise of sd 0.5, or successes of a rate."""
     numbers = np.random.default_rng(seed)
     age, weight, smoker = numbers.normal(60, 10, n), numbers.gamma(9, 3, n), numbers.random(n) < 0.3
     chosen = numbers.integers(0, len(ALTERNATIVES), n)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _ERROR_OF_SURE = 1.0 - LEVEL  # of a choice that is called sure
 _MOST_BY_SKEWNESS = 0.5  # of that error, which skewness may add at most
 _CHANCE_OF_MISSING = 0.05  # chance of not having seen an event that comes more often
+_RARE = 0.01  # chance that normal rewards show an event
 _SKEWNESS_CANNOT_SHOW = "no pair has three replications, so nothing shows whether rewards are skewed"
 
 
@@ -115,9 +116,8 @@ def _doubts(view: "View") -> Doubts:
     foremost = _foremost(belief, view.choice)
     own = by_replications(view, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
-    by_neighbours = _skewness_by_neighbours(view)
-    if by_neighbours is not None:
-        shown = shown._replace(skewness=by_neighbours)
+    by_neighbours = _shown_by_neighbours(view)
+    shown = shown if by_neighbours is None else by_neighbours
     behind = _replications_behind(belief, tally)
     worth = np.min(_of_both(behind, foremost), axis=0)
     hidden = by_neighbours is None and _shape_is_hidden(tally)
@@ -136,26 +136,35 @@ def _shape_is_hidden(tally: Tally) -> bool:
     return bool(tally.count.max() < 3 and tally.m2.any() and not is_rate(tally))
 
 
-def _skewness_by_neighbours(view: "View") -> float | None:
-    """Return the skewness of runs that never repeat beyond chance; None where neighbours do not tell noise.
+def _shown_by_neighbours(view: "View") -> Rarities | None:
+    """Return what runs that never repeat show beside what their neighbours say; None where that is nothing.
 
-    Neighbours tell it where Σ (1 − h) of the observed pairs is at least 30, h = V N/σ² being how much a mean
-    rests on its own replications: so many degrees of freedom are left. Residuals e of a normal model have
-    the variance σ²/N − V. Twice what chance does to a squared skewness, 6/n, is taken off. A rate has none.
+    Neighbours tell noise where Σ (1 − h) of the observed pairs is at least 30, h = V N/σ² being how much a
+    mean rests on its own replications: so many degrees of freedom are left. Residuals over √(1 − h) are as
+    spread as the noise. Of their squared skewness twice what chance does to it is taken off: 6/n, or if more
+    what these residuals say. An event is one beyond what n normal ones reach with a chance of 0.01, by the
+    median of their sizes. A rate shows neither.
     """
     people, tally = view.problem.population, view.tally
     if people is None or people.source != RUNS or enough_within(tally):
         return None
     belief, seen = view.knowledge.belief, tally.count > 0
     noise = belief.noise[seen] / tally.count[seen]
-    left = np.maximum(noise - belief.var[seen], 0.0)
-    if not np.sum(left / noise) >= LENDERS:
+    left = np.clip(1.0 - belief.var[seen] / noise, 1e-6, 1.0)
+    residual = (tally.mean - belief.mean)[seen] / np.sqrt(left)
+    n, square = len(residual), float(np.mean(residual**2))
+    if not (left.sum() >= LENDERS and square > 0):
         return None
     if is_rate(tally):
-        return 0.0
-    z = (tally.mean - belief.mean)[seen] / np.sqrt(np.maximum(left, 1e-12 * noise))
-    skewness = np.mean(z**3) / np.mean(z**2) ** 1.5
-    return float(np.sqrt(max(skewness**2 - 12.0 / len(z), 0.0)))
+        return Rarities(0, 0.0, 0.0, 0.0, 0.0)
+    skewness = np.mean(residual**3) / square**1.5
+    chance = 2.0 * max(6.0, float(np.mean((residual**2 / square) ** 3))) / n
+    usual = np.median(np.abs(residual)) / float(ndtri(0.75))
+    event = np.abs(residual) > -float(ndtri(0.5 * _RARE / n)) * usual
+    size = float(np.sqrt(np.mean(residual[event] ** 2))) if event.any() else 0.0
+    relative = size / max(float(usual), 1e-12 * np.sqrt(square))
+    beyond = float(np.sqrt(max(skewness**2 - chance, 0.0)))
+    return Rarities(int(event.sum()), float(event.mean()), size, relative, beyond)
 
 
 def _noise_is_told(view: "View") -> bool:
