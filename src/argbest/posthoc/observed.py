@@ -1,7 +1,7 @@
 """Runs made elsewhere, a row each, as observations of a problem."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ from argbest.posthoc.columns import Bins, Located, Names
 from argbest.posthoc.representatives import MOST_PAIRS, beside, represented
 from argbest.problems.axis import Axis
 from argbest.problems.base import Problem, Simulate
-from argbest.problems.population import RUNS, Found, People
+from argbest.problems.population import RUNS, People
 from argbest.study.rewards import impossible
 from argbest.study.study import Study
 from argbest.study.trial import MOST, Trial
@@ -162,12 +162,11 @@ def observe(
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
     endless = _never_repeat(names, where, n)
     given = weights if contexts is not None else _weights(weights, names[1], kept, rows, where[1])
-    told_of, shares, people = _contexts(where, given, contexts, endless=endless)
-    where = where[0], told_of
+    there, shares = _contexts(where, given, contexts, endless=endless)
+    where = where[0], there
     problem = Problem(
-        where[0].axis, told_of.axis if people is None else Found(told_of.axis, shares, people), simulate,
-        weights=shares if people is None else None, bounds=_bounds(bounds, told_of), categorical=categorical,
-        goal=goal, reward_range=reward_range, rate=rate, name=name,
+        where[0].axis, there.axis, simulate, weights=shares, bounds=_bounds(bounds, there), goal=goal,
+        categorical=categorical, reward_range=reward_range, rate=rate, name=name,
     )  # fmt: skip
     _refuse_impossible(problem, value, rows, numbers, n)
     dropped = len(frame) - len(kept)
@@ -451,8 +450,8 @@ def _n_pairs(where: tuple[Located, Located]) -> int:
 
 def _contexts(
     where: tuple[Located, Located], weights: object, asked: object, *, endless: bool
-) -> tuple[Located, object, People | None]:
-    """Return the contexts of the problem, their weights, and that they are a population, if they are."""
+) -> tuple[Located, object]:
+    """Return the contexts of the problem, a population if they are ``endless``, and their weights."""
     found, record, n = where[1], None, len(where[1].axis)
     own = weights if asked is None else None
     if endless and _n_pairs(where) > MOST_PAIRS:
@@ -461,9 +460,8 @@ def _contexts(
         found, own, moved = beside(found, asked, weights)
         if record is not None:
             record = record._replace(group=tuple(moved[list(record.group)].tolist()))
-    if not endless:
-        return found, own, None
-    return found, np.ones(n) if own is None else own, People(RUNS, n, represented=record)
+    people = People(RUNS, n, represented=record) if endless else None
+    return replace(found, axis=replace(found.axis, people=people)), own
 
 
 def _weights(given: object, names: Names, frame: pd.DataFrame, rows: IntArray, where: Located) -> object:

@@ -80,7 +80,6 @@ class Problem:
     reward_range: tuple[float, float] | None  # (0, 1) of a rate
     rate: bool
     question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
-    population: People | None  # where the contexts come from, if they are a population
 
     def __init__(
         self,
@@ -110,10 +109,9 @@ class Problem:
         _refuse_unnamed(aim, kept, named)
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
-        people = None
         if offers(contexts, DrawsPeople):
             _refuse_weights(weights)
-            contexts, weights, people = contexts.drawn()
+            contexts, weights = contexts.drawn()
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
         rows, columns = (
             replace(axis, word=axis.word or word)
@@ -149,7 +147,6 @@ class Problem:
             reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
             rate=bool(rate),
             question=question_of(question),
-            population=people,
         )
         _ = self.asked  # a question that does not fit the contexts is refused at once
 
@@ -173,6 +170,11 @@ class Problem:
     def shape(self) -> tuple[int, int]:
         """(K, C), the shape of every table."""
         return self.n_alternatives, self.n_contexts
+
+    @property
+    def population(self) -> People | None:
+        """Where the contexts come from, if they are a population."""
+        return self.contexts.people
 
     @cached_property
     def setting(self) -> Setting:

@@ -29,8 +29,8 @@ _ORIGINS = {
 class DrawsPeople(Protocol):
     """What contexts may be instead of a list: something that says who they are."""
 
-    def drawn(self) -> "tuple[Axis, Array, People]":
-        """Return the contexts, their weights [context], and where they come from."""
+    def drawn(self) -> tuple[Axis, Array]:
+        """Return the contexts, which say where they come from, and their weights [context]."""
 
 
 class Represented(NamedTuple):
@@ -129,14 +129,14 @@ class Population:
                 "column that it returns. Let the sampler return the weights, too."
             )
 
-    def drawn(self) -> tuple[Axis, Array, People]:
-        """Return the people as contexts, their weights [context], and what is known of where they are from.
+    def drawn(self) -> tuple[Axis, Array]:
+        """Return the people as contexts, and their weights [context].
 
         Always the same ones: they follow from the source and the seed.
         """
         if callable(self.source):
             drawn = self._sampled(streams.Purpose.POPULATION, self.n)
-            return *_merged(*drawn), People(SAMPLER, self.n, self.more_sampled)
+            return _merged(*drawn, People(SAMPLER, self.n, self.more_sampled))
         rows, weights = _weighed(_columns(self.source), self.weights)
         size = len(weights)
         order = np.arange(size)
@@ -144,7 +144,7 @@ class Population:
             order = streams.generator(self.seed, streams.Purpose.POPULATION).permutation(size)
         taken, left = np.sort(order[: self.n]), order[self.n :]
         more = _Rest(rows, weights, left) if len(left) else _nobody_left
-        return *_merged(_at(rows, taken), weights[taken]), People(TABLE, len(taken), more)
+        return _merged(_at(rows, taken), weights[taken], People(TABLE, len(taken), more))
 
     def _sampled(self, purpose: streams.Purpose, n: int) -> tuple[Columns, Array]:
         return _weighed(_calls(self.source, streams.generator(self.seed, purpose), n), self.weights)
@@ -152,18 +152,6 @@ class Population:
     def more_sampled(self, n: int) -> Fresh:
         """Return n people whom the sampler draws beside those of `drawn`."""
         return _fresh(*self._sampled(streams.Purpose.FRESH_PEOPLE, n), "drawn by the sampler")
-
-
-class Found(NamedTuple):
-    """People whose rows are known, as the contexts of a problem."""
-
-    contexts: Axis
-    weights: Any
-    people: People
-
-    def drawn(self) -> tuple[Axis, Any, People]:
-        """Return them as they are."""
-        return self.contexts, self.weights, self.people
 
 
 class _Rest(NamedTuple):
@@ -289,11 +277,11 @@ def _at(rows: Columns, where: IntArray) -> Columns:
     return {name: tuple(values[i] for i in where.tolist()) for name, values in rows.items()}
 
 
-def _merged(rows: Columns, weights: Array) -> tuple[Axis, Array]:
+def _merged(rows: Columns, weights: Array, people: People) -> tuple[Axis, Array]:
     """Return distinct rows as contexts, in the order of the first of each, and their summed weights."""
     place: dict[Any, int] = {}
     where = np.array([place.setdefault(key, len(place)) for key in keys(rows.values())], np.int64)
     _, first = np.unique(where, return_index=True)
     distinct = _at(rows, first)
-    axis = Axis("context", texts(distinct), distinct, named=False)
+    axis = Axis("context", texts(distinct), distinct, named=False, people=people)
     return axis, np.bincount(where, weights, len(place))

@@ -112,6 +112,8 @@ class Patients(ByPosition):
         """Return the rewards of positions and seeds, broadcast: what single calls give one by one."""
         arrays = np.broadcast_arrays(alternatives, contexts, seeds)
         k, c, keys = (np.ravel(each) for each in arrays)
+        if not keys.size:
+            return np.zeros(arrays[0].shape)
         people = {name: each[c] for name, each in columns(self.contexts).items()}
         years = _LAST_AGE - int(np.min(people["age"]))
         luck = uniform(keys, years * PATIENTS).reshape(-1, years, PATIENTS)

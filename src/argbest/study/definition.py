@@ -182,7 +182,6 @@ def of_problem(problem: Problem) -> Plain:
         "reward_range": None if problem.reward_range is None else list(problem.reward_range),
         **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
         **({} if problem.question == BEST else {"question": title(problem.question)}),
-        **({} if problem.population is None else {"population": problem.population.plain()}),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
         "contexts": _of_axis(problem.contexts),
@@ -212,8 +211,6 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
     weights = np.array(stored["weights"])
     weights.flags.writeable = False
     problem.__dict__["weights"] = weights
-    if (people := stored.get("population")) is not None:
-        problem.__dict__["population"] = People.from_plain(people)
     return problem
 
 
@@ -254,13 +251,16 @@ def _of_axis(axis: Axis) -> Plain:
         "named": axis.named,
         "categorical": sorted(axis.categorical),
         "word": axis.word,
+        **({} if axis.people is None else {"people": axis.people.plain()}),
     }
 
 
 def _axis(kind: Kind, stored: Plain) -> Axis:
     columns = {name: tuple(values) for name, values in stored["columns"].items()}
     declared = frozenset(stored.get("categorical", ()))  # studies of version 0.1 know none
-    return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))
+    people = People.from_plain(stored["people"]) if "people" in stored else None
+    labels, word = tuple(stored["labels"]), stored.get("word", "")
+    return Axis(kind, labels, columns, stored["named"], declared, word, people)
 
 
 _OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate", "question")
