@@ -28,7 +28,7 @@ import pandas as pd
 
 from argbest import Study
 from argbest.cli.terminal import say
-from argbest.core.arrays import Array, BoolArray
+from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.problems import prevention
 
 STORED = Path(__file__).parent / "stored"
@@ -49,7 +49,7 @@ def fresh(seed: int) -> tuple[Array, BoolArray]:
     return found["p_right"].to_numpy(float), np.asarray(found["selected"] == best)
 
 
-def mean_reward(alternative: Array, age: Array, weight: Array, smoker: Array) -> Array:
+def mean_reward(alternative: AnyArray, age: AnyArray, weight: AnyArray, smoker: AnyArray) -> Array:
     """Return the mean of a run: a trend in age, and an effect of the weight that differs by alternative."""
     return np.asarray(
         0.5 * np.sin(age / 12)

@@ -179,7 +179,7 @@ def test_everybody_is_represented_by_a_group_of_its_names_near_by(seed: int, n_a
     assert np.array_equal(np.array(found.axis.columns["smoker"])[group], runs["smoker"].to_numpy())
     for name in ("age", "weight"):
         means = runs[name].groupby(group).mean().to_numpy()
-        np.testing.assert_allclose(found.axis.columns[name], means, rtol=1e-9)
+        np.testing.assert_allclose(np.array(found.axis.columns[name], float), means, rtol=1e-9)
     assert record.n == 1_700
 
 
@@ -209,7 +209,7 @@ def test_the_answer_may_be_about_contexts_that_somebody_gives() -> None:
     expected = plain.posterior(asked)["mean"].to_numpy()
     found = study.posterior(asked)["mean"].to_numpy()
     assert np.abs(found - expected).max() < 0.2  # other bounds and starts, the same runs
-    with pytest.raises(InputError, match="for 2 contexts asked about"):
+    with pytest.raises(InputError, match="weights of the contexts asked about"):
         Study.from_observations(runs, **NAMES, contexts=asked, weights=[1.0])
 
 

@@ -19,7 +19,7 @@ def several(generator: np.random.Generator) -> pd.DataFrame:
 
 
 def by_column(generator: np.random.Generator) -> dict[str, Any]:
-    return several(generator).to_dict("list")
+    return {str(name): values for name, values in several(generator).to_dict("list").items()}
 
 
 def rows(problem: Problem) -> list[Any]:
@@ -55,8 +55,7 @@ def test_a_table_lends_some_rows_and_holds_out_the_others(tmp_path: Path) -> Non
         assert sorted(ages) == list(range(20, 70))
         assert len(problem.contexts) == 30
         assert "held out" in left.source
-    few = problem.population.fresh(5)
-    assert len(few.people) == 5
+        assert len(problem.population.fresh(5).people) == 5
 
 
 def test_a_table_without_more_people_is_used_whole_in_its_order() -> None:

@@ -94,12 +94,12 @@ def check(view: "View", n: object, people: object = None) -> PopulationCheck:
     table = predicted(view, found.people, lambda some: _certainties(view, some), integrate=True)
     table = table.reset_index(drop=True)
     table.insert(len(table.columns) - 4, "weight", found.weights)
-    averages = [
+    right, loss = (
         Average.of(table[name].to_numpy(float), found.weights) for name in ("p_right", "expected_loss")
-    ]
+    )
     own = view.certificate(0.0)
     return PopulationCheck(
-        len(table), found.source, *averages, float(own.pcs_e), float(own.eoc), table
+        len(table), found.source, right, loss, float(own.pcs_e), float(own.eoc), table
     )  # fmt: skip
 
 

@@ -91,13 +91,9 @@ def beside(found: Located, given: object, weights: object) -> tuple[Located, Arr
     """
     asked = Axis.of("context", found.axis.rows(given))
     place = {row: i for i, row in enumerate(zip(*asked.coordinates.values(), strict=True))}
-    if weights is None:
-        weights = np.ones(len(asked))
-    if np.shape(weights) != (len(asked),):
-        raise InputError(
-            f"got weights of shape {np.shape(weights)} for {len(asked)} contexts asked about. Give one for "
-            "each, or none."
-        )
+    shares = (
+        table("weights of the contexts asked about", weights, (len(asked),)) if weights is not None else None
+    )
     rows = list(zip(*found.axis.coordinates.values(), strict=True))
     new = [i for i, row in enumerate(rows) if row not in place]
     place |= {rows[i]: len(asked) + j for j, i in enumerate(new)}
@@ -107,7 +103,11 @@ def beside(found: Located, given: object, weights: object) -> tuple[Located, Arr
     }
     where = np.array([place[row] for row in rows], np.int64)
     located = replace(found, axis=with_entries(found.axis, columns), position=where[found.position])
-    return located, np.concatenate([np.asarray(weights, float), np.zeros(len(new))]), where
+    return (
+        located,
+        np.concatenate([np.ones(len(asked)) if shares is None else shares, np.zeros(len(new))]),
+        where,
+    )
 
 
 def _scaled(axis: Axis, metric: Sequence[str]) -> Array:

@@ -143,7 +143,7 @@ class Population:
         if size > self.n:
             order = streams.generator(self.seed, streams.Purpose.POPULATION).permutation(size)
         taken, left = np.sort(order[: self.n]), order[self.n :]
-        more = _Rest(rows, weights, left) if len(left) else _nobody_left
+        more: Callable[[int], Fresh] = _Rest(rows, weights, left).fresh if len(left) else _nobody_left
         return _merged(_at(rows, taken), weights[taken], People(TABLE, len(taken), more))
 
     def _sampled(self, purpose: streams.Purpose, n: int) -> tuple[Columns, Array]:
@@ -161,7 +161,8 @@ class _Rest(NamedTuple):
     weights: Array
     left: IntArray
 
-    def __call__(self, n: int) -> Fresh:
+    def fresh(self, n: int) -> Fresh:
+        """Return the first n of them."""
         some = self.left[:n]
         return _fresh(_at(self.rows, some), self.weights[some], "rows of the table that were held out")
 
@@ -284,4 +285,4 @@ def _merged(rows: Columns, weights: Array, people: People) -> tuple[Axis, Array]
     _, first = np.unique(where, return_index=True)
     distinct = _at(rows, first)
     axis = Axis("context", texts(distinct), distinct, named=False, people=people)
-    return axis, np.bincount(where, weights, len(place))
+    return axis, np.bincount(where, weights, len(place)).astype(float)
