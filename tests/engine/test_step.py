@@ -19,13 +19,24 @@ RUNS = np.array([0, 3])
 LARGE = ("flow-line", "serial-inventory")
 
 
-def compare(problem: Any, contender: Any, *, common: bool, replications: int, **options: Any) -> None:
-    """Check that runs side by side and live studies of the same seeds take the same decisions."""
+def compare(
+    problem: Any,
+    contender: Any,
+    *,
+    common: bool,
+    replications: int,
+    live: slice = slice(None),
+    **options: Any,
+) -> None:
+    """Check that runs side by side and live studies of the same seeds take the same decisions.
+
+    ``live`` picks the runs that are compared: a study takes most of the time.
+    """
     experiment = Experiment(
         problem, contender, replications=replications, seed=11, common_random_numbers=common, **options
     )
     found = loop.trace(experiment, experiment.contenders[0], RUNS, lambda _: None)
-    for run, number in enumerate(RUNS.tolist()):
+    for run, number in list(enumerate(RUNS.tolist()))[live]:
         study = alone(experiment, experiment.contenders[0], number)
         study.run(found.n_initial + replications)
         chosen = [trial.pair for trial in study._journal.ledger.trials][found.n_initial :]
@@ -37,7 +48,7 @@ def compare(problem: Any, contender: Any, *, common: bool, replications: int, **
 def every_problem() -> Iterator[Any]:
     """Every problem with shared seeds; with own seeds too, slowly where it only has other numbers."""
     for name in registry.PROBLEMS:
-        again = name.endswith(("-text", "-separated")) or name == "covid-paper"
+        again = name.endswith(("-text", "-separated")) or name in ("covid-paper", "covid-regional", "cosine8")
         yield pytest.param(name, True, id=f"{name}-shared seeds")
         marks = [pytest.mark.slow] if again else []
         yield pytest.param(name, False, id=f"{name}-own seeds", marks=marks)
@@ -46,11 +57,18 @@ def every_problem() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
 @pytest.mark.parametrize(("problem", "common"), list(every_problem()))
 def test_an_experiment_decides_as_live_studies_do(problem: str, common: bool) -> None:
-    compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4)
+    which = slice(int(common), int(common) + 1)  # the first of both, or the second
+    compare(problem, "dvr-loss", common=common, replications=8 if problem in LARGE else 4, live=which)
 
 
 @pytest.mark.parametrize(
-    ("policy", "common"), [("top-two", False), ("top-two", True), ("gp-c-ocba", True), ("equal", False)]
+    ("policy", "common"),
+    [
+        ("top-two", True),
+        ("equal", False),
+        pytest.param("top-two", False, marks=pytest.mark.slow),
+        pytest.param("gp-c-ocba", True, marks=pytest.mark.slow),
+    ],
 )
 def test_large_tables_are_decided_alike_by_every_kind_of_policy(policy: str, common: bool) -> None:
     compare("serial-inventory", f"{policy}:additive-gp", common=common, replications=4)
@@ -95,31 +113,39 @@ def after_the_initial_design(problem: Any, contender: str, *, common: bool) -> t
     return start, [study.run(start.n_initial) for study in studies]
 
 
+def under_way() -> Iterator[Any]:
+    """Every kind of policy and model, and slowly every problem; `True` for shared seeds."""
+    shared, own = "shared seeds", "own seeds"
+    for problem, contender, both in [
+        ("branin", "dvr-loss:additive-gp", True),
+        ("branin", "ikg:gp", True),
+        ("classical", "c-ocba:independent", True),
+        ("newsvendor", "ts:linear", True),
+        ("flow-line", "dvr-loss:additive-gp", False),
+        ("serial-inventory", "top-two:additive-gp", False),
+    ]:
+        marks = [] if both else [pytest.mark.slow]
+        yield pytest.param(problem, contender, True, id=f"{problem}-{contender}-{shared}")
+        yield pytest.param(problem, contender, False, id=f"{problem}-{contender}-{own}", marks=marks)
+    for problem in registry.PROBLEMS:
+        for common, seeds in ((True, shared), (False, own)):
+            yield pytest.param(problem, "dvr-loss", common, id=f"{problem}-{seeds}", marks=pytest.mark.slow)
+
+
 @pytest.mark.filterwarnings("ignore:rewards look far from normal")
-@pytest.mark.parametrize("common", [False, True], ids=["own seeds", "shared seeds"])
-@pytest.mark.parametrize(
-    ("problem", "contender"),
-    [
-        ("branin", "dvr-loss:additive-gp"),
-        ("branin", "ikg:gp"),
-        ("classical", "c-ocba:independent"),
-        ("newsvendor", "ts:linear"),
-        ("flow-line", "dvr-loss:additive-gp"),
-        ("serial-inventory", "top-two:additive-gp"),
-    ],
-)
+@pytest.mark.parametrize(("problem", "contender", "common"), list(under_way()))
 def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
     problem: str, contender: str, common: bool
 ) -> None:
     start, studies = after_the_initial_design(problem, contender, common=common)
-    learned = step.learn(start.model, start.setting, start.tally)
-    pending = np.zeros(start.tally.shape, np.int64)
+    learned = step.learn(start.model, start.setting, start.tallies)
+    pending = np.zeros(start.tallies[0].shape, np.int64)
     for run, study in enumerate(studies):
         for trial in study.ask(3):
             pending[run][trial.pair] += 1
     asked = [[trial.pair for trial in study.ask(2)] for study in studies]
     found = step.decide(
-        start.policy, learned, start.tally, pending, start.setting,
+        start.policy, learned, start.tallies[0], pending, start.setting,
         roots=start.roots, step=start.n_initial + 3, n=2,
     )  # fmt: skip
     assert np.stack(found, axis=-1).tolist() == np.array(asked).tolist()
@@ -127,13 +153,13 @@ def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
 
 def test_pairs_without_a_value_are_ruled_out_run_by_run() -> None:
     start, studies = after_the_initial_design("branin", "dvr-loss:additive-gp", common=False)
-    learned = step.learn(start.model, start.setting, start.tally)
-    out: BoolArray = np.zeros(start.tally.shape, bool)
+    learned = step.learn(start.model, start.setting, start.tallies)
+    out: BoolArray = np.zeros(start.tallies[0].shape, bool)
     best = learned.choice(start.setting.question)
     out[0, best[0, 0], 0] = out[1, best[1, 3], 3] = True
-    nothing = np.zeros(start.tally.shape, np.int64)
+    nothing = np.zeros(start.tallies[0].shape, np.int64)
     found = step.decide(
-        start.policy, learned, start.tally, nothing, start.setting,
+        start.policy, learned, start.tallies[0], nothing, start.setting,
         roots=start.roots, step=7, n=3, ruled_out=out,
     )  # fmt: skip
     for run, study in enumerate(studies):
@@ -146,7 +172,7 @@ def test_pairs_without_a_value_are_ruled_out_run_by_run() -> None:
 
 def test_runs_whose_beliefs_cannot_share_arrays_are_learned_by_themselves() -> None:
     start, _ = after_the_initial_design("serial-inventory", "dvr-loss:additive-gp", common=False)
-    learned = step.learn(start.model, start.setting, start.tally)
+    learned = step.learn(start.model, start.setting, start.tallies)
     assert [group.studies for group in learned.groups] == [0, 1]
     assert all(isinstance(group.belief, FocusedBelief) for group in learned.groups)
     assert learned.belief_of(1) is learned.groups[1].belief
@@ -160,20 +186,20 @@ def mixed_runs() -> tuple[Any, Tally]:
         small_problems.table(), "dvr-loss:additive-gp", replications=1, initial=2, common_random_numbers=True
     )
     start = loop._start(experiment, experiment.contenders[0], np.arange(12), loop._Clock())
-    return start, start.tally
+    return start, start.tallies[0]
 
 
 def test_runs_that_share_noise_and_runs_that_do_not_learn_as_each_alone() -> None:
     start, tally = mixed_runs()
-    learned = step.learn(start.model, start.setting, tally)
-    shares = np.any(learned.params.correlation > 0, axis=-1)
+    learned = step.learn(start.model, start.setting, [tally])
+    shares = np.any(learned.params[0].correlation > 0, axis=-1)
     assert shares.any()
     assert not shares.all()
     assert [group.studies.tolist() for group in learned.groups] == [  # type: ignore[union-attr]
         np.flatnonzero(~shares).tolist(), np.flatnonzero(shares).tolist()
     ]  # fmt: skip
     for run in range(len(shares)):
-        single = step.learn(start.model, start.setting, tally[run])
-        np.testing.assert_allclose(learned.params.theta[run], single.params.theta, rtol=1e-6, atol=1e-6)
+        single = step.learn(start.model, start.setting, [tally[run]])
+        np.testing.assert_allclose(learned.params[0].theta[run], single.params[0].theta, rtol=1e-6, atol=1e-6)
         mean = learned.of_all(lambda group: group.belief.mean)[run]
         np.testing.assert_allclose(mean, single.belief.mean, rtol=1e-6, atol=1e-6)

@@ -69,7 +69,9 @@ def known(study: Study) -> dict[str, Any]:
     def of(ledger: Ledger) -> dict[str, Any]:
         arrays, words = ledger.state()
         order = vars(ledger.in_order).items()
-        hidden = plain({n: v for n, v in order if n != "_store" and not isinstance(v, np.ndarray)})
+        hidden = plain(
+            {n: v for n, v in order if n not in ("_store", "goal") and not isinstance(v, np.ndarray)}
+        )
         shown = {"trials": list(map(repr, ledger.trials)), "records": list(map(repr, ledger.records))}
         made = {n: getattr(ledger, n) for n in ("design", "design_reason", "failed", "counts")}
         values = {n: _values(getattr(ledger.tally, n)) for n in ("common", "single")}

@@ -210,10 +210,7 @@ def said(view: "View") -> list[str]:
 
 def lines(view: "View") -> list[tuple[str, str, str]]:
     """Return where, what is chosen there and how surely: the ends of the rule, then groups of all columns."""
-    ends = [
-        (" and ".join(rules.clauses(path)) or "everybody", str(label))
-        for path, label in _rule(view).choice.ends
-    ]
+    ends = [(rules.where(path), str(label)) for path, label in _rule(view).choice.ends]
     return [
         *((where, what, "") for where, what in ends),
         *(

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from argbest.cli.stored import MOST_ROWS, short_labels, standing
-from argbest.cli.terminal import drawn, list_written, listed, note, numbers, prepare, say, show_json, table
+from argbest.cli.answer import show_question
+from argbest.cli.stored import MOST_ROWS, choice_text, in_digits, short_labels, standing
+from argbest.cli.terminal import drawn, list_written, listed, note, prepare, say, show_json, table
 from argbest.errors import InputError
 from argbest.options import POLICY
-from argbest.texts import chance
+from argbest.texts import chance, number
 
 if TYPE_CHECKING:
     from argbest.study.study import Study
@@ -26,7 +27,12 @@ _column = partial(click.option, metavar="COL")
 @click.argument("runs", type=click.Path(path_type=Path))
 @_column("--alternative", multiple=True, help="Column that identifies the alternative; may be repeated.")
 @_column("--context", multiple=True, help="Column that identifies the context; may be repeated.")
-@_column("--value", default="value", help="Column that holds the rewards.")
+@_column(
+    "--value",
+    multiple=True,
+    help="Column that holds the rewards; repeat it for several responses.  [default: the responses that "
+    "--goal and --limit name, or value]",
+)
 @_column(
     "--replication",
     help="Column that numbers the replications, or their seeds: runs of a context with the same number "
@@ -34,9 +40,24 @@ _column = partial(click.option, metavar="COL")
 )
 @click.option(
     "--goal",
-    type=click.Choice(["max", "min"]),
+    metavar="GOAL",
     default="max",
-    help="Whether larger (max) or smaller (min) rewards are better.",
+    help="Whether larger (max) or smaller (min) rewards are better; of several responses which one, or which "
+    "sum: 'min cost + 0.2 * wait'.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    metavar="LIMIT",
+    multiple=True,
+    help="What a choice must keep on average, such as 'late <= 0.05'; may be repeated.",
+)
+@click.option("--price", type=float, help="What it costs to break a limit, in units of the goal.")
+@click.option(
+    "--question",
+    metavar="NAME",
+    help="What is to be chosen: overall, worst-case, regret, top:m=3, most-probable-best or rule:depth=2.  "
+    "[default: the best of each context]",
 )
 @_column("--weights", help="Column with the weight of each context.")
 @_column("--categorical", multiple=True, help="Column whose numbers are names, not amounts; may be repeated.")
@@ -49,7 +70,7 @@ _column = partial(click.option, metavar="COL")
 )
 @click.option(
     "--contexts",
-    "asked",
+    "about",
     type=click.Path(path_type=Path),
     help="Table of the contexts that the answer shall be about.  [default: those of the runs]",
 )
@@ -83,6 +104,7 @@ def analyze(
     runs: Path,
     decimal: str,
     sheet: str | None,
+    question: str | None,
     policy: str,
     model: str | None,
     delta: float,
@@ -90,33 +112,39 @@ def analyze(
     seed: int,
     out: Path | None,
     as_json: bool,
-    asked: Path | None,
+    about: Path | None,
     **columns: Any,
 ) -> None:
     """Analyze RUNS made elsewhere, and say where the next ones should go.
 
     RUNS is a table with a row per run: CSV, Parquet or Excel. If the column n is above 1, the row is the mean
-    of n runs, and the column variance holds their sample variance; with --rate none is needed. Without
-    --alternative and --context, argbest expects the columns of its own exports.
+    of n runs, and the column variance holds their sample variance; with --rate none is needed. Of several
+    responses it is variance.cost and so on. Without --alternative and --context, argbest expects the columns
+    of its own exports.
     """
     from argbest.posthoc import observed
     from argbest.posthoc.analysis import analysis, notes
     from argbest.table_files import read_table
 
     columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
+    columns["value"] = columns["value"] if len(columns["value"]) > 1 else next(iter(columns["value"]), None)
     frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
-    about = None if asked is None else read_table(asked, decimal=decimal)
-    found = observed.observe(frame, name=runs.stem, contexts=about, **columns)
+    contexts = None if about is None else read_table(about, decimal=decimal)
+    found = observed.observe(frame, name=runs.stem, contexts=contexts, **columns)
     if out is not None:
         prepare(out)
-    study = found.study(policy=policy, model=model, seed=seed)
+    study = found.study(question=question, policy=policy, model=model, seed=seed)
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)
+    asked = None if question is None else study.answer(delta=delta or None)
     answer = analysis(study, remarks, delta=delta, n_next=n_next)
+    answer |= {} if asked is None else {"answer": asked.plain()}
     if as_json:
         show_json(answer)
     else:
+        if asked is not None:
+            show_question(asked)
         _show(study, answer, delta)
     if out is not None:
         _write(study, answer, out, quiet=as_json)
@@ -146,13 +174,15 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     problem, certificate = study.problem, study.certificate(delta)
     short, contexts = short_labels(problem), curves.row_labels(problem.contexts)
     heading = curves.side(problem.contexts).title
+    kept, kept_titles = (["p_feasible"], ["P(feasible)"]) if problem.limits else ([], [])
     rows = [
         (
             label,
-            short[row["selected"]],
-            short[row["runner_up"]],
-            *numbers((row["mean"], row["gap"])),
+            choice_text(short, row, limits=bool(problem.limits)),
+            short.get(row["runner_up"], "-"),
+            *(in_digits(row[name], number) for name in ("mean", "gap")),
             chance(p),
+            *(in_digits(row[name], chance) for name in kept),
             row["state"],
         )
         for label, row, p in zip(contexts, answer["selection"], certificate.pcs.tolist(), strict=True)
@@ -165,7 +195,7 @@ def _show(study: "Study", answer: dict[str, Any], delta: float) -> None:
     )
     if problem.population is not None:
         say(*people.said(study.view()))
-    _table((heading, "selected", "runner-up", "mean", "gap", right, "state"), rows, "contexts")
+    _table((heading, "selected", "runner-up", "mean", "gap", right, *kept_titles, "state"), rows, "contexts")
     say(f"certificate: {certificate}", f"contexts: {standing(study, delta or None)}")
     say(f"without a model: {answer['guarantee']['said']}", *answer["guarantee"]["notes"])
     if answer["until"] is not None:

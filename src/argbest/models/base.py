@@ -11,6 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
 from argbest.core.findings import Findings
+from argbest.core.outcomes import Outcomes, SharedNoise
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -18,9 +19,9 @@ from argbest.errors import InputError
 Params = TypeVar("Params")
 ALONE = -1  # the kind of a study whose belief needs arrays of its own
 
-_KEPT = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
+_MOST_KEPT_NUMBERS = 1 << 26  # numbers of beliefs that are kept for further looks, 512 MB
 _AT_ONCE = 1 << 24  # numbers of those made anew at every look, 128 MB
-_FEWEST = 8  # points at which new contexts are looked at, however many they are
+_FEWEST_POINTS = 8  # points at which new contexts are looked at, however many they are
 LOOKS = 2048  # contexts times points, where that leaves enough of these
 _FEATURES = 400  # rows of a belief that many cells are summed up in, beside the contexts
 
@@ -225,7 +226,8 @@ class Integrated(NamedTuple):
             return among_the_rest(belief, out)
 
         x = separation.shape[1]
-        few = self._replace(points=self.points._replace(n=min(self.points.n, max(_FEWEST, LOOKS // x))))
+        n = min(self.points.n, max(_FEWEST_POINTS, LOOKS // x))
+        few = self._replace(points=self.points._replace(n=n))
         return few._mixture(condition, x * self.tally.shape[0], 1)
 
     def _repeated(self, some: slice) -> Tally:
@@ -236,12 +238,31 @@ class Integrated(NamedTuple):
     def _mixture(self, condition: Callable[[slice], Belief], n_cells: int, axis: int) -> Mixture:
         """Return the mixture, its beliefs kept where they are small."""
         n_rows = min(int((self.tally.count > 0).sum()), self.tally.shape[1] + _FEATURES)
-        each, n = (
-            n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2,
-            self.points.n,
-        )  # rows, and the prior's
-        portion = n if n * each <= _KEPT else max(1, _AT_ONCE // each)
+        each = n_cells * (n_rows + 1) + 2 * self.tally.shape[1] ** 2  # rows, and the tables of the prior
+        n = self.points.n
+        portion = n if n * each <= _MOST_KEPT_NUMBERS else max(1, _AT_ONCE // each)
         return Mixture(condition, n, portion, self.points.effective, axis)
+
+
+def together(
+    parts: Sequence[Integrated], shared: SharedNoise | None = None, ruled_out: BoolArray | None = None
+) -> Mixture:
+    """Return the mixture of a study of which these sums are learned, at its contexts.
+
+    The i-th points of all sums are put together: they were learned apart. ``shared`` is the noise that the
+    sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
+    """
+    basis, mixtures = parts[0].setting.basis, [part.here() for part in parts]
+    if len(basis.outcomes) == 1:
+        return mixtures[0]
+
+    def condition(some: slice) -> Belief:
+        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared)
+        return among_the_rest(belief, ruled_out)
+
+    n, portion = min(each.n_points for each in mixtures), min(each.portion for each in mixtures)
+    effective = np.min([each.effective for each in mixtures], axis=0)
+    return Mixture(condition, n, n if portion >= n else max(1, portion // len(parts)), effective)
 
 
 def entries(params: Params, index: Any) -> Params:

@@ -33,7 +33,7 @@ _FAREWELL = 1.0  # seconds for a sign of life that is under way when a run ends
 SILENCE = 60.0  # seconds without one after which a worker counts as dead
 PAUSES = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 60.0)  # seconds between attempts: three minutes in all
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-_KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
+_SECONDS_KEPT = 86400.0  # seconds for which the file of a worker that ended is kept
 _SELDOM = 64  # so many workers begin for each that looks for old files: there may be thousands of them
 
 
@@ -119,7 +119,7 @@ def _prune() -> None:
     """Remove files of workers that ended long ago."""
     for path in _folder().iterdir():
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _KEPT and (number := locked(path)) is not None:
+            if time.time() - path.stat().st_mtime > _SECONDS_KEPT and (number := locked(path)) is not None:
                 path.unlink()
                 os.close(number)
 
@@ -281,9 +281,9 @@ def _say(words: str) -> None:
     warnings.warn(f"{time.strftime('%H:%M:%S')} {words}", OutageNotice, stacklevel=4)
 
 
-def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
+def keep(storage: Storage, worker: str, values: Sequence[Told], responses: Sequence[str] = ()) -> str:
     """Return a sentence that says where the values are kept, and the command that delivers them."""
-    lines = "".join(json.dumps(line(each)) + "\n" for each in values)
+    lines = "".join(json.dumps(line(each, responses)) + "\n" for each in values)
     name = f"undelivered-{worker.rpartition('-')[2]}.jsonl"
     study = getattr(storage, "path", None)
     beside = None if study is None else study.parent
@@ -309,9 +309,11 @@ def _folders(beside: Path | None) -> Iterable[Path]:
     yield Path(tempfile.gettempdir())
 
 
-def line(told: Told) -> dict[str, Any]:
-    """Return a value as `argbest tell` reads it."""
-    return {"trial": told.trial, "values": list(told.values or ()), "seconds": told.seconds}
+def line(told: Told, responses: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a value as `argbest tell` reads it, by ``responses`` where these have names."""
+    values = [list(each.values or ()) for each in told.responses]
+    named = dict(zip(responses, values, strict=True)) if responses else values[0]
+    return {"trial": told.trial, "values": named, "seconds": told.seconds}
 
 
 def _write(path: Path, text: str) -> None:
