@@ -21,10 +21,10 @@ from argbest.problems.base import Problem
 from argbest.problems.design import Design, EveryPair, RandomContexts, SpaceFilling, extremes_alike
 
 # Each is imported when it is made: commands that need one shall not wait for all.
-_synthetic, _covid, _queues, _inventory, _table = (
+_synthetic, _covid, _queues, _inventory, _table, _votes = (
     later(f"argbest.problems.{name}")
     for name in (
-        "synthetic", "covid.editions", "queues", "inventory", "noisy_table",
+        "synthetic", "covid.editions", "queues", "inventory", "noisy_table", "most_probable_best",
     )
 )  # fmt: skip
 
@@ -110,6 +110,8 @@ PROBLEMS: dict[str, ProblemEntry] = {
     "flow-line": ProblemEntry(lambda: _queues.flow_line(), SpaceFilling(150)),
     "serial-inventory": ProblemEntry(lambda: _inventory.serial_inventory(), SpaceFilling(150)),
     "classical": ProblemEntry(lambda: _table.classical()),
+    "most-probable-best": ProblemEntry(lambda: _votes.most_probable_best(), EveryPair(5)),
+    "most-probable-best-noisy": ProblemEntry(lambda: _votes.most_probable_best_noisy(), EveryPair(5)),
     "covid": ProblemEntry(lambda: _covid.covid()),
     "covid-paper": ProblemEntry(lambda: _covid.covid_paper()),
     "covid-regional": ProblemEntry(lambda: _covid.covid_regional()),
