@@ -316,6 +316,7 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     """Return the simulator, after checking that the run can begin."""
     if study.problem.simulate is None:
         raise InputError("this study has no simulator to run. Give its problem one, or use `ask` and `tell`.")
+    _refuse_for_other_questions(study, end)
     if isinstance(end.stop, GuaranteedPCS):
         assumptions.of_rewards(study.reward_range, end.stop.assume)  # refused before anything is simulated
     study._journal.begin(end.budget)
@@ -329,3 +330,21 @@ def _ready(study: "Study", end: RunEnd) -> Simulate:
     if study.common_random_numbers:
         simulate = for_shared_seeds(simulate)
     return simulate
+
+
+def _refuse_for_other_questions(study: "Study", end: RunEnd) -> None:
+    """Refuse stages that only the best of every context has, before anything is simulated."""
+    view = study.view()
+    if view.asks_about_table:
+        return
+    asked = f"this study asks the question {view.question.name!r}"
+    if isinstance(end.stop, GuaranteedPCS):
+        raise InputError(
+            f"GuaranteedPCS is about the best alternative of every context, and {asked}. Use ExpectedPCS or "
+            "OpportunityCost, which are about its answer."
+        )
+    if end.confirm:
+        raise InputError(
+            f"confirm={end.confirm:g} reserves replications for the leaders of every context, and {asked}. "
+            "Leave confirm out."
+        )
