@@ -2,7 +2,7 @@
 
 The rule, written before the first run:
 
-- Problems: `PROBLEMS`, five that ship with an exact truth; of the families a new draw in every
+- Problems: `PROBLEMS`, four that ship with an exact truth; of the families a new draw in every
   macro-replication. 100 macro-replications, the problem's initial design (every pair twice), then `REPLICATIONS`,
   common random numbers, the default model; one look at the end. Macro-replication r of all contenders has the
   same seed.
@@ -48,10 +48,11 @@ from argbest.policies import DVRLoss
 from argbest.policies.base import Draws
 from argbest.study.learning import integrated_by_seed
 from argbest.table_files import write_csv
+from experiments import tailoring
 from experiments.calibration import show
 
 SEED, MACROREPS, REPLICATIONS, AT_ONCE, DRAWS = 2033, 100, 100, 50, 512
-PROBLEMS = ("queue-staffing", "newsvendor", "branin", "trend-draws", "metric-draws")
+PROBLEMS = ("queue-staffing", "newsvendor", "branin", "metric-draws")
 QUESTIONS = ("best", "overall", "worst-case", "regret", "top:m=3", "most-probable-best", "rule:depth=2")
 DECIDED_AS_BEST = ("best", "most-probable-best")
 RIGHT_BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 1.01)
@@ -73,10 +74,13 @@ class ForBest:
         return DVRLoss().propose(belief, tally, pending, replace(setting, question=BEST), draws, n)
 
 
-def answers(name: str, contender: str, deciding: str, asked: tuple[str, ...], numbers: IntArray) -> pd.DataFrame:
+def answers(
+    name: str, contender: str, deciding: str, asked: tuple[str, ...], numbers: IntArray
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a row per macro-replication, question and part: what was claimed, and what was true.
 
-    ``deciding`` is the question that the policy decides for, ``asked`` are the questions put to its data.
+    ``deciding`` is the question that the policy decides for, ``asked`` are the questions put to its data. The
+    second frame has what the same data say of the value of tailoring (`experiments.tailoring`).
     """
     policy = "equal" if contender == "equal" else ForBest() if contender == "best" else "dvr-loss"
     experiment = Experiment(
@@ -94,7 +98,7 @@ def answers(name: str, contender: str, deciding: str, asked: tuple[str, ...], nu
     problems = experiment.problems(roots)
     setting = problems[0].setting
     params = model.fit(trace.tally, setting)
-    rows = []
+    rows, tailored = [], []
     for r, (root, problem) in enumerate(zip(roots, problems, strict=True)):
         known = trace.tally[r], setting, entries(params, r)
         belief, unsure = model.posterior(*known), integrated_by_seed(model, *known, root)
@@ -102,11 +106,13 @@ def answers(name: str, contender: str, deciding: str, asked: tuple[str, ...], nu
             raise ValueError(f"{name}: macro-replication {numbers[r]} has nothing to average over.")
         mixture = unsure.here()
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((DRAWS, *problem.shape))
-        truth = problem.sign * np.asarray(problem.truth)
+        truth, named = problem.sign * np.asarray(problem.truth), {"problem": name, "contender": contender}
+        said = tailoring.interval(problem, mixture.draw(normals))
+        tailored.append({**named, "deciding": deciding, "macroreplication": int(numbers[r]), **said})
         for question in asked:
             bound = problem.put(question)
-            said = Certificate(belief, problem.weights, normals, mixture=mixture, question=bound)
-            lost = problem.opportunity_cost(said.choice, bound)
+            claim = Certificate(belief, problem.weights, normals, mixture=mixture, question=bound)
+            lost = problem.opportunity_cost(claim.choice, bound)
             rows.append(
                 pd.DataFrame(
                     {
@@ -114,13 +120,13 @@ def answers(name: str, contender: str, deciding: str, asked: tuple[str, ...], nu
                         "weight": bound.parts(problem.weights),
                         "unit": float(np.mean(bound.wrong_losses(truth))),
                         "loss": lost,
-                        "claimed_loss": said.expected_loss,
-                        "right": problem.correct(said.choice, bound).astype(float),
-                        "claimed_right": said.pcs,
+                        "claimed_loss": claim.expected_loss,
+                        "right": problem.correct(claim.choice, bound).astype(float),
+                        "claimed_right": claim.pcs,
                     }
                 )
             )
-    return pd.concat(rows, ignore_index=True)
+    return pd.concat(rows, ignore_index=True), pd.DataFrame(tailored)
 
 
 def runs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -221,22 +227,26 @@ def plan() -> list[tuple[str, str, tuple[str, ...]]]:
 def main(problems: tuple[str, ...], macroreps: int, out: Path) -> None:
     """Ask every question of the data of three policies, and print losses and claims."""
     out.mkdir(parents=True, exist_ok=True)
-    kept = out / "questions_parts.csv"
+    kept, beside = out / "questions_parts.csv", out / "tailoring_runs.csv"
     parts = [pd.read_csv(kept)] if kept.exists() else []
+    tailored = [pd.read_csv(beside)] if beside.exists() else []
     done = set() if not parts else set(parts[0][KEY].itertuples(index=False, name=None))
     for start in range(0, macroreps, AT_ONCE):
         numbers = np.arange(start, min(start + AT_ONCE, macroreps))
         for name in problems or PROBLEMS:
             for contender, deciding, asked in plan():
                 if (name, start, asked[0], contender) not in done:
-                    parts.append(answers(name, contender, deciding, asked, numbers))
-                    write_csv(kept, pd.concat(parts, ignore_index=True))  # an interruption loses little
+                    found, of_tailoring = answers(name, contender, deciding, asked, numbers)
+                    parts.append(found)
+                    tailored.append(of_tailoring)
+                    for path, frames in ((kept, parts), (beside, tailored)):  # an interruption loses little
+                        write_csv(path, pd.concat(frames, ignore_index=True))
     rows = pd.concat(parts, ignore_index=True)
     same = rows[(rows["contender"] == "best") & rows["question"].isin(DECIDED_AS_BEST)]
     rows = pd.concat([rows, same.assign(contender="own")], ignore_index=True)
-    found = losses(runs(rows))
-    show(found, out / "questions_losses.csv")
-    show(standing(found), out / "questions_standing.csv")
+    scored = losses(runs(rows))
+    show(scored, out / "questions_losses.csv")
+    show(standing(scored), out / "questions_standing.csv")
     show(bins(rows), out / "questions_bins.csv")
 
 

@@ -24,14 +24,15 @@ import pandas as pd
 
 from argbest import streams
 from argbest.answers.tailoring import value_of_draws
-from argbest.core.arrays import IntArray
+from argbest.core.arrays import Array, IntArray
 from argbest.experiment import Experiment, loop
 from argbest.models.base import entries
+from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
 from argbest.table_files import write_csv
 from experiments.calibration import FAMILIES, show
 
-SEED, MACROREPS, REPLICATIONS, DRAWS, AT_ONCE = 33, 300, 200, 1024, 50
+SEED, MACROREPS, REPLICATIONS, DRAWS, AT_ONCE = 33, 300, 100, 1024, 25
 CURED_ON = ("queue-staffing", "newsvendor")
 PROBLEMS = (
     *CURED_ON,
@@ -62,17 +63,22 @@ def intervals(name: str, numbers: IntArray, *, common: bool = True) -> pd.DataFr
     setting = problems[0].setting
     params = model.fit(trace.tally, setting)
     rows = []
-    for r, (root, problem) in enumerate(zip(roots, problems, strict=True)):
-        known = integrated_by_seed(model, trace.tally[r], setting, entries(params, r), root)
+    for number, root, problem in zip(range(len(roots)), roots, problems, strict=True):
+        known = integrated_by_seed(model, trace.tally[number], setting, entries(params, number), root)
         if known is None:
-            raise ValueError(f"{name}: macro-replication {numbers[r]} has nothing to average over.")
+            raise ValueError(f"{name}: macro-replication {numbers[number]} has nothing to average over.")
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((DRAWS, *problem.shape))
-        drawn = value_of_draws(known.here().draw(normals), problem.weights)
-        truth = float(value_of_draws(problem.sign * np.asarray(problem.truth), problem.weights))
-        low, high = np.quantile(drawn, [0.05, 0.95]).tolist()
-        rows.append((name, int(numbers[r]), truth, float(drawn.mean()), low, high, float(np.mean(drawn < truth))))
-    columns = ["problem", "macroreplication", "truth", "mean", "low", "high", "place"]
-    return pd.DataFrame(rows, columns=columns)
+        said = interval(problem, known.here().draw(normals))
+        rows.append({"problem": name, "macroreplication": int(numbers[number]), **said})
+    return pd.DataFrame(rows)
+
+
+def interval(problem: Problem, draws: Array) -> dict[str, float]:
+    """Return the true value of tailoring, and mean and interval by joint draws [draw, alternative, context]."""
+    drawn = value_of_draws(draws, problem.weights)
+    truth = float(value_of_draws(problem.sign * np.asarray(problem.truth), problem.weights))
+    low, high = np.quantile(drawn, [0.05, 0.95]).tolist()
+    return {"truth": truth, "mean": float(drawn.mean()), "low": low, "high": high, "place": float(np.mean(drawn < truth))}
 
 
 def coverage(rows: pd.DataFrame) -> pd.DataFrame:
