@@ -67,7 +67,9 @@ def intervals(name: str, numbers: IntArray, *, common: bool = True) -> pd.DataFr
         known = integrated_by_seed(model, trace.tally[number], setting, entries(params, number), root)
         if known is None:
             raise ValueError(f"{name}: macro-replication {numbers[number]} has nothing to average over.")
-        normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((DRAWS, *problem.shape))
+        normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal(
+            (DRAWS, *problem.shape)
+        )
         said = interval(problem, known.here().draw(normals))
         rows.append({"problem": name, "macroreplication": int(numbers[number]), **said})
     return pd.DataFrame(rows)
@@ -78,7 +80,13 @@ def interval(problem: Problem, draws: Array) -> dict[str, float]:
     drawn = value_of_draws(draws, problem.weights)
     truth = float(value_of_draws(problem.sign * np.asarray(problem.truth), problem.weights))
     low, high = np.quantile(drawn, [0.05, 0.95]).tolist()
-    return {"truth": truth, "mean": float(drawn.mean()), "low": low, "high": high, "place": float(np.mean(drawn < truth))}
+    return {
+        "truth": truth,
+        "mean": float(drawn.mean()),
+        "low": low,
+        "high": high,
+        "place": float(np.mean(drawn < truth)),
+    }
 
 
 def coverage(rows: pd.DataFrame) -> pd.DataFrame:

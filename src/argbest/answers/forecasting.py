@@ -51,6 +51,7 @@ _HORIZON_FACTOR = 10  # times the replications so far: nobody plans farther ahea
 _LEAST_HORIZON = 500  # replications that are looked ahead at least
 NORMALS = 256  # so many that beliefs that differ in their hyper-parameters have some each
 _UNREACHABLE = 2.0  # a target that no probability reaches
+_LOOK = 1.12  # numbers of replications at which draws are looked at grow by this factor
 _TELLING = 5.0  # draws that a choice of just the target loses
 _MOST_DRAWS = 4096
 _CLOSEST_TARGET = 0.999  # that is told from 1 by draws
@@ -239,6 +240,7 @@ def _paths(
     tally = tiled(view.tally, n)
     belief = view.model.posterior(tally, setting, tiled(view.knowledge.params, n))
     right = _probability(certificate.question, out, certificate.delta, target)
+    growth = _LOOK if _by_draws(certificate.question) else 1.0  # draws take longer: a look now and then
     behind = _score(right(belief)) - _score(certificate.pcs)
     spare = int((1 - INTERVAL) / 2 * n)  # paths that no end of the interval depends on
     counted, nothing = certificate.counted > 0, np.zeros(tally.shape, np.int64)
@@ -249,7 +251,7 @@ def _paths(
         pcs = np.where(counted, pcs, 1.0)
         return np.asarray(pcs.min(axis=-1) if worst else pcs @ certificate.counted)
 
-    further, step = np.zeros(n, np.int64), 0
+    further, step, due = np.zeros(n, np.int64), 0, 0.0
     looks, claims = [further], [claim(belief, further)]
     open_ = claims[0] < target
     while np.sum(open_ & (further < horizon)) > spare:
@@ -261,6 +263,9 @@ def _paths(
         belief, value, m = next_replications(belief, decision, truth, further, generator.standard_normal(n))
         tally = tallies.add(tally, decision, value, n=m, m2=(m - 1) * at(belief.noise, decision))
         further = further + m
+        if further.mean() < due:
+            continue
+        due = growth * float(further.mean())
         looks.append(further)
         claims.append(claim(belief, further))
         open_ &= claims[-1] < target
@@ -320,8 +325,12 @@ def _probability(question: Question, out: Any, delta: float, target: float) -> C
         hits = np.sum(question.loss(drawn.draws(known, n), question.choice(known)) <= delta, axis=0)
         return np.asarray((hits + 0.5) / (n + 1.0))
 
-    named_by_draws = offers(question, NamesContrastsByDraws) or offers(question, DecidesAs)
-    return by_draws if named_by_draws else by_contrasts
+    return by_draws if _by_draws(question) else by_contrasts
+
+
+def _by_draws(question: Question) -> bool:
+    """Return whether P(right) of a question does not follow from contrasts of its choice."""
+    return offers(question, NamesContrastsByDraws) or offers(question, DecidesAs)
 
 
 def _score(chance: Array) -> Array:
