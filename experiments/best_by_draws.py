@@ -5,9 +5,9 @@ removes variance from their differences, each by φ(z)/(2τ), its weight and how
 compares the alternative with the largest mean with all others instead.
 
 The rule, written before the first run, is that of `experiments.tournament` with these two as its contenders:
-problems, numbers, losses and score as there, with common random numbers and `--share 0.4`, as when dvr-loss was
-confirmed as the default. `draws` becomes the default only if it wins: its score within a tenth of the smallest,
-the smaller geometric mean of relative losses, and not barred for pouring its budget into ties.
+problems, numbers, losses and score as there, with common random numbers and `--share 0.4`, as when dvr-loss
+was confirmed as the default. `draws` becomes the default only if it wins: its score within a tenth of the
+smallest, the smaller geometric mean of relative losses, and not barred for pouring its budget into ties.
 
 What it found is in `stored/best_by_draws.csv`. `python -m experiments.best_by_draws --out DIR` runs it again.
 """

@@ -38,7 +38,8 @@ from experiments.calibration import show
 
 SEED, AT_ONCE, REFIT_EVERY, INITIAL = 2026, 50, 50, 2_500
 CONTENDERS = ("equal:independent", "c-ocba:independent", "dvr-loss:independent")
-PUBLISHED = {  # P(false choice) by problem, replications and contender; "theirs": the range of four algorithms
+# P(false choice) by problem, replications and contender; "theirs": the range of their four algorithms.
+PUBLISHED = {
     ("most-probable-best", 7_500): {"equal": 0.634, "c-ocba": 0.338, "theirs": (0.270, 0.357)},
     ("most-probable-best", 12_500): {"equal": 0.531, "c-ocba": 0.134, "theirs": (0.063, 0.118)},
     ("most-probable-best-noisy", 97_500): {"equal": 0.348, "c-ocba": 0.0285, "theirs": (0.0034, None)},

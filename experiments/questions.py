@@ -3,23 +3,23 @@
 The rule, written before the first run:
 
 - Problems: `PROBLEMS`, four that ship with an exact truth; of the families a new draw in every
-  macro-replication. 100 macro-replications, the problem's initial design (every pair twice), then `REPLICATIONS`,
-  common random numbers, the default model; one look at the end. Macro-replication r of all contenders has the
-  same seed.
+  macro-replication. 100 macro-replications, the problem's initial design (every pair twice), then
+  `REPLICATIONS`, common random numbers, the default model; one look at the end. Macro-replication r of all
+  contenders has the same seed.
 - Contenders: `equal` allocation; `best`, which is dvr-loss deciding for the best of every context whatever is
-  asked (the policy there was before there were questions); `own`, which is dvr-loss deciding for the question.
-  For `best` and `most-probable-best` these two are the same.
-- Losses: of what the belief of every study chooses at the end, as `argbest compare` scores it, and whether that
-  is right, by the truth.
+  asked (the policy there was before there were questions); `own`, which is dvr-loss deciding for the
+  question. For `best` and `most-probable-best` these two are the same.
+- Losses: of what the belief of every study chooses at the end, as `argbest compare` scores it, and whether
+  that is right, by the truth.
 - Claims: of the answer of `Study.answer`, the choice of the certificate over the mixture, with its expected
   loss and P(right), for the first `CLAIMED` macro-replications of `own`.
 - A question's own policy holds if the geometric mean over the problems of its loss over that of `best`, and
-  over that of `equal`, is below 1. A problem on which it loses more than another by two standard errors of the
-  paired difference is shown.
-- Claims hold if in every bin with 50 parts or more the share that is right is at least the mean claim less 0.02
-  and two standard errors, clustered by macro-replication; and if the mean loss of a bin of claimed losses is at
-  most 1.1 times the mean claim, two standard errors allowed. Losses are counted in units of the mean
-  loss of wrong choices of the problem.
+  over that of `equal`, is below 1. A problem on which it loses more than another by two standard errors of
+  the paired difference is shown.
+- Claims hold if in every bin with 50 parts or more the share that is right is at least the mean claim less
+  0.02 and two standard errors, clustered by macro-replication; and if the mean loss of a bin of claimed
+  losses is at most 1.1 times the mean claim, two standard errors allowed. Losses are counted in
+  units of the mean loss of wrong choices of the problem.
 
 `REPLICATIONS` was cut from 200 to 100 before the first run, after four macro-replications of newsvendor that
 were to show the time it takes: four questions were all but decided there. Losses were to be those of the
@@ -30,6 +30,7 @@ What it found is in `stored/questions_losses.csv`, `questions_standing.csv` and 
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -209,7 +210,7 @@ def bins(rows: pd.DataFrame) -> pd.DataFrame:
     found = []
     for question, group in own.groupby("question", sort=False):
         for what, edges in (("right", RIGHT_BINS), ("loss", LOSS_BINS)):
-            for low, high in zip(edges[:-1], edges[1:], strict=True):
+            for low, high in pairwise(edges):
                 inside = group[(group[f"claimed_{what}"] >= low) & (group[f"claimed_{what}"] < high)]
                 if len(inside):
                     found.append(_bin(question, what, low, inside))

@@ -6,8 +6,8 @@ The rule, written before the first run:
   editions that differ from another in their domain alone (`-text`) and without `cosine8`, whose best is tied
   everywhere; of the families a new draw in every macro-replication. The large tables take minutes for one
   study and are left out.
-- Default policy and model, the problem's initial design, common random numbers; one look, `REPLICATIONS` after
-  the initial design. The interval is that of `answers.tailoring`: the 0.05 and 0.95 quantiles of
+- Default policy and model, the problem's initial design, common random numbers; one look, `REPLICATIONS`
+  after the initial design. The interval is that of `answers.tailoring`: the 0.05 and 0.95 quantiles of
   joint draws of the mixture over hyper-parameters and noise.
 - 300 macro-replications. A problem holds if its coverage is between 0.87 and 0.93, two standard
   errors (0.035) allowed. A family must hold; a single truth may be covered too often, which is shown.
@@ -76,7 +76,7 @@ def intervals(name: str, numbers: IntArray, *, common: bool = True) -> pd.DataFr
 
 
 def interval(problem: Problem, draws: Array) -> dict[str, float]:
-    """Return the true value of tailoring, and mean and interval by joint draws [draw, alternative, context]."""
+    """Return the true value of tailoring, and what joint draws [draw, alternative, context] say of it."""
     drawn = value_of_draws(draws, problem.weights)
     truth = float(value_of_draws(problem.sign * np.asarray(problem.truth), problem.weights))
     low, high = np.quantile(drawn, [0.05, 0.95]).tolist()

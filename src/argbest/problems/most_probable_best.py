@@ -1,4 +1,4 @@
-"""A published problem without any structure: which alternative is the best in most contexts?"""
+"""A published problem without any structure, in which one alternative is the best in most contexts."""
 
 from dataclasses import dataclass
 
@@ -35,10 +35,10 @@ class MostProbableBestProblem:
         """What its problems have in common."""
         low, high = self.noise
         return (
-            "Ten alternatives are the best in 9, 6, 5, 5, 5, 5, 5, 5, 5 and 0 of 50 contexts, where the means "
-            "are 1 for the best and 2 to 10 in random order for the others; the noise is normal with standard "
-            f"deviations between {low:g} and {high:g}, and the truth is the draw itself, another for every "
-            "seed."
+            "Ten alternatives are the best in 9, 6, 5, 5, 5, 5, 5, 5, 5 and 0 of 50 contexts, where the "
+            "means are 1 for the best and 2 to 10 in random order for the others; the noise is normal with "
+            f"standard deviations between {low:g} and {high:g}, and the truth is the draw itself, another "
+            "for every seed."
         )
 
     @property
