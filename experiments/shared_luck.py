@@ -51,6 +51,7 @@ from argbest.cli.terminal import note
 from argbest.core.certificate import Certificate
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
+from argbest.engine import step
 from argbest.models import AdditiveGP
 from argbest.models.additive_gp import AdditiveGPParams
 from argbest.study.learning import integrated_by_seed
@@ -91,11 +92,10 @@ def data(name: str, seed: int, design: str, model: AdditiveGP) -> Study:
 def certified(study: Study, model: AdditiveGP, tally: Tally) -> Certificate:
     """Return how sure the model is of its selections, fitted to these data from the beginning."""
     view = study.view()
-    params = model.fit(tally, view.setting)
-    belief = model.posterior(tally, view.setting, params)
-    points = integrated_by_seed(model, tally, view.setting, params, study.seed, None, belief)
-    mixture = None if points is None else points.here()
-    return Certificate(belief, study.problem.weights, view.inference.normals, 0.0, None, mixture)
+    learned = step.learn(model, view.setting, [tally])
+    points = integrated_by_seed(model, [tally], view.setting, learned, study.seed)
+    mixture = None if points is None else points[0].here()
+    return Certificate(learned.belief, study.problem.weights, view.inference.normals, 0.0, None, mixture)
 
 
 def look(name: str, seed: int, design: str, looker: str, study: Study) -> pd.DataFrame:

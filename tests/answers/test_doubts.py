@@ -82,14 +82,15 @@ def test_events_count_by_how_often_so_many_replications_may_have_missed_them() -
     belief = told(clear, 10)._belief()
     foremost, behind = doubts._foremost(belief, best(belief)), np.full(belief.mean.shape, 10.0)
     here = np.arange(3)
-    lead = (belief.mean[foremost[0], here] - belief.mean[foremost[1], here]).min()
+    led = belief.mean[foremost[0], here] - belief.mean[foremost[1], here]
+    lead = led.min()
     missed = 1.0 - 0.05**0.1
     for size, turned in ((0.99 * lead / missed, False), (1.01 * lead / missed, True)):
         shown = Rarities(1, 0.01, size, 1e9, 0.0)
-        assert doubts._could_turn(belief, behind, foremost, shown).any() == turned
+        assert doubts._could_turn(belief, behind, foremost, led, shown).any() == turned
         few = np.where(np.arange(len(behind))[:, None] == foremost[0], 1.0, behind)
-        assert doubts._could_turn(belief, few, foremost, shown).any()
-    assert not doubts._could_turn(belief, behind, foremost, Rarities(0, 0.0, 1e9, 1e9, 0.0)).any()
+        assert doubts._could_turn(belief, few, foremost, led, shown).any()
+    assert not doubts._could_turn(belief, behind, foremost, led, Rarities(0, 0.0, 1e9, 1e9, 0.0)).any()
 
 
 def test_events_are_no_larger_beside_the_noise_of_a_pair_than_where_they_were_seen() -> None:
@@ -99,12 +100,12 @@ def test_events_are_no_larger_beside_the_noise_of_a_pair_than_where_they_were_se
         np.full(belief.mean.shape, 10.0),
         np.arange(3),
     )
-    lead = belief.mean[foremost[0], here] - belief.mean[foremost[1], here]
+    led = belief.mean[foremost[0], here] - belief.mean[foremost[1], here]
     noise = np.maximum(*(belief.noise[each, here] for each in foremost))
-    least = float((lead / (1.0 - 0.05**0.1) / np.sqrt(noise)).min())
+    least = float((led / (1.0 - 0.05**0.1) / np.sqrt(noise)).min())
     for relative, turned in ((0.99 * least, False), (1.01 * least, True)):
         shown = Rarities(1, 0.01, 1e9, relative, 0.0)
-        assert doubts._could_turn(belief, behind, foremost, shown).any() == turned
+        assert doubts._could_turn(belief, behind, foremost, led, shown).any() == turned
 
 
 def test_skewness_needs_replications_by_the_first_term_of_edgeworths_expansion() -> None:

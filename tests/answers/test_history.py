@@ -11,6 +11,7 @@ from study.conftest import problem, started
 from argbest import InputError, Problem, Study
 from argbest.answers import overview
 from argbest.core.belief import best
+from argbest.engine import step
 from argbest.study.learning import integrated_by_seed
 
 
@@ -41,9 +42,10 @@ def test_earlier_points_are_those_of_a_model_fitted_then() -> None:
         tally = study.problem.tally(study.observations().iloc[:n])
         params = study.model.fit(tally, setting, params)
         selected = best(study.model.posterior(tally, setting, params))
-        unsure = integrated_by_seed(study.model, tally, setting, params, 3)
+        known = step.condition(study.model, setting, [tally], [params])
+        unsure = integrated_by_seed(study.model, [tally], setting, known, 3)
         assert unsure is not None
-        sure = unsure.here()
+        sure = unsure[0].here()
         assert row["pcs_e"] == pytest.approx(sure.good_probability(selected).mean(), rel=1e-9)
         assert row["pcs_m"] == pytest.approx(sure.good_probability(selected).min(), rel=1e-9)
         assert row["eoc"] == pytest.approx(sure.expected_loss(selected).mean(), rel=1e-9)

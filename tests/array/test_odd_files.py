@@ -227,6 +227,30 @@ def test_truth_values_and_numbers_stay_what_they_are(tmp_path: Path, value: floa
     assert outcome.value == value
 
 
+def test_several_responses_are_delivered_as_they_are(tmp_path: Path) -> None:
+    given: Any = {"cost": 1.5, "late calls": True, "wait": 2}
+    with FolderExecutor(tmp_path, "study", RECIPE) as executor:
+        task = TaskByHand(tmp_path)
+        future = executor.submit(evaluate, PROGRAM, [JOB])
+        task.deliver_value(task.job(), given)
+        [outcome] = future.result(timeout=PATIENCE)
+    assert outcome.value == given
+    assert [type(each) for each in outcome.value.values()] == [float, bool, float]
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"cost": "1"}, {"cost": {"a": 1}}, {"cost": None}, {"": 1.0}, [1.0, 2.0]]
+)
+def test_a_delivery_of_something_else_than_responses_is_set_aside(tmp_path: Path, value: Any) -> None:
+    with FolderExecutor(tmp_path, "study", RECIPE) as executor, notices() as said:
+        task = TaskByHand(tmp_path)
+        future = executor.submit(evaluate, PROGRAM, [JOB])
+        task.deliver_value(task.job(), value)
+        task.deliver_value(task.job())
+        assert future.result(timeout=PATIENCE)[0].value == VALUE
+    assert len(said) == 1
+
+
 def test_a_task_waits_on_after_odd_files(tmp_path: Path) -> None:
     (tmp_path / "coordinator.json").write_text("[]")
     with pytest.warns(Notice, match="coordinator.json"):

@@ -78,7 +78,7 @@ def random_outcomes(
 ) -> Outcomes:
     goal = oracles.random_belief(rng, lead, shape)
     slacks = tuple(oracles.random_belief(rng, lead, shape) for _ in range(n_limits))
-    return Outcomes(goal, slacks)
+    return Outcomes.of(goal, slacks)
 
 
 def picked(index: Any, _: int, one: Any) -> BlockBelief:
@@ -143,7 +143,7 @@ def asked(belief: Outcomes, question: Any, **options: Any) -> Setting:
 
 def decided(policy: Policy, belief: Any, setting: Setting, pending: IntArray | None = None) -> list[Any]:
     shape = belief.mean.shape
-    known, nothing = step.Learned.of_one(None, belief), np.zeros(shape, np.int64)
+    known, nothing = step.Learned.of_one((None,), belief), np.zeros(shape, np.int64)
     under_way = nothing if pending is None else pending
     roots: Any = 3 if len(shape) == 2 else np.full(shape[0], 3)
     found = step.decide(policy, known, empty(shape), under_way, setting, roots=roots, step=0)
@@ -233,7 +233,7 @@ def test_costs_pairs_set_aside_and_trials_under_way_count() -> None:
 
 def test_nothing_left_to_learn_is_no_error() -> None:
     known = CellBelief(GOAL, np.zeros((3, 3)), np.ones((3, 3)))
-    belief = Outcomes(known, (replace(known, mean=SLACK),))
+    belief = Outcomes.of(known, (replace(known, mean=SLACK),))
     k, c = decided(DVRLoss(), belief, asked(belief, BestWithinLimits()))
     assert 0 <= k < 3
     assert 0 <= c < 3
@@ -244,7 +244,7 @@ def test_a_single_alternative_is_simulated_until_its_limit_is_decided() -> None:
     goal = CellBelief(np.zeros((1, 2)), np.ones((1, 2)), np.ones((1, 2)))
     near = replace(goal, mean=np.array([[0.1, 3.0]]))
     assert decided(
-        DVRLoss(), Outcomes(goal, (near,)), asked(Outcomes(goal, (near,)), BestWithinLimits())
+        DVRLoss(), Outcomes.of(goal, (near,)), asked(Outcomes.of(goal, (near,)), BestWithinLimits())
     ) == [0, 0]
 
 
@@ -274,7 +274,7 @@ def one_context(goal: list[float], slack: list[float], sd: float = 1.0) -> Outco
     def cells(mean: list[float], var: float) -> CellBelief:
         return CellBelief(np.array(mean)[:, None], np.full((len(mean), 1), var), np.ones((len(mean), 1)))
 
-    return Outcomes(cells(goal, sd**2), (cells(slack, 1.0),))
+    return Outcomes.of(cells(goal, sd**2), (cells(slack, 1.0),))
 
 
 def test_a_certificate_says_how_sure_the_best_within_limits_is() -> None:
@@ -330,11 +330,11 @@ def test_the_noise_that_responses_share_changes_how_sure_a_choice_is(rho: float)
     slack = CellBelief(np.array([[0.3], [9.0]]), var, np.ones((2, 1)))
     shared = SharedNoise(np.array([[1.0, rho], [rho, 1.0]]), np.full((2, 1), 2))
     normals = np.random.default_rng(31).standard_normal((20_000, 4, 2, 1))
-    found = certified(Outcomes(goal, (slack,), shared), normals=normals)
+    found = certified(Outcomes.of(goal, (slack,), shared), normals=normals)
     cov = 0.5 * np.array([[2.0, rho], [rho, 1.0]])  # of f_0 − f_1 and h_0
     expected = multivariate_normal([0.0, 0.0], cov).cdf([0.5, 0.3])  # as P(−x ≤ mean)
     assert found.best_probability[0, 0] == pytest.approx(expected, abs=0.015)
-    apart = certified(Outcomes(goal, (slack,)), normals=normals[:, :2])
+    apart = certified(Outcomes.of(goal, (slack,)), normals=normals[:, :2])
     assert abs(apart.best_probability[0, 0] - expected) > 0.04
 
 
@@ -345,7 +345,7 @@ def test_a_mixture_of_beliefs_is_averaged_and_many_studies_are_certified_as_each
         parts = [each.outcomes[i] for each in ones]
         return CellBelief(*(np.stack([getattr(p, name) for p in parts]) for name in ("mean", "var", "noise")))
 
-    both = Outcomes(stack(0), (stack(1),))
+    both = Outcomes.of(stack(0), (stack(1),))
     mixture = Mixture(
         lambda some: both.each(lambda _, one: CellBelief(one.mean[some], one.var[some], one.noise[some])),
         2, 2, np.array(2.0),
@@ -375,7 +375,7 @@ def test_a_claim_comes_true_as_often_as_it_says_where_the_belief_is_right() -> N
     n = 600
     goal = CellBelief(rng.normal(size=(4, n)), np.full((4, n), 0.3), np.ones((4, n)))
     slack = CellBelief(rng.normal(size=(4, n)), np.full((4, n), 0.3), np.ones((4, n)))
-    belief, question = Outcomes(goal, (slack,)), BestWithinLimits()
+    belief, question = Outcomes.of(goal, (slack,)), BestWithinLimits()
     found = Certificate(belief, np.full(n, 1 / n), rng.standard_normal((500, 2, 4, n)), question=question)
     truth = belief.draw(rng.standard_normal((1, 2, 4, n)))[0]
     right: BoolArray = question.right_choice(truth) == found.choice

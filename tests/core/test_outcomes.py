@@ -67,7 +67,7 @@ CORRELATION = np.array([[1.0, 0.7, -0.4], [0.7, 1.0, 0.2], [-0.4, 0.2, 1.0]])
 
 def test_draws_of_outcomes_have_the_covariance_that_the_noise_they_share_gives_them() -> None:
     _, (goal, *slacks) = beliefs()
-    found = covariance_of_draws(Outcomes(goal, tuple(slacks), SharedNoise(CORRELATION, COUNT)))
+    found = covariance_of_draws(Outcomes.of(goal, tuple(slacks), SharedNoise(CORRELATION, COUNT)))
     n = K * C
     for i, one in enumerate((goal, *slacks)):
         for j, other in enumerate((goal, *slacks)):
@@ -80,7 +80,7 @@ def test_draws_of_outcomes_have_the_covariance_that_the_noise_they_share_gives_t
 def test_outcomes_that_share_no_noise_are_drawn_apart() -> None:
     _, (goal, *slacks) = beliefs()
     for shared in (None, SharedNoise(np.eye(3), COUNT), SharedNoise(CORRELATION, np.zeros_like(COUNT))):
-        found = covariance_of_draws(Outcomes(goal, tuple(slacks), shared))
+        found = covariance_of_draws(Outcomes.of(goal, tuple(slacks), shared))
         expected = np.zeros_like(found)
         for i, each in enumerate((goal, *slacks)):
             expected[i * 6 : i * 6 + 6, i * 6 : i * 6 + 6] = dense(each)
@@ -108,7 +108,7 @@ def test_to_first_order_it_is_the_posterior_of_both_together() -> None:
     errors = []
     for rho in (0.02, 0.04):
         shared = SharedNoise(np.array([[1.0, rho], [rho, 1.0]]), COUNT)
-        found = covariance_of_draws(Outcomes(goal, (slack,), shared))[:n, n:]
+        found = covariance_of_draws(Outcomes.of(goal, (slack,), shared))[:n, n:]
         expected = exact(priors, [goal.noise, slack.noise], rho)[:n, n:]
         errors.append(np.abs(found - expected).max() / np.abs(expected).max())
     assert errors[1] < 0.01  # of the size of rho²
@@ -125,10 +125,10 @@ def test_outcomes_of_many_studies_at_once_are_drawn_as_those_of_each() -> None:
         )
         for i in range(3)
     ]
-    at_once = Outcomes(several[0], tuple(several[1:]), shared).draw(normals)
+    at_once = Outcomes.of(several[0], tuple(several[1:]), shared).draw(normals)
     assert at_once.shape == (5, 4, 3, K, C)
     for run, (goal, *slacks) in enumerate(pairs):
-        alone = Outcomes(goal, tuple(slacks), shared).draw(normals[:, run])
+        alone = Outcomes.of(goal, tuple(slacks), shared).draw(normals[:, run])
         np.testing.assert_allclose(at_once[:, run], alone, atol=1e-10)
 
 
@@ -195,13 +195,13 @@ def test_outcomes_that_are_copies_of_each_other_are_drawn_as_copies() -> None:
     many = np.full((K, C), 50)
     goal = posterior(cov, np.ones((K, C)), many)
     shared = SharedNoise(np.ones((2, 2)), many)
-    draws = Outcomes(goal, (goal,), shared).draw(rng.standard_normal((50, 4, K, C)))
+    draws = Outcomes.of(goal, (goal,), shared).draw(rng.standard_normal((50, 4, K, C)))
     np.testing.assert_allclose(draws[:, 0], draws[:, 1], atol=5e-3 * np.sqrt(goal.var.max()))
 
 
 def test_a_replication_changes_every_outcome_and_one_under_way_shrinks_all_variances() -> None:
     _, (goal, slack) = beliefs(n=2)
-    both, where = Outcomes(goal, (slack,)), Decision(np.array(1), np.array(2))
+    both, where = Outcomes.of(goal, (slack,)), Decision(np.array(1), np.array(2))
     assert offers(both, SeveralOutcomes)
     later = take_in(both, where, np.array([1.0, -2.0]), np.array(0))
     assert offers(later, SeveralOutcomes)
@@ -221,7 +221,7 @@ def test_a_replication_changes_every_outcome_and_one_under_way_shrinks_all_varia
 
 def test_pairs_that_are_ruled_out_surely_break_a_limit_unless_nothing_else_is_left() -> None:
     slack = CellBelief(np.array([[5.0, 5.0], [1.0, -1.0]]), np.ones((2, 2)), np.ones((2, 2)))
-    both = Outcomes(replace(slack, mean=np.zeros((2, 2))), (slack, slack))
+    both = Outcomes.of(replace(slack, mean=np.zeros((2, 2))), (slack, slack))
     out = np.array([[True, True], [False, True]])
     left = among_the_rest(both, out)
     chance = kept_probability(left)
@@ -234,4 +234,4 @@ def test_pairs_that_are_ruled_out_surely_break_a_limit_unless_nothing_else_is_le
 def test_a_slack_that_is_known_keeps_its_limit_or_does_not() -> None:
     known = CellBelief(np.array([[0.0], [1e-300], [-1e-300]]), np.zeros((3, 1)), np.ones((3, 1)))
     assert standardised(known)[:, 0].tolist() == [np.inf, np.inf, -np.inf]
-    assert kept_probability(Outcomes(known, (known,)))[:, 0].tolist() == [1.0, 1.0, 0.0]
+    assert kept_probability(Outcomes.of(known, (known,)))[:, 0].tolist() == [1.0, 1.0, 0.0]

@@ -175,7 +175,7 @@ def test_dvr_removes_variance_from_the_contrasts_of_whatever_is_asked(policy: Po
 
 
 def decided(policy: Policy, belief: BlockBelief, question: OneForAll | Best) -> tuple[int, int]:
-    known, shape = step.Learned.of_one(None, belief), belief.mean.shape
+    known, shape = step.Learned.of_one((None,), belief), belief.mean.shape
     tally, nothing = empty(shape), np.zeros(shape, np.int64)
     found = step.decide(policy, known, tally, nothing, asked(belief, question), roots=3, step=0)
     return int(found.alternative[0]), int(found.context[0])

@@ -361,7 +361,7 @@ def test_options_are_checked() -> None:
 def proposed(policy: Policy, belief: Belief, question: Any) -> Any:
     lead, shape, n = belief.mean.shape[:-2], belief.mean.shape, belief.mean.shape[-1]
     setting = Setting(WEIGHTS, np.zeros((1, n, n)), np.ones(n, bool), question=question)
-    known = step.Learned.of_one(None, belief)
+    known = step.Learned.of_one((None,), belief)
     roots = np.arange(3, 3 + lead[0]) if lead else 3
     return step.decide(policy, known, empty(shape), np.zeros(shape, np.int64), setting, roots=roots, step=0)
 

@@ -112,14 +112,14 @@ def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
     problem: str, contender: str, common: bool
 ) -> None:
     start, studies = after_the_initial_design(problem, contender, common=common)
-    learned = step.learn(start.model, start.setting, start.tally)
-    pending = np.zeros(start.tally.shape, np.int64)
+    learned = step.learn(start.model, start.setting, start.tallies)
+    pending = np.zeros(start.tallies[0].shape, np.int64)
     for run, study in enumerate(studies):
         for trial in study.ask(3):
             pending[run][trial.pair] += 1
     asked = [[trial.pair for trial in study.ask(2)] for study in studies]
     found = step.decide(
-        start.policy, learned, start.tally, pending, start.setting,
+        start.policy, learned, start.tallies[0], pending, start.setting,
         roots=start.roots, step=start.n_initial + 3, n=2,
     )  # fmt: skip
     assert np.stack(found, axis=-1).tolist() == np.array(asked).tolist()
@@ -127,13 +127,13 @@ def test_trials_under_way_count_side_by_side_as_they_do_in_a_study(
 
 def test_pairs_without_a_value_are_ruled_out_run_by_run() -> None:
     start, studies = after_the_initial_design("branin", "dvr-loss:additive-gp", common=False)
-    learned = step.learn(start.model, start.setting, start.tally)
-    out: BoolArray = np.zeros(start.tally.shape, bool)
+    learned = step.learn(start.model, start.setting, start.tallies)
+    out: BoolArray = np.zeros(start.tallies[0].shape, bool)
     best = learned.choice(start.setting.question)
     out[0, best[0, 0], 0] = out[1, best[1, 3], 3] = True
-    nothing = np.zeros(start.tally.shape, np.int64)
+    nothing = np.zeros(start.tallies[0].shape, np.int64)
     found = step.decide(
-        start.policy, learned, start.tally, nothing, start.setting,
+        start.policy, learned, start.tallies[0], nothing, start.setting,
         roots=start.roots, step=7, n=3, ruled_out=out,
     )  # fmt: skip
     for run, study in enumerate(studies):
@@ -146,7 +146,7 @@ def test_pairs_without_a_value_are_ruled_out_run_by_run() -> None:
 
 def test_runs_whose_beliefs_cannot_share_arrays_are_learned_by_themselves() -> None:
     start, _ = after_the_initial_design("serial-inventory", "dvr-loss:additive-gp", common=False)
-    learned = step.learn(start.model, start.setting, start.tally)
+    learned = step.learn(start.model, start.setting, start.tallies)
     assert [group.studies for group in learned.groups] == [0, 1]
     assert all(isinstance(group.belief, FocusedBelief) for group in learned.groups)
     assert learned.belief_of(1) is learned.groups[1].belief
@@ -160,20 +160,20 @@ def mixed_runs() -> tuple[Any, Tally]:
         small_problems.table(), "dvr-loss:additive-gp", replications=1, initial=2, common_random_numbers=True
     )
     start = loop._start(experiment, experiment.contenders[0], np.arange(12), loop._Clock())
-    return start, start.tally
+    return start, start.tallies[0]
 
 
 def test_runs_that_share_noise_and_runs_that_do_not_learn_as_each_alone() -> None:
     start, tally = mixed_runs()
-    learned = step.learn(start.model, start.setting, tally)
-    shares = np.any(learned.params.correlation > 0, axis=-1)
+    learned = step.learn(start.model, start.setting, [tally])
+    shares = np.any(learned.params[0].correlation > 0, axis=-1)
     assert shares.any()
     assert not shares.all()
     assert [group.studies.tolist() for group in learned.groups] == [  # type: ignore[union-attr]
         np.flatnonzero(~shares).tolist(), np.flatnonzero(shares).tolist()
     ]  # fmt: skip
     for run in range(len(shares)):
-        single = step.learn(start.model, start.setting, tally[run])
-        np.testing.assert_allclose(learned.params.theta[run], single.params.theta, rtol=1e-6, atol=1e-6)
+        single = step.learn(start.model, start.setting, [tally[run]])
+        np.testing.assert_allclose(learned.params[0].theta[run], single.params[0].theta, rtol=1e-6, atol=1e-6)
         mean = learned.of_all(lambda group: group.belief.mean)[run]
         np.testing.assert_allclose(mean, single.belief.mean, rtol=1e-6, atol=1e-6)

@@ -236,7 +236,7 @@ def test_columns_of_any_pandas_type_of_number_will_do(kind: Any) -> None:
 
 def test_decimals_and_fractions_are_numbers() -> None:
     frame = runs()[:6].assign(cost=cast("Any", [Decimal("0.5"), Fraction(1, 4), 1, 2.0, 3, 4]))
-    assert observe(frame.astype({"cost": object}), **NAMES).value.tolist() == [0.5, 0.25, 1, 2, 3, 4]
+    assert observe(frame.astype({"cost": object}), **NAMES).told.values[0].tolist() == [0.5, 0.25, 1, 2, 3, 4]
 
 
 def test_hostile_labels_are_labels() -> None:

@@ -3,6 +3,7 @@
 import functools
 import pickle
 import time
+import types
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -16,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest.errors import InputError, SimulationError
-from argbest.simulators.calling import Outcome, batched, evaluate, number, vectorised
+from argbest.simulators.calling import Outcome, Value, batched, checked, evaluate, number, vectorised
 
 JOBS = [("a", 1, 5), ("bb", 2, 7), ("a", 1, 9), ("a", 2, 5), ("bb", 2, 8)]
 EXPECTED = [11.005, 22.007, 11.009, 21.005, 22.008]
 
 
-def values(outcomes: list[Outcome]) -> list[float | None]:
+def values(outcomes: list[Outcome]) -> list[Value | None]:
     return [outcome.value for outcome in outcomes]
 
 
@@ -158,7 +159,7 @@ class RudeError(Exception):
         (np.array("x"), "array"),
         (1 + 2j, r"\(1\+2j\)"),
         (Decimal("sNaN"), r"Decimal\('sNaN'\)"),
-        ({"value": 1.0}, r"\{'value': 1\.0\}"),
+        ({1.0}, r"\{1\.0\}"),
         (np.ma.masked, "masked"),
         (np.ma.array([3.0], mask=[True]), "masked_array"),
         (np.ma.array(3.0, mask=True), "masked"),
@@ -195,6 +196,75 @@ def test_numbers_of_all_kinds_are_numbers(value: Any) -> None:
     assert found == float(np.asarray(value, dtype=float).item())
 
 
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (
+            {"cost": float("nan"), "late": 0},
+            "it returned the response 'cost' as nan, which is not one finite",
+        ),
+        ({"cost": 1.0, "late": "no"}, "it returned the response 'late' as 'no', which is not one finite"),
+        ({"cost": 1.0, "late": None}, "it returned the response 'late' as None, which is not one finite"),
+        (
+            {"cost": {"mean": 1.0}},
+            "it returned the response 'cost' as {'mean': 1.0}, which is not one finite",
+        ),
+        ({"cost": [1.0, 2.0]}, "it returned the response 'cost' as [1.0, 2.0], which is not one finite"),
+        ({"cost": 1e151}, "which is not one finite number of at most 1e+130"),
+        ({}, "it returned {}; expected a number for every response"),
+        ({1: 2.0}, "it returned {1: 2.0}: got a response called 1; expected a text"),
+        ({" ": 2.0}, "got a response called ' '; expected a text that is not empty"),
+        ({"a`b": 2.0}, "has no backquote"),
+    ],
+)
+def test_a_dict_with_something_else_than_numbers_is_a_reason_that_names_the_response(
+    given: object, reason: str
+) -> None:
+    [outcome] = evaluate(lambda a, c, s: given, [("a", 1, 5)])
+    assert outcome.value is None
+    assert reason in str(outcome.reason)
+
+
+def test_a_dict_of_numbers_of_all_kinds_is_a_value_and_truth_values_stay_what_they_are() -> None:
+    given = types.MappingProxyType(
+        {"cost": np.float32(2), "wait": Fraction(1, 2), "late": np.bool_(True), "late calls": np.array([3])}
+    )
+    [outcome] = evaluate(lambda a, c, s: given, [("a", 1, 5)])
+    assert outcome.value == {"cost": 2.0, "wait": 0.5, "late": True, "late calls": 3.0}
+    assert [type(each) for each in outcome.value.values()] == [float, float, bool, float]
+    again = pickle.loads(pickle.dumps(outcome))  # noqa: S301
+    assert again == outcome
+    assert checked(again).value == outcome.value
+
+
+@pytest.mark.parametrize("mark", [batched, vectorised])
+def test_a_dict_of_columns_has_a_row_for_every_seed(mark: Callable[..., Any]) -> None:
+    @mark
+    def columns(alternative: object, context: object, seeds: list[int]) -> dict[str, Any]:
+        late = np.array(seeds) > 6
+        return {"cost": np.array(seeds) / 10, "late": late, "wait": tuple(map(float, seeds))}
+
+    @mark
+    def rows(alternative: object, context: object, seeds: list[int]) -> list[dict[str, Any]]:
+        return [{"cost": seed / 10, "late": seed > 6, "wait": float(seed)} for seed in seeds]
+
+    expected = [{"cost": seed / 10, "late": seed > 6, "wait": float(seed)} for _, _, seed in JOBS]
+    for simulate in (columns, rows):
+        outcomes = evaluate(simulate, JOBS)
+        assert [outcome.value for outcome in outcomes] == expected
+        assert all(type(outcome.value["late"]) is bool for outcome in outcomes)  # type: ignore[index]
+
+
+def test_one_bad_response_of_a_batch_spoils_only_its_own_job() -> None:
+    @vectorised
+    def simulate(alternatives: object, contexts: object, seeds: list[int]) -> dict[str, Any]:
+        return {"cost": [float("nan") if seed == 9 else 1.0 for seed in seeds], "late": [0] * len(seeds)}
+
+    outcomes = evaluate(simulate, JOBS)
+    assert [outcome.value is None for outcome in outcomes] == [False, False, True, False, False]
+    assert reasons(outcomes)[2] == "it returned the response 'cost' as nan, which is not one finite number"
+
+
 def test_an_error_that_cannot_be_told_has_a_reason_all_the_same() -> None:
     def simulate(alternative: str, context: int, seed: int) -> float:
         raise RudeError
@@ -208,7 +278,21 @@ def test_an_error_that_cannot_be_told_has_a_reason_all_the_same() -> None:
         ([1.0], "it returned 1 values; expected one value per seed, here 2"),
         (3.0, "it returned 3.0; expected one value per seed, here 2"),
         ("ab", "it returned 'ab'; expected one value per seed, here 2"),
-        ({1: 2, 3: 4}, "it returned {1: 2, 3: 4}; expected one value per seed, here 2"),
+        ({}, "it returned {}; expected a list of values for every response"),
+        ({"cost": 4}, "it returned the response 'cost' as 4; expected one value per seed, here 2"),
+        (
+            {"cost": [1, 2], "late": [0]},
+            "it returned the response 'late' as 1 values; expected one value per seed, here 2",
+        ),
+        (
+            {"cost": [1, 2], "late": "no"},
+            "it returned the response 'late' as 'no'; expected one value per seed, here 2",
+        ),
+        (
+            {"cost": {"a": 1, "b": 2}},
+            "it returned the response 'cost' as {'a': 1, 'b': 2}; expected one value per seed, here 2",
+        ),
+        (np.array(1.5), "it returned array(1.5); expected one value per seed, here 2"),
         (None, "it returned None; expected one value per seed, here 2"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from argbest import SimulationError
-from argbest.simulators.program_texts import reward
+from argbest.simulators.program_texts import responses, reward
 
 
 @pytest.mark.parametrize(
@@ -144,3 +144,98 @@ def test_what_has_no_such_field_is_refused(printed: str) -> None:
 def test_output_of_which_only_the_end_is_left_says_so() -> None:
     with pytest.raises(SimulationError, match="only the end of this much output was kept"):
         reward(b'wait": 3}', "wait", whole=False)
+
+
+NAMES = ("cost", "late")
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        '{"cost": 1.2, "late": 0}',
+        '{"late": 0, "cost": 1.2, "wait": 7, "version": "1.0"}\n',
+        'starting, cost: 99\n{"cost": 1.2, "late": 0}',
+        '{"cost": 5, "late": 1}\n{"cost": 1.2, "late": 0}',
+        '{\n "cost": 1.2,\n "late": 0\n}\n',
+        "cost=1.2 late=0",
+        "late=0\tcost=1.2",
+        "cost=1.2,late=0",
+        "cost = 1.2; late = 0",
+        "cost: 1.2, late: 0.",
+        "cost: 1.2\nlate: 0",
+        "cost: 1.2 EUR\n\nlate:0\r\nfinished in 3 s",
+        "day 1: cost=1.2 late=0",
+        "\ufeff'cost' = 0.12D1 | `late` = -0e5",
+        "cost: 8\nlate: 7\ncost: 1.2\nlate: 0\n",
+        "total cost: 8\ncost: 1.2\nlate: 0",
+    ],
+)
+def test_named_responses_are_read_from_json_and_from_text(printed: str) -> None:
+    assert responses(printed.encode(), NAMES) == {"cost": 1.2, "late": 0.0}
+
+
+def test_names_with_spaces_dots_and_fields_of_fields_are_read() -> None:
+    assert responses(b"late calls: 0.5\ncosts=2", ["late calls", "costs"]) == {"late calls": 0.5, "costs": 2}
+    assert responses(b"wait.mean=3 wait.max=9", ["wait.mean"]) == {"wait.mean": 3.0}
+    nested = b'{"wait": {"mean": 3, "late": [0, true]}}'
+    assert responses(nested, ["wait.mean", "wait.late.1"]) == {"wait.mean": 3.0, "wait.late.1": True}
+
+
+@pytest.mark.parametrize("printed", ['{"cost": 2, "late": true}', "cost=2 late=True", "cost: 2\nlate: true"])
+def test_truth_values_in_the_output_stay_truth_values(printed: str) -> None:
+    assert responses(printed.encode(), NAMES)["late"] is True
+
+
+def test_a_single_response_may_have_no_name() -> None:
+    assert responses(b"mean 3.5", ["cost"]) == {"cost": 3.5}
+    assert responses(b"cost: 3.5\nn=7", ["cost"]) == {"cost": 3.5}
+
+
+@pytest.mark.parametrize(
+    ("printed", "message"),
+    [
+        (
+            "cost=1.2",
+            "standard output has no response 'late'; there are 'cost'. Expected late=NUMBER, a line",
+        ),
+        ("1.2 0", "standard output has no response 'cost', which ends with '1.2 0'"),
+        ("cost=1.2 rest of late=0", "no response 'late'; there are 'cost, rest of late'"),
+        ("cost=1.2 late=", "no response 'late'"),
+        ("cost=1.2 late=yes", "has the response 'late' as 'yes'; expected a number"),
+        ("cost=1,2 late=0", "has the response 'cost' as '1,2'; expected a number"),
+        ("cost=1.2 late=5%", "has the response 'late' as '5%'; expected a number"),
+        ("cost=nan late=0", "the program printed the response 'cost' nan; expected a finite number"),
+        ("cost=1.2 late=-inf", "the program printed the response 'late' -inf; expected a finite number"),
+        ('{"cost": 1.2}', "the JSON on standard output has no field 'late'; there are 'cost'"),
+        ('{"cost": 1.2, "late": "no"}', "the JSON field 'late' is 'no'; expected a number"),
+        ('{"cost": 1.2, "late": null}', "the JSON field 'late' is 'null'; expected a number"),
+        ('{"cost": {"a": 1}, "late": 0}', "the JSON field 'cost' is"),
+        ('{"cost": NaN, "late": 0}', "the program printed the response 'cost' nan; expected a finite number"),
+        ('{"cost": 1, "late": 0} {"cost": 2, "late": 0}', "neither standard output nor its last line"),
+        ('{\n"cost": 1\n}\n{\n"cost": 2, "late": 0\n}', "neither standard output nor its last line"),
+        ("", "the program printed nothing on standard output"),
+    ],
+)
+def test_a_response_that_is_missing_or_no_number_is_refused_by_its_name(printed: str, message: str) -> None:
+    with pytest.raises(SimulationError, match=re.escape(message)):
+        responses(printed.encode(), NAMES)
+
+
+def test_a_json_object_without_a_word_on_its_fields_is_refused_with_their_names() -> None:
+    with pytest.raises(SimulationError, match="a JSON object with 'cost, late', and nothing says which is"):
+        reward(b'{"cost": 1.2, "late": 0}', None)
+
+
+@given(st.binary(max_size=200))
+def test_garbage_gives_finite_responses_or_a_simulation_error(printed: bytes) -> None:
+    try:
+        found = responses(printed, NAMES)
+    except SimulationError:
+        return
+    assert all(math.isfinite(value) for value in found.values())
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+def test_named_numbers_are_read_exactly(cost: float, late: float) -> None:
+    for printed in (f"cost={cost!r} late={late!r}", json.dumps({"cost": cost, "late": late})):
+        assert responses(printed.encode(), NAMES) == {"cost": cost, "late": late}

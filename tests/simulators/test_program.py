@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,53 @@ def test_the_reward_is_read_from_standard_output() -> None:
 def test_a_json_field_can_be_the_reward() -> None:
     program = python("print('log'); print('{\"mean\": {\"wait\": 2.5}}')", field="mean.wait")
     assert program("a", "c", 1) == 2.5
+
+
+def test_a_program_may_return_several_responses_by_name() -> None:
+    program = python("print('late=0 of 3'); print('cost=1.5 late=0.25')", responses=["cost", "late"])
+    assert program("a", "c", 1) == {"cost": 1.5, "late": 0.25}
+    assert failure(python("print('cost=1.5')", responses=("cost", "late"))).startswith(
+        "standard output has no response 'late'; there are 'cost'. Expected late=NUMBER, a line "
+        "late: NUMBER, or a JSON object.\ncommand: "
+    )
+    stored = program.plain()
+    assert stored["responses"] == ["cost", "late"]
+    assert Program.from_plain(json.loads(json.dumps(stored))) == program
+    assert "responses" not in python("print(1)").plain()  # as it was stored before there were any
+
+
+def test_a_problem_tells_its_program_which_responses_to_read() -> None:
+    program = python("print(1)", "{alternative}", "{context}")
+    named = Problem(["a", "b"], [1], program, goal="min cost", limits=["late + lost <= 1", "late <= 0.1"])
+    declared = Problem(["a", "b"], [1], program, goal="min cost", responses=["late", "cost"])
+    own = replace(program, responses=("cost", "idle"))
+    assert [each.simulate.responses for each in (named, declared)] == [  # type: ignore[union-attr]
+        ("cost", "late", "lost"),
+        ("late", "cost"),
+    ]
+    assert Problem(["a", "b"], [1], own, goal="min cost").simulate is own
+    assert Problem(["a", "b"], [1], program, goal="min").simulate is program
+    with_field = replace(program, field="cost")
+    assert Problem(["a", "b"], [1], with_field, goal="min cost").simulate is with_field
+    with pytest.raises(
+        InputError, match="field = 'cost' is for programs with one response, and here are cost, l"
+    ):
+        Problem(["a", "b"], [1], with_field, goal="min cost", limits="late <= 0.1")
+
+
+@pytest.mark.parametrize(
+    ("responses", "message"),
+    [
+        ("cost", r"responses='cost'; expected a list of names"),
+        ([], r"responses=\[\]; expected a list of names"),
+        (["cost", "cost"], "two responses are called 'cost'"),
+        (["co`st"], "has no backquote"),
+        ([3], "got a response called 3"),
+    ],
+)
+def test_names_that_are_none_are_refused(responses: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Program(["echo"], responses=responses)
 
 
 def test_a_study_runs_on_a_program() -> None:

@@ -36,7 +36,39 @@ def refused(folder: Path, text: str | bytes, message: str) -> None:
         ("", r"the file has no \[alternatives\]; give for example alternatives = \['a', 'b'\]"),
         ('alternatives = ["a", "b"]', r"the file has no \[contexts\]"),
         (AXES + "gaol = 'min'", "unknown key of the top of the file 'gaol'.* Did you mean 'goal'?"),
-        (AXES + "goal = 'least'", "unknown goal 'least'; known are max, min"),
+        (AXES + "goal = 'least'", "goal 'least' begins with 'least'; expected max or min"),
+        (AXES + "goal = 'minimise cost'", ".*expected max or min.*Did you mean 'min cost'?"),
+        (AXES + "goal = 3", "got goal=3; expected a text such as 'max', 'min'"),
+        (AXES + "limits = 'late <= 0.05'", "limits must be a list of texts, such as limits = "),
+        (
+            AXES + "limits = ['late <= 0.05']",
+            "got the limit 'late <= 0.05' and the goal 'max', which names no",
+        ),
+        (AXES + "goal = 'min cost'\nlimits = ['late < 0.05']", "limit 'late < 0.05': < and <= are the same"),
+        (AXES + "goal = 'min cost'\nlimits = ['late > 1']", "limit 'late > 1': > and >= are the same"),
+        (AXES + "goal = 'min cost'\nlimits = [0.05]", "got the limit 0.05; expected a text such as"),
+        (AXES + "goal = 'min cost'\nlimits = ['late calls <= 1']", ".*If it is one, write `late calls`"),
+        (AXES + "goal = 'min cost'\nprice = 0", "price must be a number finite and above 0, got 0"),
+        (AXES + "goal = 'min cost'\nresponses = 'cost'", "responses must be a list of texts, such as"),
+        (
+            AXES + "responses = ['cost', 'late']",
+            r".*returns 2 responses \(cost, late\), and the goal 'max' names",
+        ),
+        (
+            AXES + "goal = 'min cst'\nresponses = ['cost', 'late']",
+            "goal 'min cst': there is no response 'cst'; known are cost, late. Did you mean cost?",
+        ),
+        (
+            AXES + "goal = 'min cost'\nlimits = ['lat <= 1']\nresponses = ['cost', 'late']",
+            "limit 'lat <= 1': there is no response 'lat'; known are cost, late. Did you mean late?",
+        ),
+        (
+            AXES
+            + "goal = 'min cost'\nlimits = ['late <= 1']\n"
+            + "[simulator]\ncommand = ['x', '{alternative}', '{context}']\nfield = 'cost'",
+            r"\[simulator\]: field = 'cost' is for programs with one response, and here are cost, late",
+        ),
+        ("problem = 'call-centre'\nlimits = ['late <= 1']", "problem and limits exclude each other"),
         (AXES + "name = 3", "name must be text, got 3"),
         (AXES + "rate = 1", "rate must be True or False, got 1"),
         (AXES + "rate = true\nreward_range = [0, 2]", r"got rate=True and reward_range=\(0, 2\)"),

@@ -18,7 +18,7 @@ OPTION = re.compile(r"^# ([a-z_.]+ = .+)$")
 HEADER = re.compile(r"^(?:# )?(\[[a-z]+\])$")
 NEEDING_MORE = {  # forms that exclude what the example uses, or need files it does not have
     *("problem", "labels", "rows", "file", "columns", "label", "folder", "python"),
-    *("alternatives", "contexts", "table", "measured", "name"),
+    *("alternatives", "contexts", "table", "measured", "name", "limits", "responses"),
 }
 
 
@@ -78,7 +78,7 @@ def test_options_in_comments_can_be_used_as_they_stand(tmp_path: Path) -> None:
         read(path)
         used += 1
         assert section in KEYS
-    assert used == 25
+    assert used == 27
 
 
 def test_the_example_says_what_it_does(tmp_path: Path) -> None:

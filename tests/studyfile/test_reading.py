@@ -349,8 +349,31 @@ def test_every_key_of_every_table_is_known_to_these_tests() -> None:
         *("model", "initial", "seed", "refit_every", "common_random_numbers", "random_contexts", "replace"),
         *("extreme_contexts", "budget", "seconds", "workers", "batch", "confirm", "stop", "rule", "target"),
         *("delta", "alpha", "assume", "reward_range", "rate", "measured", "table", "url", "categorical"),
-        *("noise_sd", "question"),
+        *("noise_sd", "question", "limits", "price", "responses"),
     }
+
+
+def test_a_file_names_goal_limits_price_and_responses(tmp_path: Path) -> None:
+    said = "goal = 'min cost + 0.2 * wait'\nlimits = ['`late calls` <= 0.05', 'wait <= 12']\nprice = 30\n"
+    problem = parsed(tmp_path, PAIR + said).problem
+    assert problem.goal == "min cost + 0.2 * wait"
+    assert [str(limit) for limit in problem.limits] == ["`late calls` <= 0.05", "wait <= 12"]
+    assert (problem.price, problem.responses) == (30.0, ())
+    declared = parsed(tmp_path, PAIR + said + "responses = ['cost', 'wait', 'late calls', 'idle']").problem
+    assert declared.responses == ("cost", "wait", "late calls", "idle")
+
+
+def test_a_program_of_a_file_reads_the_responses_that_are_declared_or_named(tmp_path: Path) -> None:
+    command = "[simulator]\ncommand = ['x', '{alternative}', '{context}', '{seed}']\n"
+    named = "goal = 'min cost'\nlimits = ['late <= 0.05']\n"
+    for said, expected in (
+        ("goal = 'min'\n", None),
+        (named, ("cost", "late")),
+        (named + "responses = ['wait', 'cost', 'late']\n", ("wait", "cost", "late")),
+    ):
+        program = parsed(tmp_path, PAIR + said + command).problem.simulate
+        assert isinstance(program, Program)
+        assert program.responses == expected
 
 
 def test_an_axis_may_declare_columns_that_are_mere_names(tmp_path: Path) -> None:

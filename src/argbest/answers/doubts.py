@@ -19,11 +19,13 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from argbest.answers import model_check
+from argbest.core import limits as within_limits
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
 from argbest.core.belief import Belief, of_selected
 from argbest.core.binomial import is_rate
 from argbest.core.noise import Rarities, rarities, sample_variance
-from argbest.core.states import EQUAL, LEVEL, OPEN, SURE
+from argbest.core.outcomes import standardised
+from argbest.core.states import EQUAL, LEVEL, NO_FEASIBLE, OPEN, SURE
 from argbest.core.tally import Tally
 from argbest.models.base import is_told_noise
 from argbest.texts import number
@@ -101,35 +103,83 @@ def granted(view: "View", delta: float) -> Array:
         several = len(certificate.counted) > 1
         in_doubt = found.some if several else np.any(found.some & (view.problem.weights > 0))
         return np.where(in_doubt, 0.0, certificate.pcs)
-    own = by_replications(view, view.choice, delta) if delta else None
+    alone = kept_by_replications if view.problem.limits else by_replications
+    own = alone(view, view.choice, delta) if delta else None
     return found.granted(certificate.pcs, own)
 
 
 def states(view: "View", delta: float) -> AnyArray:
     """Return how every context stands: sure, equal (within ``delta``) or open, and open where in doubt."""
     names = view.certificate().states(delta)
-    claimed = (names == SURE) | (names == EQUAL)
+    claimed = (names == SURE) | (names == EQUAL) | (names == NO_FEASIBLE)
     if claimed.any():
         names = np.where(claimed & of_study(view).some, OPEN, names)
     return names
 
 
 def _doubts(view: "View") -> Doubts:
+    """Return the doubts about the goal and about every limit: any of them speaks against a choice."""
+    if not view.problem.limits:
+        belief, foremost = view.belief, _foremost(view.belief, view.choice)
+        lead = np.subtract(*_of_both(belief.mean, foremost))
+        return _doubts_of(view, foremost, lead, by_replications(view, view.choice))
+    standing = within_limits.Standing.of(view.belief, view.problem.price)
+    own = kept_by_replications(view, view.choice)
+    parts = [_doubts_of(view.sums[0], *_in_goal(standing, view.choice), own)]
+    for i, (limit, slack) in enumerate(zip(view.problem.limits, standing.belief.slacks, strict=True), 1):
+        foremost = _near_the_bound(standing, slack, view.choice)
+        lead = np.min(np.abs(_of_both(slack.mean, foremost)), axis=0)
+        of_sum = view.sums[view.setting.basis.outcomes[i].sum]
+        parts.append(_doubts_of(of_sum, foremost, lead, own, f"the limit '{limit}': "))
+    reasons = tuple(next(filter(None, each), "") for each in zip(*(p.reasons for p in parts), strict=True))
+    misfit, few, rare, silent = (
+        np.any([getattr(part, name) for part in parts], axis=0)
+        for name in ("misfit", "few", "rare", "silent")
+    )
+    return Doubts(parts[0].check, own, misfit, few, rare, silent, reasons)
+
+
+def _doubts_of(view: "View", foremost: IntArray, lead: Array, own: Array, of: str = "") -> Doubts:
+    """Return the doubts about one outcome, by the two alternatives [2, context] on which it depends most.
+
+    ``lead`` [context] is what would have to change for the answer to do so; ``of`` stands before reasons.
+    """
     belief, tally = view.belief, view.tally
     check, shown = model_check.of_study(view), rarities(tally)
-    foremost = _foremost(belief, view.choice)
-    own = by_replications(view, foremost[0])
     misfit = check.doubted & ~check.scarce & (own < LEVEL)
     behind = _replications_behind(belief, tally)
     worth = np.min(_of_both(behind, foremost), axis=0)
     few = check.scarce | (worth < _needed(shown.skewness)) | _shape_is_hidden(tally)
-    rare, silent = _could_turn(belief, behind, foremost, shown), np.zeros(len(own), bool)
+    rare, silent = _could_turn(belief, behind, foremost, lead, shown), np.zeros(len(own), bool)
     if _noise_is_told(view):
         few, rare = check.scarce, silent
     elif not tally.m2.any():
         silent = np.max(_of_both(_most_missed(tally.count), foremost), axis=0) > _CHANCE_OF_MISSING
     found = misfit, few, rare, silent
-    return Doubts(check, own, *found, tuple(_reasons(view, check, found, foremost, shown, worth)))
+    reasons = (f"{of}{each}" if each else "" for each in _reasons(view, check, found, foremost, shown, worth))
+    return Doubts(check, own, *found, tuple(reasons))
+
+
+def _in_goal(standing: within_limits.Standing, selected: IntArray) -> tuple[IntArray, Array]:
+    """Return the selected alternative and its closest rival that may keep the limits, and how far apart."""
+    mean, kept = standing.belief.mean, standing.kept
+    first = np.where(selected == within_limits.NONE, standing.leader, selected)
+    here = np.arange(len(first))
+    others = np.where(kept >= _ERROR_OF_SURE, mean, -np.inf)
+    others[first, here] = -np.inf
+    second = np.where(np.isfinite(others.max(axis=0)), others.argmax(axis=0), first)
+    return np.stack([first, second]), np.abs(mean[first, here] - mean[second, here])
+
+
+def _near_the_bound(standing: within_limits.Standing, slack: Belief, selected: IntArray) -> IntArray:
+    """Return the selected alternative, and the one nearest to a bound that would be chosen if it kept it."""
+    mean, here = standing.belief.mean, np.arange(len(selected))
+    none = selected == within_limits.NONE
+    first = np.where(none, standing.leader, selected)
+    better = none | (mean > mean[first, here])
+    distance = np.where(better, np.abs(standardised(slack)), np.inf)
+    second = np.where(np.isfinite(distance.min(axis=0)), distance.argmin(axis=0), first)
+    return np.stack([first, second])
 
 
 def _shape_is_hidden(tally: Tally) -> bool:
@@ -159,9 +209,44 @@ def by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Arr
     0 where an alternative that could be selected has fewer than two replications.
     """
     tally, out = view.tally, view.ruled_out
-    here, excluded = np.arange(len(selected)), tally.count < 2
+    excluded = tally.count < 2
     if excluded.all():
         return np.zeros(len(selected))
+    error = _errors_of_lead(tally, selected, delta)
+    rivals = np.ones(tally.shape, bool) if out is None else ~out
+    told = np.all(~excluded | ~rivals, axis=0)
+    return np.where(told, np.maximum(1.0 - np.where(rivals, error, 0.0).sum(axis=0), 0.0), 0.0)
+
+
+def kept_by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Array:
+    """Return P(selected is right within limits) by sample means and variances, at least, [context].
+
+    It is wrong if it breaks a limit, or if another alternative keeps all of them and is better: of these
+    events the least likely counts. -1, that none keeps the limits, is wrong if one does. Their probabilities,
+    by Welch's and Student's t, add up.
+    """
+    tally, out, none = view.tally, view.ruled_out, selected == within_limits.NONE
+    excluded = tally.count < 2
+    if excluded.all():
+        return np.zeros(len(selected))
+    first, here = np.where(none, 0, selected), np.arange(len(selected))
+    kept, broken = np.ones(tally.shape), np.zeros(tally.shape)
+    for each in view.setting.basis.outcomes[1:]:
+        own = view.tallies[each.sum]
+        sd = np.sqrt(sample_variance(own, excluded) / np.maximum(own.count, 1))
+        t = np.divide(each.sign * own.mean + each.constant, sd, out=np.zeros(sd.shape), where=sd > 0)
+        likely = stdtr(np.maximum(own.count - 1, 1), t)
+        kept, broken = np.minimum(kept, likely), broken + 1.0 - likely
+    wrong = np.where(none, kept, np.minimum(kept, _errors_of_lead(tally, first, delta)))
+    wrong[first, here] = np.where(none, wrong[first, here], np.minimum(broken[first, here], 1.0))
+    rivals = np.ones(tally.shape, bool) if out is None else ~out
+    told = np.all(~excluded | ~rivals, axis=0)
+    return np.where(told, np.maximum(1.0 - np.where(rivals, wrong, 0.0).sum(axis=0), 0.0), 0.0)
+
+
+def _errors_of_lead(tally: Tally, selected: IntArray, delta: float) -> Array:
+    """Return P(each alternative is better than the selected by more than delta), by Welch's t."""
+    here, excluded = np.arange(len(selected)), tally.count < 2
     var = sample_variance(tally, excluded) / np.maximum(tally.count, 1)
     freedom = np.maximum(tally.count - 1, 1)
     own = var[selected, here]
@@ -171,9 +256,7 @@ def by_replications(view: "View", selected: IntArray, delta: float = 0.0) -> Arr
     with np.errstate(over="ignore"):  # a delta beyond all rewards leaves no error
         error = stdtr(welch, -(tally.mean[selected, here] - tally.mean + delta) / np.sqrt(total))
     error[selected, here] = 0.0
-    rivals = np.ones(tally.shape, bool) if out is None else ~out
-    told = np.all(~excluded | ~rivals, axis=0)
-    return np.where(told, np.maximum(1.0 - np.where(rivals, error, 0.0).sum(axis=0), 0.0), 0.0)
+    return np.asarray(error)
 
 
 def _needed(skewness: float) -> float:
@@ -197,7 +280,7 @@ def _replications_behind(belief: Belief, tally: Tally) -> Array:
     return np.asarray(np.maximum(tally.count, told))
 
 
-def _could_turn(belief: Belief, behind: Array, foremost: IntArray, shown: Rarities) -> BoolArray:
+def _could_turn(belief: Belief, behind: Array, foremost: IntArray, lead: Array, shown: Rarities) -> BoolArray:
     """Return the contexts whose choice could change if rare events, seen in other pairs, were missed here.
 
     One of them would move a mean by its size times its probability. It is as large as those seen, and no
@@ -206,7 +289,6 @@ def _could_turn(belief: Belief, behind: Array, foremost: IntArray, shown: Rariti
     if not shown.events:
         return np.zeros(belief.mean.shape[1], bool)
     size = np.minimum(shown.size, shown.relative * np.sqrt(belief.noise))
-    lead = np.subtract(*_of_both(belief.mean, foremost))
     return np.asarray(lead < np.max(_of_both(size * _most_missed(behind), foremost), axis=0))
 
 

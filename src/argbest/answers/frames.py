@@ -11,6 +11,7 @@ from argbest.answers.reported import reported_mean
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.belief import of_selected
 from argbest.core.certificate import Certificate
+from argbest.core.limits import NONE
 from argbest.problems.axis import Axis, Label
 from argbest.problems.base import Problem
 from argbest.texts import chance as in_digits
@@ -19,6 +20,7 @@ from argbest.texts import first_of
 if TYPE_CHECKING:
     from argbest.study.view import View
 
+RESPONSE = "response."  # before the name of a response whose column would be called as another one
 NO_ANSWER = "no answer: every alternative failed here"
 _NUMBER_COLUMNS = ("mean", "gap", "gap_sd", "p_best", "expected_loss")
 _RIVAL_COLUMNS = ("runner_up", "gap", "gap_sd")
@@ -50,14 +52,23 @@ def with_details(frame: pd.DataFrame, view: "View") -> pd.DataFrame:
 
 
 def of_observations(view: "View") -> pd.DataFrame:
-    """Return one row per replication told; a summary (mean, variance, n) is one row with its n."""
-    kept, record = view.replications, view.records.record_of_rows()
-    trial, n, m2 = (view.records.columns.numbers(name)[record] for name in ("trial", "n", "m2"))
-    summary = kept.number < 0
+    """Return one row per replication told; a summary (mean, variance, n) is one row with its n.
+
+    A response has a column called as it is, `RESPONSE` before it where another one is called so already, and
+    its variances are in a column such as variance.cost. One number without a name is in ``value``.
+    """
+    records, record = view.records, view.records.record_of_rows()
+    trial, n, size = (records.columns.numbers(name)[record] for name in ("trial", "n", "size"))
+    summary, names = size < 0, view.problem.responses
     frame = _pairs(view, trial)
-    frame["value"] = view.problem.sign * kept.value
+    variances = [f"variance.{name}" for name in names] or ["variance"]
+    taken = {*frame.columns, "n", *variances}
+    shown = [f"{RESPONSE}{name}" if name in taken or name.startswith(RESPONSE) else name for name in names]
+    for column, values in zip(shown or ["value"], records.values_of_rows(), strict=True):
+        frame[column] = values
     frame["n"] = np.where(summary, n, 1)
-    frame["variance"] = np.where(summary, m2 / np.maximum(n - 1, 1), np.nan)
+    for column, squares in zip(variances, records.squares(), strict=True):
+        frame[column] = np.where(summary, squares[record] / np.maximum(n - 1, 1), np.nan)
     return frame
 
 
@@ -107,18 +118,23 @@ def of_selection(
     chosen, rival = certificate.choice, certificate.runner_up
     axis, frame = problem.alternatives, contexts.frame()
     labels = axis.labels
-    frame["selected"] = [labels[k] for k in chosen.ravel()]
+    frame["selected"] = [None if k == NONE else labels[k] for k in chosen.ravel()]
     behind = axis.columns if axis.named or len(axis.columns) > 1 else {}  # else the label is the value itself
     for name, values in behind.items():
-        frame[f"selected.{name}"] = [values[k] for k in chosen.ravel()]
+        frame[f"selected.{name}"] = [None if k == NONE else values[k] for k in chosen.ravel()]
     frame["runner_up"] = [labels[k] for k in rival.ravel()]
+    none, chosen = chosen == NONE, np.maximum(chosen, 0)
     mean, sd = of_selected(belief.mean, chosen), np.sqrt(of_selected(belief.var, chosen))
     frame["mean"] = reported_mean(problem.sign * mean, sd, rate=rate).ravel()
     frame["gap"] = (mean - of_selected(belief.mean, rival)).ravel()
     frame["gap_sd"] = np.sqrt(of_selected(belief.difference_var(chosen), rival)).ravel()
     frame["p_best"] = certificate.pcs.ravel()
+    if problem.limits:
+        frame["p_feasible"] = certificate.p_feasible.ravel()
     frame["expected_loss"] = certificate.expected_loss.ravel()
     frame["state"] = certificate.states(delta).ravel()
+    for name in ("mean", "gap", "gap_sd") if none.any() else ():
+        frame[name] = frame[name].where(~none.ravel())
     if ruled_out is not None:
         frame = _noted(frame, labels, _rows(ruled_out))
     return _with_notes(frame, likelier(problem, certificate))
@@ -130,10 +146,11 @@ def likelier(problem: Problem, certificate: Certificate) -> list[str]:
     The largest mean is selected, which is not always the largest P(best).
     """
     labels, chosen = problem.alternatives.labels, certificate.choice
+    why = "loses less on average" if problem.limits else "has the better mean"
     differs = (certificate.likeliest != chosen) & (certificate.selected >= 0)
     chance = of_selected(certificate.best_probability, certificate.likeliest)
     return [
-        f"{labels[other]} is more likely the best ({in_digits(p)}), but {labels[own]} has the better mean"
+        f"{labels[other]} is more likely the best ({in_digits(p)}), but {labels[own]} {why}"
         if elsewhere
         else ""
         for elsewhere, other, own, p in zip(

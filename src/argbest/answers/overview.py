@@ -13,11 +13,14 @@ from argbest.answers import doubts, guarantee, model_summary
 from argbest.checks import whole
 from argbest.core.arrays import AnyArray, BoolArray, IntArray
 from argbest.core.certificate import Certificate
+from argbest.core.outcomes import shared_noise, with_shared_noise
 from argbest.core.setting import among_the_rest
 from argbest.core.states import INTERVAL, counts
 from argbest.core.tally import Tally
+from argbest.engine import step
 from argbest.errors import TooFewDataError
 from argbest.jsonable import value
+from argbest.models.base import together
 from argbest.simulators.program import COMMAND
 from argbest.storage.base import Worker
 from argbest.study.learning import integrated_by_seed
@@ -194,18 +197,21 @@ def history(view: "View", *, points: int = 12) -> pd.DataFrame:
     whole("points", points, at_least=1, at_most=10**4)
     model, setting = view.model, view.setting
     today, out = view.certificate(), view.ruled_out
-    rows, params, n = [], None, view.records.columns["n"]
+    rows, n = [], view.records.columns["n"]
+    params: tuple[Any, ...] | None = None
     looks = checkpoints(view.problem.shape, _pairs(view.trials, view.records), n, points, out)
     for n_records in looks[:-1].tolist():
-        tally = view.tally_after(n_records)
+        tallies = view.tallies_after(n_records)
         try:
-            params = model.fit(tally, setting, params)
-            belief = model.posterior(tally, setting, params)
+            learned = step.learn(model, setting, tallies, before=params)
         except TooFewDataError:
             continue
-        unsure = integrated_by_seed(model, tally, setting, params, view.seed, out)
-        mixture = None if unsure is None else unsure.here()
-        rows.append(_row(tally, replace(today, belief=among_the_rest(belief, out), mixture=mixture)))
+        params = learned.params
+        unsure = integrated_by_seed(model, tallies, setting, learned, view.seed, out)
+        shared = shared_noise(tallies, learned.belief)
+        mixture = None if unsure is None else together(unsure, shared, out)
+        belief = among_the_rest(with_shared_noise(learned.belief, shared), out)
+        rows.append(_row(tallies[0], replace(today, belief=belief, mixture=mixture)))
     return pd.DataFrame([*rows, _row(view.tally, today)])
 
 

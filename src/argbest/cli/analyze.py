@@ -26,7 +26,12 @@ _column = partial(click.option, metavar="COL")
 @click.argument("runs", type=click.Path(path_type=Path))
 @_column("--alternative", multiple=True, help="Column that identifies the alternative; may be repeated.")
 @_column("--context", multiple=True, help="Column that identifies the context; may be repeated.")
-@_column("--value", default="value", help="Column that holds the rewards.")
+@_column(
+    "--value",
+    multiple=True,
+    help="Column that holds the rewards; repeat it for several responses.  [default: the responses that "
+    "--goal and --limit name, or value]",
+)
 @_column(
     "--replication",
     help="Column that numbers the replications, or their seeds: runs of a context with the same number "
@@ -34,9 +39,23 @@ _column = partial(click.option, metavar="COL")
 )
 @click.option(
     "--goal",
-    type=click.Choice(["max", "min"]),
+    metavar="GOAL",
     default="max",
-    help="Whether larger (max) or smaller (min) rewards are better.",
+    help="Whether larger (max) or smaller (min) rewards are better; of several responses which one, or which "
+    "sum: 'min cost + 0.2 * wait'.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    metavar="LIMIT",
+    multiple=True,
+    help="What a choice must keep on average, such as 'late <= 0.05'; may be repeated.",
+)
+@click.option("--price", type=float, help="What it costs to break a limit, in units of the goal.")
+@click.option(
+    "--question",
+    metavar="NAME",
+    help="What is to be chosen, such as overall.  [default: the best of each context]",
 )
 @_column("--weights", help="Column with the weight of each context.")
 @_column("--categorical", multiple=True, help="Column whose numbers are names, not amounts; may be repeated.")
@@ -77,6 +96,7 @@ def analyze(
     runs: Path,
     decimal: str,
     sheet: str | None,
+    question: str | None,
     policy: str,
     model: str | None,
     delta: float,
@@ -89,19 +109,21 @@ def analyze(
     """Analyze RUNS made elsewhere, and say where the next ones should go.
 
     RUNS is a table with a row per run: CSV, Parquet or Excel. If the column n is above 1, the row is the mean
-    of n runs, and the column variance holds their sample variance; with --rate none is needed. Without
-    --alternative and --context, argbest expects the columns of its own exports.
+    of n runs, and the column variance holds their sample variance; with --rate none is needed. Of several
+    responses it is variance.cost and so on. Without --alternative and --context, argbest expects the columns
+    of its own exports.
     """
     from argbest.posthoc import observed
     from argbest.posthoc.analysis import analysis, notes
     from argbest.table_files import read_table
 
     columns |= {axis: columns[axis] or axis for axis in ("alternative", "context")}
+    columns["value"] = columns["value"] if len(columns["value"]) > 1 else next(iter(columns["value"]), None)
     frame = read_table(runs, decimal=decimal, sheet=0 if sheet is None else sheet)
     found = observed.observe(frame, name=runs.stem, **columns)
     if out is not None:
         prepare(out)
-    study = found.study(policy=policy, model=model, seed=seed)
+    study = found.study(question=question, policy=policy, model=model, seed=seed)
     remarks = [*found.notes, *notes(study)]
     for each in remarks:
         note(each)

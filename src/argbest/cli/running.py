@@ -108,7 +108,7 @@ def run(file: Path, storage: str | None, quiet: bool, **given: Any) -> None:
     budget = options.get("budget")
     afford(budget, described.checked.n_designed(budget), smaller="lower [study] initial")
     if isinstance(rule := options.get("stop"), GuaranteedPCS):
-        assumptions.of_rewards(described.problem.reward_range, rule.assume)  # refused before a study is made
+        assumptions.of_rewards(described.problem.goal_range, rule.assume)  # refused before a study is made
     again = resume_command(where, described.name)
     try:
         study = Study(described.problem, **described.options, storage=where, name=described.name, plan=plan)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeGuard
+from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -184,9 +184,14 @@ class Approximates(Belief, Protocol):
 class SeveralOutcomes(Belief, Protocol):
     """Beliefs about the goal and about how far every limit is kept, from the same replications.
 
-    As one belief it is that about the goal; `update` takes values [..., outcome] and `draw` gives tables
-    [s, ..., outcome, alternative, context], both with the goal first.
+    As one belief it is that about the goal; `draw` gives tables [s, ..., outcome, alternative, context], the
+    goal first. What is learned are sums of responses, from which these follow; `update` takes values
+    [..., sum].
     """
+
+    @property
+    def sums(self) -> tuple[Belief, ...]:
+        """The beliefs about the sums of responses that are learned."""
 
     @property
     def goal(self) -> Belief:
@@ -201,7 +206,10 @@ class SeveralOutcomes(Belief, Protocol):
         """How many tables of normals [alternative, context] one joint draw takes."""
 
     def each(self, change: Callable[[int, Belief], Belief]) -> Belief:
-        """Return these with every belief changed; ``change`` gets the place of the outcome and the belief."""
+        """Return these with the belief about every sum changed; ``change`` gets its place and the belief."""
+
+    def sharing(self, noise: Any) -> Belief:
+        """Return these with what the noise of one replication has in common, for joint draws."""
 
     def without(self, ruled_out: BoolArray) -> Belief:
         """Return these with the pairs [..., alternative, context] such that they surely break a limit."""
@@ -223,6 +231,16 @@ ABILITIES = (
     Approximates,
     SeveralOutcomes,
 )
+
+
+_Belief = TypeVar("_Belief", bound=Belief)
+
+
+def with_mean(belief: _Belief, mean: Array) -> _Belief:
+    """Return the belief with other means [..., alternative, context], its covariances unchanged."""
+    if offers(belief, Shifts):
+        return cast(_Belief, belief.with_mean(mean))
+    return cast(_Belief, replace(cast(Any, belief), mean=mean))
 
 
 def best(belief: Belief) -> IntArray:
@@ -273,7 +291,7 @@ def take_in(
 ) -> Belief:
     """Return the belief after one replication, whose number matters where alternatives share noise.
 
-    Of several outcomes ``value`` is [..., outcome]. What is ``mine`` nobody else holds: it may be written to,
+    Of several outcomes ``value`` is [..., sum]. What is ``mine`` nobody else holds: it may be written to,
     and is lost then.
     """
     if offers(belief, SeveralOutcomes):

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from argbest.checks import finite
 from argbest.core.arrays import Array
 from argbest.errors import InputError
 
@@ -176,6 +177,49 @@ def read_limits(given: object, responses: Sequence[str] | None = None) -> tuple[
     return limits
 
 
+def refuse_unknown(given: Goal | Limit, responses: Sequence[str]) -> None:
+    """Refuse a goal or a limit with a name that is none of these, and say which one is nearest."""
+    for name in () if given.sum is None else given.sum.names:
+        if name not in responses:
+            raise _unknown(type(given).__name__.lower(), str(given), name, responses)
+
+
+class Wanted(NamedTuple):
+    """What is wanted of the responses of a simulator: for Python, study files and the command line alike."""
+
+    goal: Goal
+    limits: tuple[Limit, ...]
+    price: float | None  # of breaking a limit, in units of the goal
+    responses: tuple[str, ...]  # their names; () where they are not declared, or there is only a number
+
+    @classmethod
+    def read(
+        cls, goal: object = "max", limits: object = None, price: object = None, responses: object = None
+    ) -> "Wanted":
+        """Return what is meant; refused if the goal does not say which of several responses it is about."""
+        names = _declared(responses)
+        aim, kept = read_goal(goal, names or None), read_limits(limits, names or None)
+        if aim.sum is None and len(names) > 1:
+            raise needs_goal(names, aim.sense)
+        if aim.sum is None and kept and not names:
+            raise InputError(
+                f"got the limit '{kept[0]}' and the goal {str(aim)!r}, which names no response. Say what is "
+                f"to be large or small, too: goal='{aim} cost'."
+            )
+        return cls(aim, kept, None if price is None else finite("price", price, above=0.0), names)
+
+    @property
+    def parts(self) -> tuple[Goal | Limit, ...]:
+        """The goal and all limits."""
+        return self.goal, *self.limits
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The responses that are declared, or else those that the goal and the limits name, each once."""
+        sums = [each.sum for each in self.parts if each.sum is not None]
+        return self.responses or tuple(dict.fromkeys(name for each in sums for name in each.names))
+
+
 def needs_goal(responses: Sequence[str], given: str = "max") -> InputError:
     """Return the error for several responses of which nobody said which is the goal."""
     known = ", ".join(map(quoted, responses))
@@ -207,13 +251,19 @@ def checked_names(names: Iterable[object]) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
+def _declared(given: object) -> tuple[str, ...]:
+    """Return the names of declared responses; () if there are none."""
+    if given is None:
+        return ()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
+    return checked_names(given)
+
+
 def _known(given: _Read, responses: Sequence[str] | None) -> _Read:
     """Return a goal or a limit whose names are all known, or refuse it with the nearest one that is."""
-    if responses is None or given.sum is None:
-        return given
-    for name in given.sum.names:
-        if name not in responses:
-            raise _unknown(type(given).__name__.lower(), str(given), name, responses)
+    if responses is not None:
+        refuse_unknown(given, responses)
     return given
 
 

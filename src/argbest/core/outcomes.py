@@ -9,32 +9,110 @@ covariance of outcome i, N the counts, σ_i² the noise and ρ_ij the correlatio
 which is exact in the first order of ρ, keeps every belief as it is, and never fails to be a covariance. Where
 alternatives share random numbers, the precision of what was told in a context takes the place of N/σ².
 
-Tables of outcomes are [..., outcome, alternative, context], the goal first, then the slacks.
+What is learned are sums of responses (`Basis`); a slack is one of them, turned and moved by the bound. Tables
+of outcomes are [..., outcome, alternative, context], the goal first, then the slacks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray, ndtr
-from argbest.core.belief import Belief, SeveralOutcomes, Shifts, shocks_of
+from argbest.core.belief import (
+    Belief,
+    DrawsQuickly,
+    DrawsWholeTables,
+    SeveralOutcomes,
+    shocks_of,
+    with_mean,
+)
 from argbest.core.blocks import square_root
 from argbest.core.decision import Decision
+from argbest.core.goals import LinearForm
 from argbest.core.replications import Shocks
+from argbest.core.tally import Tally
 
 _MOST_TIED = 600  # observed pairs whose errors are tied: what that takes grows with the cube of their number
 _FAR = 100.0  # in standard deviations: no draw reaches so far
 
 
+class Follows(NamedTuple):
+    """How an outcome follows from one of the sums that are learned: sign · sum + constant."""
+
+    sum: int  # its place
+    sign: float  # 1 or −1
+    constant: float
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The sums of responses that are learned about, and how the goal and the slacks follow from them.
+
+    A bound is no part of what is learned: a rate stays one, and another bound needs no new fit. Limits on the
+    same sum, or on the sum that is the goal, follow from one belief.
+    """
+
+    weights: tuple[tuple[float, ...], ...]  # of every sum: a factor per response
+    outcomes: tuple[Follows, ...]  # the goal first, then the slack of every limit
+
+    @classmethod
+    def of(cls, forms: Sequence[LinearForm]) -> "Basis":
+        """Return the basis of the goal and the slacks as linear forms of the responses."""
+        weights: list[tuple[float, ...]] = []
+        outcomes = []
+        for form in forms:
+            own = tuple(form.coefficients.tolist())
+            opposite = tuple((-form.coefficients).tolist())
+            if opposite in weights:
+                outcomes.append(Follows(weights.index(opposite), -1.0, form.constant))
+                continue
+            if own not in weights:
+                weights.append(own)
+            outcomes.append(Follows(weights.index(own), 1.0, form.constant))
+        return cls(tuple(weights), tuple(outcomes))
+
+    @property
+    def n_sums(self) -> int:
+        """How many sums are learned about."""
+        return len(self.weights)
+
+    def sums(self, responses: Array) -> Array:
+        """Return the sums, the first axis, from the responses, the first axis: [sum, ...]."""
+        return np.asarray(
+            np.tensordot(self._matrix, responses, 1) if responses.ndim > 2 else self._matrix @ responses
+        )
+
+    @cached_property
+    def _matrix(self) -> Array:
+        return np.array(self.weights)
+
+    def belief(self, sums: Sequence[Belief]) -> Belief:
+        """Return the belief that questions are asked of: that of the only sum, or `Outcomes` with limits."""
+        return sums[0] if len(self.outcomes) == 1 else Outcomes(tuple(sums), self)
+
+
+ONE = Basis(((1.0,),), (Follows(0, 1.0, 0.0),))
+
+
+def sums_of(belief: Belief) -> tuple[Belief, ...]:
+    """Return the beliefs about all sums that are learned; without limits there is one."""
+    return belief.sums if offers(belief, SeveralOutcomes) else (belief,)
+
+
+def of_each_sum(belief: Belief, change: Callable[[int, Belief], Belief]) -> Belief:
+    """Return the belief with that about every sum changed; ``change`` gets its place and the belief."""
+    return belief.each(change) if offers(belief, SeveralOutcomes) else change(0, belief)
+
+
 @dataclass(frozen=True, eq=False)
 class SharedNoise:
-    """What the noise of the outcomes of one replication has in common."""
+    """What the noise of the sums of one replication has in common."""
 
-    correlation: Array  # [..., outcome, outcome]
+    correlation: Array  # [..., sum, sum]
     count: IntArray  # [..., alternative, context]: replications told of every pair
 
 
@@ -42,13 +120,41 @@ class SharedNoise:
 class Outcomes:
     """Beliefs about the goal, larger being better, and about the slack of every limit, 0 or more keeping it.
 
-    Where one belief is asked for, that about the goal answers; `draw` is joint. The values of `update` are
-    [..., outcome].
+    They follow from beliefs about the ``sums`` of responses that are learned, as ``basis`` says. Where one
+    belief is asked for, that about the goal answers; `draw` is joint. The values of `update` are [..., sum].
     """
 
-    goal: Belief
-    slacks: tuple[Belief, ...]
-    shared: SharedNoise | None = None  # None: the outcomes are drawn as if they had nothing in common
+    sums: tuple[Belief, ...]
+    basis: Basis
+    shared: SharedNoise | None = None  # None: the sums are drawn as if they had nothing in common
+    lowered: Array | None = None  # [..., alternative, context]: taken from the slack of the first limit
+
+    @classmethod
+    def of(cls, goal: Belief, slacks: Sequence[Belief], shared: SharedNoise | None = None) -> "Outcomes":
+        """Return the outcomes whose beliefs are these, each a sum of its own."""
+        n = 1 + len(slacks)
+        apart = tuple(tuple(float(i == j) for j in range(n)) for i in range(n))
+        return cls((goal, *slacks), Basis(apart, tuple(Follows(i, 1.0, 0.0) for i in range(n))), shared)
+
+    @cached_property
+    def goal(self) -> Belief:
+        """The belief about the goal."""
+        return self._outcome(self.basis.outcomes[0])
+
+    @cached_property
+    def slacks(self) -> tuple[Belief, ...]:
+        """The beliefs about the slack of every limit."""
+        first, *others = (self._outcome(each) for each in self.basis.outcomes[1:])
+        if self.lowered is not None:
+            first = with_mean(first, first.mean - self.lowered)
+        return first, *others
+
+    def _outcome(self, how: Follows) -> Belief:
+        """Return the belief about an outcome: covariances have no sign, and a constant none at all."""
+        of_sum = self.sums[how.sum]
+        if how.sign > 0 and not how.constant:
+            return of_sum
+        return with_mean(of_sum, how.sign * of_sum.mean + how.constant)
 
     @property
     def outcomes(self) -> tuple[Belief, ...]:
@@ -56,9 +162,8 @@ class Outcomes:
         return self.goal, *self.slacks
 
     def each(self, change: Callable[[int, Belief], Belief]) -> "Outcomes":
-        """Return these with every belief changed; ``change`` gets its place and the belief."""
-        goal, *slacks = (change(i, belief) for i, belief in enumerate(self.outcomes))
-        return replace(self, goal=goal, slacks=tuple(slacks))
+        """Return these with the belief about every sum changed; ``change`` gets its place and the belief."""
+        return replace(self, sums=tuple(change(i, belief) for i, belief in enumerate(self.sums)))
 
     @property
     def mean(self) -> Array:
@@ -93,7 +198,7 @@ class Outcomes:
         return self.goal.difference_var(reference)
 
     def update(self, decision: Decision, value: AnyArray, n: AnyArray | int = 1) -> "Outcomes":
-        """Return the beliefs after n more replications with means ``value`` [..., outcome]."""
+        """Return the beliefs after n more replications with means ``value`` [..., sum]."""
         return self.each(lambda i, belief: belief.update(decision, np.asarray(value)[..., i], n))
 
     def best_probability(self) -> Array:
@@ -115,34 +220,72 @@ class Outcomes:
     @property
     def layers(self) -> int:
         """How many tables of normals one joint draw takes."""
-        return len(self.outcomes) * (1 if self.shared is None else 2)
+        return len(self.sums) * (1 if self.shared is None else 2)
 
     def draw(self, normals: Array) -> Array:
         """Return joint draws [s, ..., outcome, alternative, context].
 
         ``normals`` are [s, ..., layer, alternative, context], with as many `layers`.
         """
-        n = len(self.outcomes)
-        apart = np.stack([one.draw(normals[..., i, :, :]) for i, one in enumerate(self.outcomes)], axis=-3)
-        return apart if self._ties is None else self._ties.applied(apart, normals[..., n:, :, :])
+        return self._joint(lambda i, one: one.draw(normals[..., i, :, :]), normals)
+
+    def quick_draw(self, normals: Array) -> Array:
+        """Return joint draws, as `draw` but for rounding."""
+
+        def drawn(i: int, one: Belief) -> Array:
+            own = normals[..., i, :, :]
+            return one.quick_draw(own) if offers(one, DrawsQuickly) else one.draw(own)
+
+        return self._joint(drawn, normals)
+
+    def draw_tables(self, n: int, numbers: Callable[[], np.random.Generator]) -> Array:
+        """Return n joint draws of all pairs, however many there are, [s, ..., outcome, alternative, context].
+
+        ``numbers`` returns the random numbers of one study: it is called once for each of them.
+        """
+        generator = numbers()
+        shape = (n, *self.mean.shape[:-2], self.layers, *self.mean.shape[-2:])
+        normals = np.zeros(shape) if self._ties is None else generator.standard_normal(shape)
+
+        def drawn(_: int, one: Belief) -> Array:
+            if offers(one, DrawsWholeTables):
+                return one.draw_tables(n, lambda: generator)
+            return one.draw(generator.standard_normal((n, *one.mean.shape)))
+
+        return self._joint(drawn, normals)
+
+    def _joint(self, drawn: Callable[[int, Belief], Array], normals: Array) -> Array:
+        """Return draws of all outcomes from those that were made of every sum by itself."""
+        n = len(self.sums)
+        sums = np.stack([drawn(i, one) for i, one in enumerate(self.sums)], axis=-3)
+        if self._ties is not None:
+            sums = self._ties.applied(sums, normals[..., n:, :, :])
+        found = np.stack([sign * sums[..., i, :, :] + c for i, sign, c in self.basis.outcomes], axis=-3)
+        if self.lowered is not None:
+            found[..., 1, :, :] -= self.lowered
+        return found
+
+    def sharing(self, noise: SharedNoise) -> "Outcomes":
+        """Return these with what the noise of one replication has in common."""
+        return replace(self, shared=noise)
 
     def without(self, ruled_out: BoolArray) -> "Outcomes":
         """Return these with pairs [..., alternative, context] that surely do not keep the first limit.
 
         A context of which nothing would be left stays as it is, as in `argbest.core.setting.among_the_rest`.
         """
-        first, *others = self.slacks
+        first = self.slacks[0]
         out = ruled_out & ~ruled_out.all(axis=-2, keepdims=True)
         width = np.sqrt(first.var.max(axis=(-2, -1), keepdims=True))
         width = np.where(width > 0, width, 1.0)
         lowest = np.minimum(first.mean.min(axis=(-2, -1), keepdims=True), 0.0)
-        mean, known = np.where(out, lowest - _FAR * width, first.mean), first
-        moved: Any = known.with_mean(mean) if offers(known, Shifts) else replace(known, mean=mean)  # type: ignore[type-var]
-        return replace(self, slacks=(moved, *others))
+        return replace(self, lowered=np.where(out, first.mean - lowest + _FAR * width, 0.0))
 
     @cached_property
     def _ties(self) -> "_Ties | None":
-        return None if self.shared is None else _Ties.of(self.outcomes, self.shared)
+        if self.shared is None or len(self.sums) == 1:
+            return None
+        return _Ties.of(self.sums, self.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +412,35 @@ def noise_correlation(products: Array, noise: Array) -> Array:
     found = np.divide(total, both, out=np.zeros_like(total), where=both > 0)
     np.einsum("...ii->...i", found)[...] = 1.0
     return np.asarray(np.clip(found, -1.0, 1.0))
+
+
+def shared_noise(tallies: Sequence[Tally], belief: Belief) -> SharedNoise | None:
+    """Return what the noise of the sums of one study has in common, from values told one by one.
+
+    ``tallies`` are those of all sums, from the same replications; None where there is one sum alone.
+    """
+    single = [tally.single for tally in tallies]
+    if len(tallies) < 2 or single[0] is None:
+        return None
+    where = single[0].alternative, single[0].context
+    away = [
+        told.value - tally.mean[where]
+        for told, tally in zip(single, tallies, strict=True)
+        if told is not None
+    ]
+    products = np.zeros((len(away), len(away), *tallies[0].shape))
+    for i, one in enumerate(away):
+        for j, other in enumerate(away):
+            np.add.at(products[i, j], where, one * other)
+    noise = np.stack([one.noise for one in sums_of(belief)])
+    return SharedNoise(noise_correlation(products, noise), tallies[0].count)
+
+
+def with_shared_noise(belief: Belief, shared: SharedNoise | None) -> Belief:
+    """Return the belief with what the noise of its sums has in common."""
+    if shared is None or not offers(belief, SeveralOutcomes):
+        return belief
+    return belief.sharing(shared)
 
 
 def means_of(belief: Belief) -> Array:

@@ -106,6 +106,12 @@ class ReplicationStore:
         """Return the number of rows."""
         return self._n
 
+    def respond(self, n_responses: int) -> None:
+        """Keep so many numbers per value from now on; there is none yet."""
+        if self._n:
+            raise ValueError("the number of responses cannot change once values are told")
+        self._values = np.zeros((n_responses, *self._values.shape[1:]))
+
     @property
     def number(self) -> IntArray:
         """[..., row]: see `Replications`."""
@@ -172,6 +178,11 @@ class WeighedColumn:
         self._store, self._weights = store, np.array(weights)
         self._is_response = weights == (1.0,)
         self._known, self._n = np.zeros(0), 0
+
+    def at(self, rows: Any) -> Array:
+        """Return the sums of some rows, or of one."""
+        told = self._store.values
+        return np.asarray(told[0, rows] if self._is_response else self._weights @ told[:, rows])
 
     @property
     def values(self) -> Array:

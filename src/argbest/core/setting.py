@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
 from argbest.core.abilities import offers
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.belief import Belief, SeveralOutcomes, Shifts
+from argbest.core.belief import Belief, SeveralOutcomes, with_mean
+from argbest.core.outcomes import ONE, Basis
 from argbest.core.question import BEST, Question
 from argbest.errors import InputError
 
@@ -53,6 +54,7 @@ class Setting:
     excluded: BoolArray | None = None  # [..., alternative, context]: set aside for now; None: none
     alternatives: Coordinates | None = None  # where alternatives lie; None: names without coordinates
     question: Question = BEST  # what is to be chosen; only `takes_questions` policies see another one
+    basis: Basis = ONE  # what is learned about, and how goal and limits follow from it
 
     @cached_property
     def unrestricted(self) -> bool:
@@ -110,5 +112,4 @@ def among_the_rest(belief: _Belief, ruled_out: BoolArray | None) -> _Belief:
     high = np.max(belief.mean, axis=-2, keepdims=True, where=~out, initial=-np.inf)
     width = high - low + np.sqrt(belief.var.max(axis=-2, keepdims=True))
     width = np.where(width > 0, width, np.maximum(np.abs(low), 1.0))
-    mean, known = np.where(out, low - _FAR * width, belief.mean), cast(Any, belief)
-    return cast(_Belief, known.with_mean(mean) if offers(known, Shifts) else replace(known, mean=mean))
+    return with_mean(belief, np.where(out, low - _FAR * width, belief.mean))

@@ -4,8 +4,9 @@
 its macro-replications at once, [run, alternative, context]. Each run then does what it would do alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from argbest.core.belief import Belief, Focused
 from argbest.core.belief import take_in as taken_in
 from argbest.core.common_noise import goes_against
 from argbest.core.decision import Decision
+from argbest.core.outcomes import sums_of
 from argbest.core.question import Question
 from argbest.core.questions.one_for_all import DecidesAs
 from argbest.core.setting import Setting, among_the_rest
@@ -53,11 +55,11 @@ class Group(NamedTuple):
 class Learned(NamedTuple):
     """What one study, or each of many side by side, has learned."""
 
-    params: Any  # hyper-parameters of all studies
+    params: tuple[Any, ...]  # of every sum that is learned: hyper-parameters of all studies
     groups: tuple[Group, ...]
 
     @classmethod
-    def of_one(cls, params: Any, belief: Belief) -> "Learned":
+    def of_one(cls, params: tuple[Any, ...], belief: Belief) -> "Learned":
         """Return what a single study has learned."""
         return cls(params, (Group(None, belief),))
 
@@ -89,46 +91,75 @@ class Learned(NamedTuple):
         return np.concatenate(found)[order]
 
 
-def learn(model: Model[Any], setting: Setting, tally: Tally, known: Learned | None = None) -> Learned:
-    """Return what follows from the tally: hyper-parameters fitted to it, and beliefs given both.
+def learn(
+    model: Model[Any],
+    setting: Setting,
+    tallies: Sequence[Tally],
+    known: Learned | None = None,
+    *,
+    before: Sequence[Any] | None = None,
+) -> Learned:
+    """Return what follows from the tallies: hyper-parameters fitted to each, and beliefs given both.
 
-    ``known`` is what was known before, all data taken in: searches start from its hyper-parameters.
+    There is a tally for every sum of responses that ``setting.basis`` names; each is learned by itself.
+    ``known`` is what was known before, all data taken in: searches start from its hyper-parameters, or from
+    those ``before`` where nothing else is known.
     """
-    params = model.fit(tally, setting, None if known is None else known.params)
-    return condition(model, setting, tally, params, known)
+    first: Iterable[Any] = (before or repeat(None)) if known is None else known.params
+    params = tuple(model.fit(tally, setting, own) for tally, own in zip(tallies, first, strict=False))
+    return condition(model, setting, tallies, params, known)
 
 
 def condition(
-    model: Model[Any], setting: Setting, tally: Tally, params: Any, known: Learned | None = None
+    model: Model[Any],
+    setting: Setting,
+    tallies: Sequence[Tally],
+    params: Sequence[Any],
+    known: Learned | None = None,
 ) -> Learned:
     """Return the beliefs given hyper-parameters and data, each in the arrays it would have alone."""
     groups = []
-    for studies in _sorted(model, setting, tally, params):
-        own = (
-            (tally, setting, params)
-            if studies is None
-            else (tally[studies], setting, entries(params, studies))
-        )
+    for studies in _sorted(model, setting, tallies, params):
         before = None if known is None else known.belief_of(studies)
-        groups.append(Group(studies, model.posterior(*own, before)))
-    return Learned(params, tuple(groups))
+        held = repeat(None) if before is None else sums_of(before)
+        sums = [
+            model.posterior(*_own(studies, tally, setting, own), belief)
+            for tally, own, belief in zip(tallies, params, held, strict=False)
+        ]
+        groups.append(Group(studies, setting.basis.belief(sums)))
+    return Learned(tuple(params), tuple(groups))
 
 
-def _sorted(model: Model[Any], setting: Setting, tally: Tally, params: Any) -> list[Studies]:
-    """Return the studies in groups whose beliefs can be held in the same arrays."""
-    if tally.count.ndim == 2 or not offers(model, SortsStudies):
+def _own(studies: Studies, tally: Tally, setting: Setting, params: Any) -> tuple[Tally, Setting, Any]:
+    """Return what some studies are conditioned on."""
+    if studies is None:
+        return tally, setting, params
+    return tally[studies], setting, entries(params, studies)
+
+
+def _sorted(
+    model: Model[Any], setting: Setting, tallies: Sequence[Tally], params: Sequence[Any]
+) -> list[Studies]:
+    """Return the studies in groups whose beliefs, about every sum, can be held in the same arrays."""
+    if tallies[0].count.ndim == 2 or not offers(model, SortsStudies):
         return [None]
-    kinds = model.kinds(tally, setting, params)
-    alone = np.flatnonzero(kinds == ALONE).tolist()
-    together = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds[kinds != ALONE])]
+    kinds = np.stack(
+        [model.kinds(tally, setting, own) for tally, own in zip(tallies, params, strict=True)], axis=-1
+    )
+    by_itself = np.any(kinds == ALONE, axis=-1)
+    alone = np.flatnonzero(by_itself).tolist()
+    together = [
+        np.flatnonzero(~by_itself & np.all(kinds == kind, axis=-1))
+        for kind in np.unique(kinds[~by_itself], axis=0)
+    ]
     return [None] if not alone and len(together) == 1 else [*together, *alone]
 
 
 def take_in(learned: Learned, decision: Decision, value: Array, number: IntArray) -> Learned:
     """Return what is known after one more replication of every study, [...] each.
 
-    ``number`` says which replication of its pair it is where seeds are shared, and is -1 elsewhere. The
-    beliefs may be written to: nobody else may hold them.
+    Where several sums are learned ``value`` is [..., sum]. ``number`` says which replication of its pair it
+    is where seeds are shared, and is -1 elsewhere. The beliefs may be written to: nobody else may hold them.
     """
 
     def later(group: Group) -> Group:
@@ -141,7 +172,9 @@ def take_in(learned: Learned, decision: Decision, value: Array, number: IntArray
 def leave_shared_seeds(learned: Learned, tally: Tally) -> BoolArray:
     """Return [...] whether a study goes on with seeds of each pair's own: shared ones do harm there.
 
-    They do where they set alternatives against each other (`argbest.core.common_noise.goes_against`).
+    They do where they set alternatives against each other (`argbest.core.common_noise.goes_against`), which
+    makes differences of the goal less certain: the ``tally`` is the goal's. A limit is kept or broken by each
+    alternative alone, so that its slack gains and loses nothing by shared seeds.
     """
     if tally.common is None:
         return np.zeros(tally.shape[:-2], bool)

@@ -1,7 +1,7 @@
 """The loop: macro-replications side by side in one array program, each the study it would be alone."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -13,9 +13,11 @@ from argbest.core import schedule
 from argbest.core import tally as tallies
 from argbest.core.abilities import offers
 from argbest.core.arrays import Array, IntArray
+from argbest.core.belief import SeveralOutcomes
 from argbest.core.certificate import Certificate
 from argbest.core.decision import Decision, at
-from argbest.core.question import InClosedForm
+from argbest.core.outcomes import Basis, shared_noise, with_shared_noise
+from argbest.core.question import HasLimits, InClosedForm
 from argbest.core.replications import ReplicationStore
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
@@ -24,7 +26,7 @@ from argbest.engine.step import Learned
 from argbest.errors import InputError
 from argbest.experiment.simulation import Simulators
 from argbest.experiment.spec import Contender, Experiment
-from argbest.models.base import Integrates, Model, entries
+from argbest.models.base import Integrates, Model, entries, together
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.study.learning import integrated_by_seed
@@ -58,8 +60,12 @@ class _Start:
     policy: Policy
     model: Model[Any]
     store: ReplicationStore  # of all values, those after the initial design too
-    tally: Tally  # of the initial design
+    tallies: tuple[Tally, ...]  # of the initial design, of every sum of responses that is learned
     n_initial: int
+
+    def tallied(self, tallies: Sequence[Tally], decision: Decision, values: Array) -> tuple[Tally, ...]:
+        """Return the tallies with one more replication of every run, which the store has already."""
+        return _tallied(self.setting.basis, self.store, tallies, decision, values)
 
 
 @dataclass
@@ -90,91 +96,121 @@ def trace(experiment: Experiment, contender: Contender, numbers: IntArray, tick:
     """
     clock = _Clock()
     start = _start(experiment, contender, numbers, clock)
-    setting, model, tally = start.setting, start.model, start.tally
+    setting, model, tallies = start.setting, start.model, start.tallies
     chosen = np.empty((2, experiment.replications, len(numbers)), np.int64)
     checkpoints = experiment.checkpoints.tolist()
     looks: list[_Look] = []
     learned: Learned | None = None
-    nothing = np.zeros(tally.shape, np.int64)  # is under way
+    nothing = np.zeros(tallies[0].shape, np.int64)  # is under way
     own_number = np.full(len(numbers), -1)  # where alternatives share seeds, see `Simulators`
     ticked = fitted = 0
     for i in range(experiment.replications + 1):
-        n = start.n_initial + i
+        n, tally = start.n_initial + i, tallies[0]
         due = learned is None or schedule.due(model, experiment.refit_every, n, fitted)
         if due or i == checkpoints[len(looks)]:
             tick(len(numbers) * (i - ticked))
             ticked = i
         if learned is None or due:
             with clock.part("refit"):
-                learned, fitted = step.learn(model, setting, tally, learned), n
+                learned, fitted = step.learn(model, setting, tallies, learned), n
                 late = (own_number < 0) & step.leave_shared_seeds(learned, tally)
                 own_number = np.where(late, streams.first_own_number(tally.count), own_number)
         if i == checkpoints[len(looks)]:
-            looks.append(_look(experiment, start, tally, learned, clock))
+            looks.append(_look(experiment, start, tallies, learned, clock))
         if i == experiment.replications:
             break
         with clock.part("decide"):
             batch = step.decide(start.policy, learned, tally, nothing, setting, roots=start.roots, step=n)
             decision = Decision(batch.alternative[:, 0], batch.context[:, 0])
         with clock.part("simulate"):
-            value = start.simulate(*decision, at(tally.count, decision), own_number)
+            values = start.simulate(*decision, at(tally.count, decision), own_number)
         shared, number = own_number < 0, at(tally.count, decision)
-        start.store.append(*decision, number, value, shared=shared)
-        tally = tallies.add(tally, decision, value, replications=start.store.shown())
-        learned = step.take_in(learned, decision, value, np.where(shared, number, -1))
+        start.store.append(*decision, number, values, shared=shared)
+        tallies = start.tallied(tallies, decision, values)
+        learned = step.take_in(learned, decision, _taken(setting.basis, values), np.where(shared, number, -1))
         chosen[:, i] = decision
     selected, claims, times = zip(*looks, strict=True)
     seconds = {part: np.array([each[part] for each in times]) for part in times[0]}
-    return Trace(np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tally, start.n_initial)
+    return Trace(
+        np.stack(selected), np.stack(claims), seconds, chosen[0], chosen[1], tallies[0], start.n_initial
+    )
 
 
-def _look(experiment: Experiment, start: _Start, tally: Tally, learned: Learned, clock: _Clock) -> _Look:
+def _look(
+    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned, clock: _Clock
+) -> _Look:
     """Return what is selected now, what is claimed of it, and the time until then."""
+    question = start.setting.question
     with clock.part("certify"):
-        selected = learned.choice(start.setting.question)
-        claims = _claim(experiment, start, tally, learned, selected)
+        if offers(question, HasLimits):
+            selected, claims = _within_limits(experiment, start, tallies, learned)
+        else:
+            selected = learned.choice(question)
+            claims = _claim(experiment, start, tallies, learned, selected)
     return selected, claims, clock.read()
 
 
 def _claim(
-    experiment: Experiment, start: _Start, tally: Tally, learned: Learned, selected: IntArray
+    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned, selected: IntArray
 ) -> Array:
     """Return P(the selection is right) as the certificate of every run would say, [run, context]; or NaN."""
     question, n_parts = start.setting.question, len(start.setting.question.parts(start.setting.weights))
     if not experiment.certify:
         return np.full((len(start.roots), n_parts), np.nan)
     if not offers(question, InClosedForm):
-        return _claims_by_draws(experiment, start, tally, learned)
+        return np.stack([each.pcs for each in _certificates(experiment, start, tallies, learned)])
     claims: Array = learned.of_all(
         lambda group: question.good_probability(group.belief, group.among(selected))
     )
     if experiment.integrate and offers(start.model, Integrates):
         for r, root in enumerate(start.roots.tolist()):
-            known = tally[r], start.setting, entries(learned.params, r)
-            unsure = integrated_by_seed(start.model, *known, root, belief=learned.belief_of(r))
+            own, known = _of_run(start, tallies, learned, r)
+            unsure = integrated_by_seed(start.model, own, start.setting, known, root)
             if unsure is not None:
-                claims[r] = question.good_probability(unsure.here(), selected[r])
+                claims[r] = question.good_probability(together(unsure), selected[r])
     return claims
 
 
-def _claims_by_draws(experiment: Experiment, start: _Start, tally: Tally, learned: Learned) -> Array:
-    """Return P(the choice is right) by joint draws of every run's belief, or of its mixture, [run, part]."""
-    setting, claims = start.setting, []
+def _within_limits(
+    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned
+) -> tuple[IntArray, Array]:
+    """Return what loses least over joint draws of every run, and P(it is right), [run, context] each."""
+    found = list(_certificates(experiment, start, tallies, learned))
+    claims = np.stack([each.pcs for each in found])
+    return np.stack([each.choice for each in found]), (
+        claims if experiment.certify else np.full_like(claims, np.nan)
+    )
+
+
+def _of_run(
+    start: _Start, tallies: Sequence[Tally], learned: Learned, run: int
+) -> tuple[tuple[Tally, ...], Learned]:
+    """Return the tallies of one run, and what it has learned in arrays of its own."""
+    own = tuple(tally[run] for tally in tallies)
+    params = tuple(entries(each, run) for each in learned.params)
+    if (belief := learned.belief_of(run)) is not None:
+        return own, Learned.of_one(params, belief)
+    return own, step.condition(start.model, start.setting, own, params)
+
+
+def _certificates(
+    experiment: Experiment, start: _Start, tallies: Sequence[Tally], learned: Learned
+) -> Iterator[Certificate]:
+    """Yield the certificate of every run by joint draws of its belief, or of its mixture."""
+    setting = start.setting
     for r, root in enumerate(start.roots.tolist()):
-        known = tally[r], setting, entries(learned.params, r)
-        belief = start.model.posterior(*known, learned.belief_of(r))
+        own, known = _of_run(start, tallies, learned, r)
         unsure = (
-            integrated_by_seed(start.model, *known, root, belief=belief)
+            integrated_by_seed(start.model, own, setting, known, root)
             if experiment.integrate and offers(start.model, Integrates)
             else None
         )
-        numbers = streams.generator(root, streams.Purpose.CERTIFICATE)
-        normals = numbers.standard_normal((_DRAWS, *belief.mean.shape))
-        mixture = None if unsure is None else unsure.here()
-        claims.append(
-            Certificate(belief, setting.weights, normals, mixture=mixture, question=setting.question).pcs
-        )
-    return np.stack(claims)
+        shared = shared_noise(own, known.belief)
+        belief, shape = with_shared_noise(known.belief, shared), start.tallies[0].shape[-2:]
+        table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
+        normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal((_DRAWS, *table))
+        mixture = None if unsure is None else together(unsure, shared)
+        yield Certificate(belief, setting.weights, normals, mixture=mixture, question=setting.question)
 
 
 def rehearse(experiment: Experiment, contender: Contender) -> None:
@@ -187,12 +223,14 @@ def rehearse(experiment: Experiment, contender: Contender) -> None:
     problems = experiment.problems(roots.tolist())
     setting, shape = problems[0].setting, problems[0].shape
     pairs = _pairs(experiment, contender, problems, roots)
-    values = np.random.default_rng(0).standard_normal(pairs.shape[:2])
-    _, tally = _filled(pairs, values, shape, common=experiment.common_random_numbers)
+    n_responses = len(setting.basis.weights[0])
+    values = np.random.default_rng(0).standard_normal((n_responses, *pairs.shape[:2]))
+    _, tallies = _filled(pairs, values, shape, setting.basis, common=experiment.common_random_numbers)
+    tally = tallies[0]
     policy, model = contender.make()
     try:
         model.check(shape, setting)
-        learned = step.learn(model, setting, tally)
+        learned = step.learn(model, setting, tallies)
         policy, nothing = step.begin(policy, setting, tally), np.zeros(tally.shape, np.int64)
         step.decide(policy, learned, tally, nothing, setting, roots=roots, step=pairs.shape[1])
     except InputError as error:
@@ -211,10 +249,10 @@ def _start(experiment: Experiment, contender: Contender, numbers: IntArray, cloc
     pairs = _pairs(experiment, contender, problems, roots)
     with clock.part("simulate"):
         values = simulate(pairs[..., 0], pairs[..., 1], _repeats(pairs, problems[0].n_contexts))
-    store, tally = _filled(pairs, values, problems[0].shape, common=common)
+    store, tallies = _filled(pairs, values, problems[0].shape, setting.basis, common=common)
     policy, model = contender.make()
-    policy = step.begin(policy, setting, tally)
-    return _Start(roots, setting, simulate, policy, model, store, tally, pairs.shape[1])
+    policy = step.begin(policy, setting, tallies[0])
+    return _Start(roots, setting, simulate, policy, model, store, tallies, pairs.shape[1])
 
 
 def _pairs(
@@ -234,16 +272,35 @@ def _pairs(
 
 
 def _filled(
-    pairs: IntArray, values: Array, shape: tuple[int, int], *, common: bool
-) -> tuple[ReplicationStore, Tally]:
-    """Return the values of the initial designs [run, replication, 2] and their tally, in their order."""
-    store = ReplicationStore((len(pairs),), common=common)
-    tally = tallies.empty((len(pairs), *shape), common=common)
+    pairs: IntArray, values: Array, shape: tuple[int, int], basis: Basis, *, common: bool
+) -> tuple[ReplicationStore, tuple[Tally, ...]]:
+    """Return the values of the initial designs [run, replication, 2] and their tallies, in their order.
+
+    ``values`` are [response, run, replication].
+    """
+    store = ReplicationStore((len(pairs),), common=common, n_responses=len(values))
+    found = (tallies.empty((len(pairs), *shape), common=common),) * basis.n_sums
     for i in range(pairs.shape[1]):
         decision = Decision(pairs[:, i, 0], pairs[:, i, 1])
-        store.append(*decision, at(tally.count, decision), values[:, i], shared=common)
-        tally = tallies.add(tally, decision, values[:, i], replications=store.shown())
-    return store, tally
+        store.append(*decision, at(found[0].count, decision), values[..., i], shared=common)
+        found = _tallied(basis, store, found, decision, values[..., i])
+    return store, found
+
+
+def _tallied(
+    basis: Basis, store: ReplicationStore, tallied: Sequence[Tally], decision: Decision, values: Array
+) -> tuple[Tally, ...]:
+    """Return the tallies of all sums with one more replication of every run, ``values`` [response, run]."""
+    return tuple(
+        tallies.add(tally, decision, value, replications=store.shown(shown))
+        for tally, value, shown in zip(tallied, basis.sums(values), basis.sums(store.values), strict=True)
+    )
+
+
+def _taken(basis: Basis, values: Array) -> Array:
+    """Return values [response, run] as a belief takes them: [run] of one sum, [run, sum] of several."""
+    sums = basis.sums(values)
+    return sums[0] if len(basis.outcomes) == 1 else np.moveaxis(sums, 0, -1)
 
 
 def _repeats(pairs: IntArray, n_contexts: int) -> IntArray:

@@ -1,6 +1,6 @@
 """Simulating one pair per macro-replication at once, with the seeds each would have as a study of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from argbest import streams
+from argbest.checks import shown
 from argbest.core.arrays import Array, IntArray
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.problems.base import Problem
 from argbest.problems.noisy_table import NoisyTable
-from argbest.simulators.calling import for_shared_seeds, number, reason
+from argbest.simulators.calling import Value, for_shared_seeds, reason, value_of
 
 _Many = Callable[[IntArray, IntArray, IntArray, IntArray], Any]  # run, alternative, context, seed
 
 
 @dataclass(frozen=True, eq=False)
 class Simulators:
-    """The simulators of R macro-replications, by position; the values returned are larger for better."""
+    """The simulators of R macro-replications, by position; values in the user's units and sign."""
 
     problems: Sequence[Problem]
     roots: IntArray  # [run]
@@ -29,24 +30,41 @@ class Simulators:
     def __call__(
         self, alternative: IntArray, context: IntArray, replication: IntArray, own_number: Any = None
     ) -> Array:
-        """Return one value per run and entry, [run, ...], all arguments of that shape.
+        """Return the responses of every run and entry, [response, run, ...], all arguments [run, ...].
 
         ``own_number`` [run] is -1 where alternatives share seeds, and `streams.first_own_number` where they
         do no more.
         """
         if not alternative.size:
-            return np.zeros(alternative.shape)
+            return np.zeros((len(self.responses) or 1, *alternative.shape))
         run = np.broadcast_to(
             np.arange(len(self.roots)).reshape(-1, *(1,) * (alternative.ndim - 1)), alternative.shape
         )
         seeds = self._seeds(alternative, context, replication, own_number)
         flat = (run.ravel(), alternative.ravel(), context.ravel(), seeds.ravel())
-        values: Array = np.ma.asarray(self._many(*flat), float).filled(np.nan).reshape(alternative.shape)
+        return self._checked(self._many(*flat), flat).reshape(-1, *alternative.shape)
+
+    @property
+    def responses(self) -> tuple[str, ...]:
+        """The names of the responses; () of simulators that return one number."""
+        return self.problems[0].responses
+
+    def _checked(self, given: Any, flat: tuple[IntArray, ...]) -> Array:
+        """Return what simulators gave, [response, i], refused unless all are finite numbers."""
+        if isinstance(given, Mapping) != bool(self.responses) or (
+            self.responses and set(given) != set(self.responses)
+        ):
+            at, k, c, seed = (int(each[0]) for each in flat)
+            wanted = f"the responses {', '.join(self.responses)}" if self.responses else "one number"
+            raise self._failure(at, k, c, seed, f"it returned {shown(given)}, where {wanted} are expected")
+        listed = [given[name] for name in self.responses] if self.responses else [given]
+        values: Array = np.stack([np.ma.asarray(each, float).filled(np.nan).ravel() for each in listed])
         if not np.all(np.abs(values) <= LARGEST):
-            bad = int(np.argmin(np.abs(values.ravel()) <= LARGEST))
+            response, bad = np.argwhere(~(np.abs(values) <= LARGEST))[0].tolist()
             at, k, c, seed = (int(each[bad]) for each in flat)
-            raise self._failure(at, k, c, seed, f"it returned {values.ravel()[bad]!r}")
-        return self.problems[0].sign * values
+            of = f"the response {self.responses[response]!r} as " if self.responses else ""
+            raise self._failure(at, k, c, seed, f"it returned {of}{values[response, bad]!r}")
+        return values
 
     def _seeds(
         self, alternative: IntArray, context: IntArray, replication: IntArray, own_number: Any
@@ -84,8 +102,8 @@ class Simulators:
         )
         return lambda run, k, c, seeds: tall.many(run * n_alternatives + k, c, seeds)
 
-    def _one_by_one(self, *cells: IntArray) -> list[float]:
-        """Return the values of runs, alternatives, contexts and seeds."""
+    def _one_by_one(self, *cells: IntArray) -> Any:
+        """Return the values of runs, alternatives, contexts and seeds, by response if these have names."""
         values = []
         for run, k, c, seed in zip(*(each.tolist() for each in cells), strict=True):
             problem = self.problems[run]
@@ -93,11 +111,25 @@ class Simulators:
                 raise InputError(f"problem {problem.name!r} has no simulator. Give it one.")
             try:
                 simulate = for_shared_seeds(problem.simulate) if self.common else problem.simulate
-                value = simulate(problem.alternatives.item(k), problem.contexts.item(c), seed)
-                values.append(number(value))
+                value = value_of(simulate(problem.alternatives.item(k), problem.contexts.item(c), seed))
             except Exception as error:
                 raise self._failure(run, k, c, seed, reason(error)) from error
-        return values
+            if wrong := self._misnamed(value):
+                raise self._failure(run, k, c, seed, wrong)
+            values.append(value)
+        numbers = [each if isinstance(each, Mapping) else {"": each} for each in values]
+        if not self.responses:
+            return [next(iter(each.values())) for each in numbers]
+        return {name: [each.get(name, each.get("")) for each in numbers] for name in self.responses}
+
+    def _misnamed(self, value: Value) -> str:
+        """Return what is wrong with the names of a result, "" if nothing is; one number needs none."""
+        if not isinstance(value, Mapping):
+            fits = len(self.responses) <= 1
+        else:
+            fits = set(value) == set(self.responses) if self.responses else len(value) == 1
+        wanted = f"the responses {', '.join(self.responses)}" if self.responses else "one number"
+        return "" if fits else f"it returned {shown(value)}; expected were {wanted}"
 
     def _failure(self, run: int, k: int, c: int, seed: int, reason: str) -> SimulationError:
         problem = self.problems[run]

@@ -17,7 +17,7 @@ from argbest.experiment.fingerprint import digest, text
 from argbest.models.base import Model
 from argbest.policies.base import Policy
 from argbest.problems import labels
-from argbest.problems.base import Problem, refuse_several_responses
+from argbest.problems.base import Problem
 from argbest.problems.design import AUTO, Design, EveryPair, design, for_model, is_auto
 from argbest.questions import question as question_of
 from argbest.questions import title
@@ -280,7 +280,6 @@ def _source(problem: object) -> object:
     if isinstance(problem, str):
         registry.problem_entry(problem)
     elif isinstance(problem, Problem):
-        refuse_several_responses(problem)
         _check_known(problem, f"problem {problem.name!r}")
     elif not hasattr(problem, "draw"):
         raise InputError(

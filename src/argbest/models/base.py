@@ -11,6 +11,7 @@ from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.belief import Belief, Focused
 from argbest.core.certificate import Mixture
 from argbest.core.findings import Findings
+from argbest.core.outcomes import Outcomes, SharedNoise
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.tally import Tally
 from argbest.errors import InputError
@@ -239,6 +240,27 @@ class Integrated(NamedTuple):
         each, n = n_cells * (n_rows + 1), self.points.n
         portion = n if n * each <= _KEPT else max(1, _AT_ONCE // each)
         return Mixture(condition, n, portion, self.points.effective, axis)
+
+
+def together(
+    parts: Sequence[Integrated], shared: SharedNoise | None = None, ruled_out: BoolArray | None = None
+) -> Mixture:
+    """Return the mixture of a study of which these sums are learned, at its contexts.
+
+    The i-th points of all sums are put together: they were learned apart. ``shared`` is the noise that the
+    sums of a replication share; ``ruled_out`` [alternative, context] is for all of them.
+    """
+    basis, mixtures = parts[0].setting.basis, [part.here() for part in parts]
+    if len(basis.outcomes) == 1:
+        return mixtures[0]
+
+    def condition(some: slice) -> Belief:
+        belief = Outcomes(tuple(each.condition(some) for each in mixtures), basis, shared)
+        return among_the_rest(belief, ruled_out)
+
+    n, portion = min(each.n_points for each in mixtures), min(each.portion for each in mixtures)
+    effective = np.min([each.effective for each in mixtures], axis=0)
+    return Mixture(condition, n, n if portion >= n else max(1, portion // len(parts)), effective)
 
 
 def entries(params: Params, index: Any) -> Params:

@@ -27,6 +27,8 @@ def analysis(study: Study, remarks: list[str], *, delta: float = 0.0, n_next: in
     shown = {
         "problem": study.problem.name,
         "goal": study.problem.goal,
+        "limits": [str(limit) for limit in study.problem.limits],
+        "price": study.problem.price,
         "replications": study.n_replications,
         "alternatives": study.problem.n_alternatives,
         "contexts": study.problem.n_contexts,

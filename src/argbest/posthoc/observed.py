@@ -7,15 +7,17 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
+from argbest.answers.frames import RESPONSE
 from argbest.checks import flag, truth
+from argbest.core import goals
 from argbest.core.arrays import Array, IntArray
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError
 from argbest.posthoc import columns
 from argbest.posthoc.columns import Bins, Located, Names
 from argbest.problems.axis import Axis
-from argbest.problems.base import Problem, Simulate
-from argbest.study.rewards import impossible
+from argbest.problems.base import Problem, Simulate, declared_rates
+from argbest.study.rewards import impossible_value
 from argbest.study.study import Study
 from argbest.study.trial import MOST, Trial
 
@@ -35,12 +37,9 @@ class Observed:
     problem: Problem
     alternative: IntArray  # [row]
     context: IntArray  # [row]
-    value: Array  # [row]: a replication, or the mean of several
-    n: IntArray  # [row]: replications in it
-    variance: Array  # [row]: of the sample, 0 where n is 1; NaN where a rate needs none
-    number: IntArray | None  # [row]: which replication of its context it is, where that is known
-    notes: tuple[str, ...]  # what became of the rows, where that may surprise
-    truths: bool = False  # whether the values are True and False
+    told: "RowsTold"  # what every row tells
+    number: IntArray | None = None  # [row]: which replication of its context it is, where that is known
+    notes: tuple[str, ...] = ()  # what became of the rows, where that may surprise
 
     def study(self, **options: Any) -> Study:
         """Return a study that has been told all runs; options are those of `Study`.
@@ -69,30 +68,22 @@ class Observed:
     def _numbered(self, number: IntArray) -> tuple[list[_Given], tuple[tuple[int], ...]]:
         """Return pairs and what is told about each row, and the numbers; summaries share theirs with none."""
         said = number.copy()
-        several = np.flatnonzero(self.n > 1)
+        several = np.flatnonzero(self.told.n > 1)
         said[several] = number.max() + 1 + np.arange(len(several))
         order, rows = np.argsort(said, kind="stable").tolist(), list(self.rows())
         return [rows[row] for row in order], tuple((int(said[row]),) for row in order)
 
     def _told(self) -> list[_Given]:
         """Return pairs and what is told about them, in the order of their first rows."""
-        told: dict[object, _Given] = {}
+        told: dict[object, tuple[tuple[int, int], list[dict[str, Any]]]] = {}
         for row, (pair, given) in enumerate(self.rows()):
-            if "value" in given:
-                told.setdefault(pair, (pair, {"value": []}))[1]["value"].append(given["value"])
-            else:
-                told[row] = pair, given
-        return list(told.values())
+            told.setdefault(pair if "value" in given else row, (pair, []))[1].append(given)
+        return [(pair, self.told.joined(given)) for pair, given in told.values()]
 
     def rows(self) -> Iterator[_Given]:
         """Yield the pair of every row, and what it tells."""
-        columns = self.alternative, self.context, self.value, self.n, self.variance
-        for k, c, value, n, variance in zip(*(each.tolist() for each in columns), strict=True):
-            if n > 1:
-                spread = None if np.isnan(variance) else variance
-                yield (k, c), {"mean": value, "variance": spread, "n": n}
-            else:
-                yield (k, c), {"value": bool(value) if self.truths else value}
+        pairs = zip(self.alternative.tolist(), self.context.tolist(), strict=True)
+        return zip(pairs, self.told.rows(), strict=True)
 
 
 @dataclass(frozen=True)
@@ -111,25 +102,31 @@ def observe(
     *,
     alternative: str | Sequence[str] = "alternative",
     context: str | Sequence[str] = "context",
-    value: str = "value",
+    value: str | Sequence[str] | None = None,
     replication: str | None = None,
     goal: str = "max",
+    limits: object = None,
+    price: float | None = None,
     weights: object = None,
     bounds: object = None,
     categorical: object = (),
     bins: Bins = None,
     reward_range: object = None,
-    rate: bool = False,
+    rate: object = False,
     dropna: bool = False,
     simulate: Simulate | None = None,
     name: str = "runs",
 ) -> Observed:
     """Return the runs in a frame, a row each, as observations of a problem.
 
+    ``value`` names the column of the rewards, or a list of columns, one for each response. Without it these
+    are the responses that ``goal`` and ``limits`` name, or the column ``value`` if they name none.
+
     ``alternative`` and ``context`` name one column or several each; their distinct rows, ordered by these
     columns (numbers by size, text as it first came), are the alternatives and the contexts. Frames as
     `Study.observations` returns them need no names. Rows with a column ``n`` above 1 are means of so many
     replications, and need their sample variance in the column ``variance``; with ``rate`` they need none.
+    That of a response is in a column such as ``variance.cost``.
 
     ``replication`` names a column that tells which runs of a context shared their random numbers: a number of
     the replication, or its seed. Runs with the same entry in a context then have noise in common.
@@ -145,28 +142,27 @@ def observe(
         columns.named("alternative", frame, alternative, categorical),
         columns.named("context", frame, context, categorical),
     )
-    columns.check_name("value column", frame, value)
     if replication is not None:
         columns.check_name("replication column", frame, replication)
-    taken = (value, *names[0].used, *names[1].used)
-    extra = _extra(frame, taken)
-    used = _used(frame, names, value, weights, [*extra, *([] if replication is None else [replication])])
-    kept, rows, told = _told(frame, used, value, extra, dropna=dropna, rate=flag("rate", rate))
-    numbers, n, variance, truths = told
+    by_pair = [*names[0].used, *names[1].used]
+    found = _value_columns(frame, by_pair, value, goals.Wanted.read(goal, limits, price))
+    others = [*by_pair, *([] if replication is None else [replication])]
+    used = _used(frame, others, found, weights)
+    kept, rows, told = _told(frame, used, found, dropna=dropna, rate=declared_rates(rate, found.responses))
     where = columns.locate(names[0], kept, rows), columns.locate(names[1], kept, rows, bins)
-    _refuse_unrepeated(names, where, n)
+    _refuse_unrepeated(names, where, told.n)
     problem = Problem(
         where[0].axis, where[1].axis, simulate, weights=_weights(weights, names[1], kept, rows, where[1]),
-        bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, reward_range=reward_range,
-        rate=rate, name=name,
+        bounds=_bounds(bounds, where[1]), categorical=categorical, goal=goal, limits=limits, price=price,
+        responses=found.responses or None, reward_range=reward_range, rate=rate, name=name,
     )  # fmt: skip
-    _refuse_impossible(problem, value, rows, numbers, n)
+    _refuse_impossible(problem, found, rows, told)
     dropped = len(frame) - len(kept)
     said = f"{dropped} of {len(frame)} rows were left out, because they have missing values."
     notes = *([said] if dropped else []), *where[0].notes, *where[1].notes
     place = where[0].position, where[1].position
     number = None if replication is None else _numbers(kept[replication], place, rows)
-    return Observed(problem, *place, numbers, n, variance, number, notes, truths)
+    return Observed(problem, *place, told, number, notes)
 
 
 def further(
@@ -175,23 +171,22 @@ def further(
     *,
     alternative: str | Sequence[str] | None = None,
     context: str | Sequence[str] | None = None,
-    value: str = "value",
+    value: str | Sequence[str] | None = None,
     dropna: bool = False,
 ) -> Observed:
     """Return more runs of a problem, a row each; see `Study.tell_frame`."""
     _need_rows(frame)
-    columns.check_name("value column", frame, value)
     sides = (problem.alternatives, alternative), (problem.contexts, context)
     found = [_columns_of(axis, frame, given) for axis, given in sides]
     pairs = [name for names, _ in found for name in names]
-    extra = _extra(frame, (value, *pairs))
-    kept, rows, told = _told(frame, [*pairs, value, *extra], value, extra, dropna=dropna, rate=problem.rate)
-    _refuse_impossible(problem, value, rows, told.numbers, told.n)
+    values = _columns_of_responses(frame, pairs, value, problem)
+    kept, rows, told = _told(frame, _used(frame, pairs, values), values, dropna=dropna, rate=problem.rate)
+    _refuse_impossible(problem, values, rows, told)
     k, c = (
         _positions(axis, kept, names, rows, labels=labels)
         for (axis, _), (names, labels) in zip(sides, found, strict=True)
     )
-    return Observed(problem, k, c, told.numbers, told.n, told.variance, None, (), told.truths)
+    return Observed(problem, k, c, told)
 
 
 def of_trials(
@@ -200,32 +195,26 @@ def of_trials(
     opened: Callable[[int], Trial],
     *,
     trial: str = "trial",
-    value: str = "value",
+    value: str | Sequence[str] | None = None,
     dropna: bool = False,
 ) -> list[tuple[Trial, dict[str, Any]]]:
     """Return what a frame tells of trials that were asked for, which ``opened`` returns by their ids."""
     _need_rows(frame)
-    for what, name in (("trial", trial), ("value", value)):
-        columns.check_name(f"{what} column", frame, name)
-    extra = _extra(frame, (trial, value))
-    kept, rows, told = _told(frame, [trial, value, *extra], value, extra, dropna=dropna, rate=problem.rate)
-    _refuse_impossible(problem, value, rows, told.numbers, told.n)
+    columns.check_name("trial column", frame, trial)
+    values = _columns_of_responses(frame, [trial], value, problem)
+    kept, rows, told = _told(frame, _used(frame, [trial], values), values, dropna=dropna, rate=problem.rate)
+    _refuse_impossible(problem, values, rows, told)
     ids = columns.numbers(kept, trial, rows)
     whole = [int(each) if each == np.rint(each) else each for each in ids.tolist()]
     trials = {each: opened(each) for each in dict.fromkeys(whole)}
-    k, c = np.array([trials[each].pair for each in whole], np.int64).T
-    runs = Observed(problem, k, c, told.numbers, told.n, told.variance, None, (), told.truths)
-    given: dict[int, dict[str, Any]] = {}
-    for number, (_, row) in zip(whole, runs.rows(), strict=True):
-        before = given.setdefault(number, {"value": []} if "value" in row else row)
-        if before is row:
-            continue
-        if "value" not in before or "value" not in row:
+    given: dict[int, list[dict[str, Any]]] = {each: [] for each in trials}
+    for number, row in zip(whole, told.rows(), strict=True):
+        given[number].append(row)
+        if len(given[number]) > 1 and ("n" in row or "n" in given[number][0]):
             raise InputError(
                 f"{trials[number]} has a summary and other rows. A trial has one summary, or single values."
             )
-        before["value"].append(row["value"])
-    return [(trials[number], row) for number, row in given.items()]
+    return [(trials[number], told.joined(rows)) for number, rows in given.items()]
 
 
 def _columns_of(axis: Axis, frame: pd.DataFrame, given: str | Sequence[str] | None) -> tuple[list[str], bool]:
@@ -270,26 +259,145 @@ def _positions(
     return found
 
 
-class _Told(NamedTuple):
+class _ValueColumns(NamedTuple):
+    """The columns of a frame that hold values, and those of summaries."""
+
+    values: tuple[str, ...]  # one for each response
+    responses: tuple[str, ...]  # their names; () if the values are single numbers without a name
+    n: str | None  # how many replications a row is the mean of
+    variances: tuple[str, ...]  # those of the responses that are there
+
+    @property
+    def used(self) -> list[str]:
+        """All of them."""
+        return [*self.values, *([] if self.n is None else [self.n]), *self.variances]
+
+    @property
+    def all_variances(self) -> list[str]:
+        """What the columns of variances are called, one for each response."""
+        return [f"variance.{name}" for name in self.responses] or ["variance"]
+
+
+def _value_columns(
+    frame: pd.DataFrame,
+    taken: Sequence[str],
+    value: str | Sequence[str] | None,
+    wanted: goals.Wanted,
+) -> _ValueColumns:
+    """Return the columns that hold values; by default those that the goal and the limits name."""
+    named = wanted.named
+    if value is None and named:
+        left = [name for name in frame.columns if isinstance(name, str) and name not in taken]
+        known = [_short(name) for name in left]
+        for each in wanted.parts:
+            goals.refuse_unknown(each, known)
+        return _with_summaries(frame, taken, [left[known.index(name)] for name in named], named)
+    if value is None or isinstance(value, str):
+        asked = ["value" if value is None else value]
+        return _with_summaries(frame, taken, asked, [_short(asked[0])] if named else ())
+    return _listed(frame, taken, value)
+
+
+def _columns_of_responses(
+    frame: pd.DataFrame, taken: Sequence[str], value: str | Sequence[str] | None, problem: Problem
+) -> _ValueColumns:
+    """Return the columns that hold the values of a problem's responses, by default called as these are."""
+    if not problem.responses:
+        return _value_columns(frame, taken, value, goals.Wanted(problem.aim, problem.limits, None, ()))
+    if value is None:
+        there = {_short(str(name)): str(name) for name in frame.columns if name not in taken}
+        value = [there.get(name, name) for name in problem.responses]
+    found = _listed(frame, taken, [value] if isinstance(value, str) else value)
+    if set(found.responses) != set(problem.responses):
+        raise InputError(
+            f"the value columns are {list(found.responses)}; expected one for each response of the study: "
+            f"{list(problem.responses)}. Name all of them, and rename columns that are called otherwise."
+        )
+    return found
+
+
+def _listed(frame: pd.DataFrame, taken: Sequence[str], value: Sequence[str]) -> _ValueColumns:
+    """Return the value columns of a list of names."""
+    asked = list(value) if isinstance(value, Sequence) else []
+    if not asked or not all(isinstance(name, str) for name in asked):
+        raise InputError(f"{value!r} names no value columns; name one or more of {list(frame.columns)}.")
+    return _with_summaries(frame, taken, asked, goals.checked_names(map(_short, asked)))
+
+
+def _with_summaries(
+    frame: pd.DataFrame, taken: Sequence[str], asked: Sequence[str], responses: Sequence[str]
+) -> _ValueColumns:
+    """Return the value columns with those of summaries, as far as they are there and mean nothing else."""
+    for name in asked:
+        columns.check_name("value column", frame, name)
+    free = {str(name) for name in frame.columns} - {*taken, *asked}
+    found = _ValueColumns(tuple(asked), tuple(responses), "n" if "n" in free else None, ())
+    return found._replace(variances=tuple(name for name in found.all_variances if name in free))
+
+
+def _short(column: str) -> str:
+    """Return the response that a column holds: response.n in exports where n is another column."""
+    return column.removeprefix(RESPONSE) or column
+
+
+@dataclass(frozen=True)
+class RowsTold:
     """What the rows of a frame tell."""
 
-    numbers: Array  # replications, or means of several
-    n: IntArray
-    variance: Array
-    truths: bool
+    responses: tuple[str, ...]  # () if the values are single numbers without a name
+    values: Array  # [response, row]: a replication, or the mean of several
+    n: IntArray  # [row]: replications in it
+    variance: Array  # [response, row]: of the sample, 0 where n is 1; NaN where a rate needs none
+    truths: tuple[bool, ...]  # [response]: whether its values are True and False
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield what `Study.tell` takes of every row."""
+        held = [
+            [bool(x) for x in values] if truths else values
+            for values, truths in zip(self.values.tolist(), self.truths, strict=True)
+        ]
+        for row, n in enumerate(self.n.tolist()):
+            if n == 1:
+                yield {"value": self._named([column[row] for column in held])}
+                continue
+            spread = [None if np.isnan(x) else x for x in self.variance[:, row].tolist()]
+            yield {"mean": self._named(self.values[:, row].tolist()), "variance": self._named(spread), "n": n}
+
+    def joined(self, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return what `Study.tell` takes of several rows of single values, or of one summary."""
+        if "value" not in rows[0]:
+            return rows[0]
+        values = [row["value"] for row in rows]
+        if not self.responses:
+            return {"value": values}
+        return {"value": {name: [each[name] for each in values] for name in self.responses}}
+
+    def _named(self, values: Sequence[Any]) -> Any:
+        """Return the values by response, or the only one."""
+        return dict(zip(self.responses, values, strict=True)) if self.responses else values[0]
 
 
 def _told(
-    frame: pd.DataFrame, used: list[str], value: str, extra: list[str], *, dropna: bool, rate: bool
-) -> tuple[pd.DataFrame, IntArray, _Told]:
+    frame: pd.DataFrame,
+    used: Sequence[str],
+    found: _ValueColumns,
+    *,
+    dropna: bool,
+    rate: bool | tuple[str, ...],
+) -> tuple[pd.DataFrame, IntArray, RowsTold]:
     """Return the complete rows, where they stood, and what they tell."""
-    optional = "variance" if "variance" in extra else None  # only summaries have one
-    needed = [name for name in used if name != optional]
+    needed = [name for name in used if name not in found.variances]  # only summaries have one
     kept, rows = _complete(frame, needed, flag("dropna", dropna))
-    truths = all(truth(each) is not None for each in kept[value].tolist())
-    numbers = kept[value].to_numpy(float) if truths else columns.numbers(kept, value, rows)
-    n, variance = _summaries(kept, extra, rows, numbers, rate=rate)
-    return kept, rows, _Told(numbers, n, variance, truths)
+    truths = tuple(all(truth(x) is not None for x in kept[name].tolist()) for name in found.values)
+    values = np.array(
+        [
+            kept[name].to_numpy(float) if held else columns.numbers(kept, name, rows)
+            for name, held in zip(found.values, truths, strict=True)
+        ]
+    )
+    _refuse_huge(found, values, rows)
+    n, variance = _summaries(kept, found, rows, rate=rate)
+    return kept, rows, RowsTold(found.responses, values, n, variance, truths)
 
 
 def _need_rows(frame: object) -> None:
@@ -300,21 +408,18 @@ def _need_rows(frame: object) -> None:
         raise InputError("got a table without rows; expected a row for every run.")
 
 
-def _extra(frame: pd.DataFrame, taken: Sequence[str]) -> list[str]:
-    """Return the columns of summaries, as far as they are there and mean nothing else."""
-    return [column for column in ("n", "variance") if column in frame.columns and column not in taken]
-
-
-def _refuse_impossible(problem: Problem, value: str, rows: IntArray, numbers: Array, n: IntArray) -> None:
+def _refuse_impossible(problem: Problem, found: _ValueColumns, rows: IntArray, told: RowsTold) -> None:
     """Refuse single values that contradict what is known of the rewards."""
-    if problem.reward_range is None:
-        return
-    for row, each in zip(rows[n == 1], numbers[n == 1].tolist(), strict=True):
-        if wrong := impossible(problem, each):
-            raise InputError(
-                f"data row {row + 1} has an impossible {value}: {wrong}. Correct the row, or what was "
-                "said of the rewards (rate, reward_range)."
-            )
+    single = told.n == 1
+    for response, (column, values) in enumerate(zip(found.values, told.values, strict=True)):
+        if problem.range_of(response) is None:
+            continue
+        for row, each in zip(rows[single], values[single].tolist(), strict=True):
+            if wrong := impossible_value(problem, response, each):
+                raise InputError(
+                    f"data row {row + 1} has an impossible {column}: {wrong}. Correct the row, or what "
+                    "was said of the rewards (rate, reward_range)."
+                )
 
 
 def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: IntArray) -> IntArray:
@@ -338,13 +443,13 @@ def _numbers(column: "pd.Series[Any]", place: tuple[IntArray, IntArray], rows: I
 
 
 def _used(
-    frame: pd.DataFrame, names: tuple[Names, Names], value: str, weights: object, extra: list[str]
+    frame: pd.DataFrame, others: Sequence[str], found: _ValueColumns, weights: object = None
 ) -> list[str]:
     """Return all columns that mean something, each once and for one purpose."""
     weighing = [weights] if isinstance(weights, str) else []
     for each in weighing:
         columns.check_name("weights column", frame, each)
-    roles = [*names[0].used, *names[1].used, value, *extra]
+    roles = [*others, *found.used]
     for column in roles:
         columns.check_name("column", frame, column)
         if roles.count(column) > 1:
@@ -373,18 +478,27 @@ def _complete(frame: pd.DataFrame, used: list[str], dropna: bool) -> tuple[pd.Da
     return kept, rows
 
 
-def _summaries(
-    frame: pd.DataFrame, extra: list[str], rows: IntArray, value: Array, *, rate: bool
-) -> tuple[IntArray, Array]:
-    """Return how many replications each row holds, and their sample variance: NaN of a rate without any."""
-    huge = np.flatnonzero(np.abs(value) > LARGEST)
+def _refuse_huge(found: _ValueColumns, values: Array, rows: IntArray) -> None:
+    huge = np.argwhere(np.abs(values) > LARGEST)
     if huge.size:
-        row, found = rows[huge[0]] + 1, value[huge[0]]
-        raise InputError(f"data row {row} has {found:g}; expected at most {LARGEST:g}.")
-    n, variance = np.ones(len(frame)), np.zeros(len(frame))
-    if "n" not in extra:
+        response, row = huge[0]
+        raise InputError(
+            f"data row {rows[row] + 1} has {found.values[response]} {values[response, row]:g}; expected at "
+            f"most {LARGEST:g}."
+        )
+
+
+def _summaries(
+    frame: pd.DataFrame, found: _ValueColumns, rows: IntArray, *, rate: bool | tuple[str, ...]
+) -> tuple[IntArray, Array]:
+    """Return how many replications each row holds, and their sample variances [response, row].
+
+    They are NaN of a rate without any.
+    """
+    n, variance = np.ones(len(frame)), np.zeros((len(found.values), len(frame)))
+    if found.n is None:
         return n.astype(np.int64), variance
-    n = columns.numbers(frame, "n", rows)
+    n = columns.numbers(frame, found.n, rows)
     odd = np.flatnonzero((n < 1) | (n != np.rint(n)) | (n > MOST))
     if odd.size:
         raise InputError(
@@ -392,21 +506,23 @@ def _summaries(
             "a row is the mean of, from 1. Correct it, or rename the column if it means something else."
         )
     several = np.flatnonzero(n > 1)
-    if several.size and rate and "variance" not in extra:
-        variance[several] = np.nan
-    elif several.size:
-        if "variance" not in extra:
+    for response, name in enumerate(found.all_variances if several.size else ()):
+        if name in found.variances:
+            given = columns.numbers(frame.iloc[several], name, rows[several])
+            bad = (given < 0) | (given * n[several] > LARGEST**2)
+            if bad.any():
+                row, value = rows[several[bad]][0] + 1, given[bad][0]
+                raise InputError(f"data row {row} has {name} {value:g}; expected 0 or more.")
+            variance[response, several] = given
+        elif rate is True or (rate and found.responses[response] in rate):
+            variance[response, several] = np.nan
+        else:
+            only = f"rate=[{found.responses[response]!r}]" if found.responses else "rate=True (--rate)"
             raise InputError(
                 f"data row {rows[several[0]] + 1} is the mean of n = {n[several[0]]:g} replications; add "
-                "their sample variance in a column 'variance', or rename 'n' if it means something else. If "
-                "every replication is 0 or 1, declare rate=True (--rate): then no variance is needed."
+                f"their sample variance in a column {name!r}, or rename 'n' if it means something else. If "
+                f"every replication is 0 or 1, declare {only}: then no variance is needed."
             )
-        given = columns.numbers(frame.iloc[several], "variance", rows[several])
-        bad = (given < 0) | (given * n[several] > LARGEST**2)
-        if bad.any():
-            row, found = rows[several[bad]][0] + 1, given[bad][0]
-            raise InputError(f"data row {row} has variance {found:g}; expected 0 or more.")
-        variance[several] = given
     return n.astype(np.int64), variance
 
 

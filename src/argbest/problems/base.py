@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from argbest.checks import affordable, finite, flag, indifference_zone, interval, real, table, unicode
+from argbest import simulators
+from argbest.checks import affordable, flag, indifference_zone, interval, real, table, unicode
 from argbest.core import goals
 from argbest.core.arrays import Array, BoolArray, IntArray
 from argbest.core.goals import Goal, Limit
 from argbest.core.limits import NONE, BestWithinLimits
+from argbest.core.outcomes import Basis
 from argbest.core.question import BEST, Question
 from argbest.core.questions.contexts import Column, Contexts, put_to
 from argbest.core.replications import Replications
@@ -51,12 +53,13 @@ class Problem:
     `reward_range` is an interval that holds every single reward, (0, 1) for success and failure; a value
     outside it is refused, and `Study.guarantee` then needs no normal rewards. `rate=True` says more: every
     single reward is 0 or 1, or False or True, and the mean is the rate of ones; all other values are refused.
+    Of several responses `reward_range` is a dict by response, and `rate` names those that are rates.
 
     A simulator may return several `responses`, a dict of numbers. The `goal` then says which one, or which
     weighted sum, is to be large or small ("min cost + 0.2 * wait"), and `limits` what a choice must keep
     ("late <= 0.05"); see `argbest.core.goals`. `price` is what it costs to break a limit, in units of the
     goal (default: what is at stake in a context, `argbest.core.limits.usual_price`). `truth` and `noise_sd`
-    are then dicts of tables by response.
+    are then dicts of tables by response. Responses that are not declared are taken from the first result.
     """
 
     alternatives: Axis
@@ -74,8 +77,8 @@ class Problem:
     name: str
     description: str
     reward: str
-    reward_range: tuple[float, float] | None  # (0, 1) of a rate
-    rate: bool
+    reward_range: tuple[float, float] | dict[str, tuple[float, float]] | None  # (0, 1) of a rate
+    rate: bool | tuple[str, ...]  # of several responses the names of those that are rates
     question: Any  # what is to be chosen, as it was named: an object of `argbest.questions`
 
     def __init__(
@@ -98,12 +101,12 @@ class Problem:
         description: str = "",
         reward: str = "reward",
         reward_range: object = None,
-        rate: bool = False,
+        rate: object = False,
         question: object = None,
     ) -> None:
-        named = _responses(responses, truth)
-        aim, kept = goals.read_goal(goal, named or None), goals.read_limits(limits, named or None)
-        _refuse_unnamed(aim, kept, named)
+        declared = truth if responses is None and isinstance(truth, Mapping) else responses
+        wanted = goals.Wanted.read(goal, limits, price, declared)
+        named = wanted.responses
         if truth is None and truth_se is not None:
             raise InputError("got truth_se without truth. Give the table truth=[alternative][context] too.")
         given = Axis.of("alternative", alternatives), Axis.of("context", contexts)
@@ -122,15 +125,16 @@ class Problem:
                 for what, given in (("truth", truth), ("truth_se", error), ("noise_sd", noise_sd))
             )
         tables = (len(named), *shape) if named else shape
+        rates = declared_rates(rate, named)
         self.__dict__.update(  # the one way to set a field of a frozen instance
             alternatives=rows,
             contexts=columns,
-            simulate=_function(simulate),
+            simulate=simulators.reading(_function(simulate), wanted.named),
             weights=_weights(weights, columns),
             bounds=columns.bounds(bounds),
-            goal=str(aim),
-            limits=kept,
-            price=None if price is None else finite("price", price, above=0.0),
+            goal=str(wanted.goal),
+            limits=wanted.limits,
+            price=wanted.price,
             responses=named,
             truth=None if truth is None else _frozen(table("truth", truth, tables)),
             truth_se=None if truth is None else _spread("truth_se", error, tables),
@@ -138,8 +142,8 @@ class Problem:
             name=labels.title(simulate, rows, columns) if name is None else _text("name", name),
             description=_text("description", description, empty=True),
             reward=_text("reward", reward),
-            reward_range=reward_limits(reward_range, rate=flag("rate", rate)),
-            rate=bool(rate),
+            reward_range=declared_ranges(reward_range, rates, named),
+            rate=rates,
             question=question_of(question),
         )
         _ = self.asked  # a question that does not fit the contexts is refused at once
@@ -174,6 +178,7 @@ class Problem:
             allowed=np.ones(self.n_contexts, bool),
             alternatives=self.alternatives.located(self.alternatives.bounds()),
             question=self.asked,
+            basis=Basis.of(self.outcome_forms),
         )
 
     @cached_property
@@ -223,6 +228,68 @@ class Problem:
     def sign(self) -> int:
         """+1 if larger is better for the user, -1 if smaller is."""
         return self.aim.sign
+
+    @property
+    def mentioned(self) -> tuple[str, ...]:
+        """The responses that the goal and the limits name, in this order; () of a goal without names."""
+        return goals.Wanted(self.aim, self.limits, self.price, ()).named
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is known what the simulator returns: one number, or responses of these names."""
+        return bool(self.responses) or not self.mentioned
+
+    def naming(self, responses: Iterable[str]) -> "Problem":
+        """Return the problem whose simulator returns these responses, where none were declared."""
+        names = goals.Wanted.read(self.goal, self.limits, self.price, responses).responses
+        rates = declared_rates(self.rate, names)
+        other = copy(self)
+        for name in ("asked", "setting", "outcome_forms", "_outcomes"):
+            other.__dict__.pop(name, None)
+        tables = {name: getattr(self, name) for name in ("truth", "truth_se", "noise_sd")}
+        if len(names) > 1 and (wrong := [name for name, held in tables.items() if held is not None]):
+            raise InputError(
+                f"the simulator returns the responses {', '.join(names)}, and {wrong[0]} has one table. Give "
+                f"{wrong[0]} as a dict of tables by response."
+            )
+        other.__dict__.update(
+            {name: None if held is None else held[None] for name, held in tables.items()},
+            responses=names,
+            rate=rates,
+            reward_range=declared_ranges(self.reward_range, rates, names),
+        )
+        return other
+
+    def declares_rate(self, response: int) -> bool:
+        """Return whether every value of a response, by its place, was said to be 0 or 1."""
+        return self.rate if isinstance(self.rate, bool) else self.responses[response] in self.rate
+
+    def range_of(self, response: int) -> tuple[float, float] | None:
+        """Return the interval that holds every value of a response, by its place; None if none is known."""
+        if self.declares_rate(response):
+            return 0.0, 1.0
+        if isinstance(self.reward_range, dict):
+            return self.reward_range.get(self.responses[response])
+        return self.reward_range
+
+    @property
+    def goal_response(self) -> int | None:
+        """The place of the response that is the goal; None where that is a sum, or a multiple."""
+        factor = np.abs(self.outcome_forms[0].coefficients)
+        return int(factor.argmax()) if factor.max() == 1.0 and np.sum(factor > 0) == 1 else None
+
+    @property
+    def goal_range(self) -> tuple[float, float] | None:
+        """The interval that holds the goal of every replication, in the user's sign; None if none is known."""
+        factors = (self.sign * self.outcome_forms[0].coefficients).tolist()
+        ends = [
+            sorted((factor * low, factor * high))
+            for i, factor in enumerate(factors)
+            if factor
+            for low, high in [self.range_of(i) or (np.nan, np.nan)]
+        ]
+        low, high = (float(sum(each)) for each in zip(*ends, strict=True))
+        return None if np.isnan(low) else (low, high)
 
     @property
     def truths(self) -> dict[str, Array]:
@@ -387,7 +454,7 @@ class Problem:
     @cached_property
     def outcome_forms(self) -> tuple[goals.LinearForm, ...]:
         """What is learned about, as linear forms of the responses: the goal and the slack of every limit."""
-        return goals.outcomes(self.aim, self.limits, self.responses or (self.reward,))
+        return goals.outcomes(self.aim, self.limits, self.responses or self.mentioned or (self.reward,))
 
     @cached_property
     def _outcomes(self) -> Array:
@@ -440,26 +507,6 @@ class Problem:
         return array
 
 
-def _responses(given: object, truth: object) -> tuple[str, ...]:
-    """Return the names of the responses, as given or as the truth has them; () if there is only a number."""
-    if given is None:
-        return goals.checked_names(truth) if isinstance(truth, Mapping) else ()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"got responses={given!r}; expected a list of names such as ['cost', 'late'].")
-    return goals.checked_names(given)
-
-
-def _refuse_unnamed(aim: Goal, limits: tuple[Limit, ...], responses: tuple[str, ...]) -> None:
-    """Refuse a goal that does not say which of several responses it is about."""
-    if aim.sum is None and len(responses) > 1:
-        raise goals.needs_goal(responses, aim.sense)
-    if aim.sum is None and limits and not responses:
-        raise InputError(
-            f"got the limit '{limits[0]}' and the goal {str(aim)!r}, which names no response. Say what is to "
-            f"be large or small, too: goal='{aim} cost'."
-        )
-
-
 def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[int, int]) -> object:
     """Return the tables of several responses in their order, from a dict by name; anything else as it is."""
     if not isinstance(given, Mapping):
@@ -477,22 +524,6 @@ def _stacked(what: str, given: object, responses: tuple[str, ...], shape: tuple[
             for name, one in single.items()
         ]
     )
-
-
-def refuse_several_responses(problem: Problem) -> None:
-    """Refuse a problem that no study can be told about yet: one whose simulator returns several numbers."""
-    if problem.responses:
-        names = ", ".join(problem.responses)
-        raise InputError(
-            f"problem {problem.name!r} returns {len(problem.responses)} responses ({names}); studies and "
-            "experiments take one so far. Give a simulator that returns one number, such as the cost plus a "
-            "price for every late call."
-        )
-    if problem.aim.sum is not None:
-        raise InputError(
-            f"the goal {problem.goal!r} of problem {problem.name!r} names a response; studies and "
-            f"experiments take simulators of one number so far. Give goal='{problem.aim.sense}'."
-        )
 
 
 def _column(frame: "pd.DataFrame", name: str) -> Array:
@@ -515,6 +546,47 @@ def _function(simulate: Simulate | None) -> Simulate | None:
         f"got simulate={simulate!r}; expected a function simulate(alternative, context, seed) -> float. "
         "Leave it out to ask and tell by hand."
     )
+
+
+def declared_rates(given: object, responses: tuple[str, ...]) -> bool | tuple[str, ...]:
+    """Return whether the only response is a rate, or which of several are."""
+    if isinstance(given, bool | np.bool_) or not isinstance(given, str | Iterable):
+        if flag("rate", given) and len(responses) > 1:
+            raise InputError(
+                f"got rate=True of {len(responses)} responses ({', '.join(responses)}). Name those whose "
+                f"values are 0 or 1: rate={[responses[-1]]!r}."
+            )
+        return bool(given)
+    names = goals.checked_names([given] if isinstance(given, str) else given)
+    for name in names:
+        if responses and name not in responses:
+            raise InputError(
+                f"rate names {name!r}, which is no response; known are {', '.join(responses)}. Correct it."
+            )
+    return names if len(responses) != 1 else bool(names)
+
+
+def declared_ranges(
+    given: object, rate: bool | tuple[str, ...], responses: tuple[str, ...]
+) -> tuple[float, float] | dict[str, tuple[float, float]] | None:
+    """Return the interval of the only response, or those of several by name."""
+    if not isinstance(given, Mapping):
+        if given is not None and len(responses) > 1:
+            raise InputError(
+                f"got reward_range={given!r} of {len(responses)} responses. Give a dict by response: "
+                f"reward_range={{{responses[0]!r}: (0, 1)}}."
+            )
+        return reward_limits(given, rate=rate is True)
+    rates = () if isinstance(rate, bool) else rate
+    for name in given:
+        if responses and name not in responses:
+            raise InputError(
+                f"reward_range names {name!r}, which is no response; known are {', '.join(responses)}. "
+                "Correct it."
+            )
+    found = {str(name): reward_limits(each, rate=name in rates or rate is True) for name, each in given.items()}
+    kept = {name: each for name, each in found.items() if each is not None}
+    return kept.get(responses[0]) if len(responses) == 1 else kept or None
 
 
 def reward_limits(given: object, *, rate: bool) -> tuple[float, float] | None:

@@ -1,11 +1,18 @@
 """Simulators: external programs and Python functions, run here or elsewhere, stored as plain values."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from argbest.errors import InputError
 from argbest.simulators.function import Function
 from argbest.simulators.program import Program
+
+_Simulator = TypeVar("_Simulator")
+
+
+def reading(simulator: _Simulator, responses: Sequence[str]) -> _Simulator | Program:
+    """Return the simulator; a program that reads one number is made to read these responses instead."""
+    return simulator.naming(responses) if responses and isinstance(simulator, Program) else simulator
 
 
 def plain(simulator: object) -> dict[str, Any] | None:

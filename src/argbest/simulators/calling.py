@@ -1,18 +1,20 @@
 """Calling a simulator: one implementation for the serial run and for every kind of worker."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
-from argbest.checks import not_negative, real, shown, truth
+from argbest.checks import entries, not_negative, real, shown, truth
+from argbest.core.goals import checked_names
 from argbest.core.tally import LARGEST
 from argbest.errors import InputError, SimulationError
 from argbest.texts import capped
 
 Job: TypeAlias = tuple[Any, Any, int]  # alternative, context, seed
+Value: TypeAlias = float | dict[str, float]  # one number, or one for every response by name
 Values: TypeAlias = list[object]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -24,23 +26,29 @@ _PAIR, _JOBS = "seeds of one pair", "jobs of any pairs"
 class Outcome:
     """What a job gave: a value, or the reason why there is none; and how long it took."""
 
-    value: float | None
+    value: Value | None
     reason: str | None
     seconds: float
     error: Exception | None = field(default=None, repr=False, compare=False)  # in this process alone
 
-    def __reduce__(self) -> tuple[type["Outcome"], tuple[float | None, str | None, float]]:
+    def __reduce__(self) -> tuple[type["Outcome"], tuple[Value | None, str | None, float]]:
         # An exception may hold what cannot be sent, or what the other side cannot import.
         return Outcome, (self.value, self.reason, self.seconds)
 
 
 def batched(function: _Function) -> _Function:
-    """Return the same function, marked as ``(alternative, context, seeds) -> one value per seed``."""
+    """Return the same function, marked as ``(alternative, context, seeds) -> one value per seed``.
+
+    With several responses it returns a dict with a list or an array for each.
+    """
     return _marked(function, _PAIR)
 
 
 def vectorised(function: _Function) -> _Function:
-    """Return the same function, marked as ``(alternatives, contexts, seeds) -> one value per seed``."""
+    """Return the same function, marked as ``(alternatives, contexts, seeds) -> one value per seed``.
+
+    With several responses it returns a dict with a list or an array for each.
+    """
     return _marked(function, _JOBS)
 
 
@@ -69,10 +77,24 @@ def for_shared_seeds(simulate: Any) -> Any:
     return simulate if sharing is None else sharing()
 
 
-def number(value: object) -> float:
+def value_of(given: object) -> Value:
+    """Return what a simulator gave as one finite number, or as a dict of these by the names of responses."""
+    if not isinstance(given, Mapping):
+        return number(given)
+    if not given:
+        raise SimulationError(f"it returned {shown(given)}; expected a number for every response")
+    try:
+        names = checked_names(given)
+    except InputError as error:
+        raise SimulationError(f"it returned {shown(dict(given))}: {error}") from None
+    return {name: number(given[name], f"the response {name!r} as ") for name in names}
+
+
+def number(value: object, of: str = "") -> float:
     """Return the value as a float if it is one finite number, and nothing that merely looks like one.
 
-    A truth value stays what it is, so that a study knows that its rewards are a rate.
+    A truth value stays what it is, so that a study knows that its rewards are a rate. ``of`` says in an error
+    which response it is.
     """
     single = value[0] if getattr(value, "shape", None) == (1,) else value  # type: ignore[index]
     if (held := truth(single)) is not None:
@@ -81,20 +103,20 @@ def number(value: object) -> float:
     if found is not None and abs(found) <= LARGEST:
         return found
     limit = f" of at most {LARGEST:g}" if found is not None and math.isfinite(found) else ""
-    raise SimulationError(f"it returned {shown(value)}, which is not one finite number{limit}")
+    raise SimulationError(f"it returned {of}{shown(value)}, which is not one finite number{limit}")
 
 
 def checked(outcome: Outcome) -> Outcome:
     """Return an outcome that came from elsewhere if a study can keep it, else raise what is wrong with it.
 
-    It is one finite number or the reason why there is none, and took a time: what `tell` would take.
+    It is a value or the reason why there is none, and took a time: what `tell` would take.
     """
     seconds = not_negative("seconds", outcome.seconds)
     if not isinstance(outcome.reason, str) if outcome.value is None else outcome.reason is not None:
         raise SimulationError(
             f"got the value {shown(outcome.value)} and the reason {shown(outcome.reason)}; expected one"
         )
-    value = None if outcome.value is None else number(outcome.value)
+    value = None if outcome.value is None else value_of(outcome.value)
     return Outcome(value, outcome.reason, seconds, outcome.error)
 
 
@@ -124,7 +146,7 @@ def _run(call: Callable[[], Values], n: int) -> list[Outcome]:
 
 def _outcome(value: object, seconds: float) -> Outcome:
     try:
-        return Outcome(number(value), None, seconds)
+        return Outcome(value_of(value), None, seconds)
     except Exception as error:  # a foreign object may raise whatever it likes
         return Outcome(None, reason(error), seconds, error)
 
@@ -134,14 +156,24 @@ def _one_value(simulate: Callable[..., Any], alternative: Any, context: Any, see
 
 
 def _all_values(call: Callable[[], Any], n: int) -> Values:
-    """Return what the call gave for n seeds, one value each."""
+    """Return what the call gave for n seeds, one value each: numbers, or a dict of them by response."""
     given = call()
+    if not isinstance(given, Mapping):
+        return _one_per_seed(given, n)
+    columns = [_one_per_seed(each, n, f"the response {name!r} as ") for name, each in given.items()]
+    if not columns:
+        raise SimulationError("it returned {}; expected a list of values for every response")
+    return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _one_per_seed(given: Any, n: int, of: str = "") -> Values:
+    """Return values as a list, refused unless there is one for each of n seeds."""
     expected = f"expected one value per seed, here {n}"
-    if isinstance(given, str | bytes | dict) or not hasattr(given, "__iter__"):
-        raise SimulationError(f"it returned {shown(given)}; {expected}")
-    values = list(given)
+    values = None if isinstance(given, Mapping) else entries(given)
+    if values is None:
+        raise SimulationError(f"it returned {of}{shown(given)}; {expected}")
     if len(values) != n:
-        raise SimulationError(f"it returned {len(values)} values; {expected}")
+        raise SimulationError(f"it returned {of}{len(values)} values; {expected}")
     return values
 
 

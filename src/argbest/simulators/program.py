@@ -7,13 +7,15 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from argbest.checks import finite, whole
+from argbest.core.goals import checked_names
 from argbest.errors import InputError, SimulationError, unknown_name
 from argbest.simulators import process, program_texts
+from argbest.simulators.calling import Value
 from argbest.texts import harmless
 
 COMMAND = "command: "  # begins the line of an error that tells what was run
@@ -32,13 +34,15 @@ class _CannotStartError(SimulationError):
 
 @dataclass(frozen=True)
 class Program:
-    """A simulator that runs a command, without a shell, and reads the reward from its standard output.
+    """A simulator that runs a command, without a shell, and reads the responses from its standard output.
 
     ``command`` is a list of templates (`program_texts.parse`), for example ["./simulate", "--servers",
     "{alternative.servers}", "--seed", "{seed}"]; {python} is the interpreter that runs argbest. The reward is
-    the last number of the output, or the JSON ``field`` named (`program_texts.reward`). A run of more than
-    ``timeout`` seconds is killed with all it started. A run that fails is repeated up to ``retries`` times
-    with the same seed, after ``backoff`` seconds at first and twice as many every time.
+    the last number of the output, or the JSON ``field`` named (`program_texts.reward`). With ``responses``,
+    names, it returns a dict of those: fields of a JSON object, or named numbers such as "cost=1.2 late=0"
+    (`program_texts.responses`); a `Problem` whose goal and limits name responses has them read. A run of
+    more than ``timeout`` seconds is killed with all it started. A run that fails is repeated up to
+    ``retries`` times with the same seed, after ``backoff`` seconds at first and twice as many every time.
     ``folder`` is the working directory, in which a relative path of the program is looked up too;
     ``environment`` holds variables to add, templates as well.
     """
@@ -50,6 +54,7 @@ class Program:
     backoff: float = 1.0
     folder: str | None = None
     environment: Mapping[str, str] | None = None
+    responses: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         command, folder = self.command, self.folder
@@ -70,6 +75,7 @@ class Program:
             backoff=finite("backoff", self.backoff, above=-1e-300),
             folder=None if folder is None else os.fspath(folder),
             environment=_variables(self.environment),
+            responses=self._named(),
         )
         for text in self._templates:
             program_texts.parse(text)
@@ -78,8 +84,8 @@ class Program:
                     f"{text!r} holds the character NUL, which no program can be given. Remove it."
                 )
 
-    def __call__(self, alternative: Any, context: Any, seed: int) -> float:
-        """Return the reward of one run, or raise a SimulationError that tells all that is known."""
+    def __call__(self, alternative: Any, context: Any, seed: int) -> Value:
+        """Return the value of one run, or raise a SimulationError that tells all that is known."""
         arguments, environment = self._filled(alternative, context, seed)
         for attempt in range(self.retries + 1):
             try:
@@ -119,10 +125,17 @@ class Program:
         except OSError as error:
             raise InputError(f"{_why(error, arguments[0], self._at)}. Correct the command.") from error
 
+    def naming(self, responses: Sequence[str]) -> "Program":
+        """Return the program, made to read these responses where it reads one number so far."""
+        one_number = self.field is not None and len(responses) == 1
+        return self if self.responses or one_number else replace(self, responses=tuple(responses))
+
     def plain(self) -> dict[str, Any]:
         """Return the program as JSON-ready values."""
         environment = None if self.environment is None else dict(self.environment)
-        return asdict(self) | {"command": list(self.command), "environment": environment}
+        named = {} if self.responses is None else {"responses": list(self.responses)}
+        said = {name: value for name, value in asdict(self).items() if name != "responses"}
+        return said | {"command": list(self.command), "environment": environment} | named
 
     @classmethod
     def from_plain(cls, stored: Mapping[str, Any]) -> "Program":
@@ -134,6 +147,20 @@ class Program:
         if "command" not in stored:
             raise InputError("a program needs a command, a list of texts.")
         return cls(**stored)
+
+    def _named(self) -> tuple[str, ...] | None:
+        """Return the names of the responses, checked."""
+        given = self.responses
+        if given is None:
+            return None
+        if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+            raise InputError(f"responses={given!r}; expected a list of names such as ['cost', 'late'].")
+        if self.field is not None:
+            raise InputError(
+                f"field = {self.field!r} is for programs with one response, and here are {', '.join(given)}. "
+                "Leave it out: responses are read by their names."
+            )
+        return checked_names(given)
 
     @property
     def _templates(self) -> list[str]:
@@ -153,7 +180,7 @@ class Program:
             name: program_texts.render(text, *given) for name, text in self.environment.items()
         }
 
-    def _run(self, arguments: list[str], environment: dict[str, str] | None) -> float:
+    def _run(self, arguments: list[str], environment: dict[str, str] | None) -> Value:
         at = self._at
         try:
             program = _found(arguments[0], at, environment)
@@ -169,7 +196,10 @@ class Program:
                 raise SimulationError(f"the program was killed after its time-out of {self.timeout:g} s")
             if ended.code != 0:
                 raise SimulationError(f"the program {_death(ended.code)}")
-            return program_texts.reward(ended.stdout, self.field, whole=ended.written == len(ended.stdout))
+            complete = ended.written == len(ended.stdout)
+            if self.responses:
+                return program_texts.responses(ended.stdout, self.responses, whole=complete)
+            return program_texts.reward(ended.stdout, self.field, whole=complete)
         except SimulationError as error:
             error.add_note(ended.stderr.decode("utf-8", "replace"))
             raise

@@ -1,11 +1,11 @@
-"""Texts to and from programs: commands with fields like {context.rate}, the reward in what they print."""
+"""Texts to and from programs: commands with fields like {context.rate}, the responses in what they print."""
 
 import difflib
 import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +18,9 @@ _ROOTS = (*AXES, "seed", "python")
 _PIECE = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<field>[^{}]*)\}|(?P<lone>[{}])|(?P<text>[^{}]+)")
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[ed][+-]?\d+)?|nan|inf(?:inity)?)", re.I | re.A)
 _DIGIT = re.compile(r"\d")
+_PARTS = re.compile(r"[;|\t]|,(?=\s|[^\W\d]|[\"'`])")  # between named numbers; not the comma in 1,5
+_NAMED = re.compile(r"(?P<name>[^=:]+?)\s*[=:]\s*(?P<value>[^\s=:]+)(?=\s|$)")
+_TRUTHS = {"true": True, "false": False}
 _CLOSING = ",;:)]."  # punctuation that may follow a number, the point being part of it too
 _LONGEST = 400  # characters of a number; every double has a shorter text
 _SHOWN = 200  # characters of a line in an error
@@ -157,27 +160,94 @@ def reward(output: bytes, field: str | None, *, whole: bool = True) -> float:
     of field a, or the field "a.b" itself, and in a list the entry of that number, from 0. ``whole`` tells
     that the output is complete, not merely its end.
     """
+    text, last = _read(output)
+    if field is None:
+        return _finite("reward", _number(text, last))
+    return _finite("reward", _json_field(_document(text, last, whole), field))
+
+
+def responses(output: bytes, names: Sequence[str], *, whole: bool = True) -> dict[str, float]:
+    """Return these responses from the output; SimulationError if one is missing or no finite number.
+
+    The output, or else its last line that is not blank, is a JSON document with these fields (see `reward`).
+    Or it has named numbers, "cost=1.2 late=0" or lines like "cost: 1.2"; of those that come twice the last
+    ones count, as the last number does. What else is printed is ignored. A single response may have no name.
+    """
+    text, last = _read(output)
+    if last.startswith("{") or last.endswith("}"):
+        document = _document(text, last, whole)
+        return {name: _finite(f"response {name!r}", _json_field(document, name)) for name in names}
+    found = dict(_named(text))
+    if len(names) == 1 and names[0] not in found:
+        return {names[0]: _finite(f"response {names[0]!r}", _number(text, last))}
+    return {name: _response(name, found, last) for name in names}
+
+
+def _read(output: bytes) -> tuple[str, str]:
+    """Return what a program printed, and its last line."""
     text = output.decode("utf-8", "replace").lstrip("\ufeff").strip()
     if not text:
         raise SimulationError("the program printed nothing on standard output")
-    last = text.splitlines()[-1].strip()
-    value = _number(text, last) if field is None else _json_field(_document(text, last, whole), field)
+    return text, text.splitlines()[-1].strip()
+
+
+def _finite(what: str, value: float) -> float:
     if not math.isfinite(value):
-        raise SimulationError(f"the program printed the reward {value}; expected a finite number")
+        raise SimulationError(f"the program printed the {what} {value}; expected a finite number")
     return value
 
 
 def _number(text: str, last: str) -> float:
     for word in reversed(text.split()):
-        token = word.rpartition("=")[2].rstrip(_CLOSING)
-        if len(token) <= _LONGEST and _NUMBER.fullmatch(token):
-            return float(token if "n" in token.lower() else token.lower().replace("d", "e"))
+        found = _plain_number(word.rpartition("=")[2])
+        if found is not None:
+            return found
         if _DIGIT.search(word):
             break
+    if fields := _json_names(text, last):
+        raise SimulationError(
+            f"the program printed a JSON object with {_shown(', '.join(fields))}, and nothing says which is "
+            f"the reward. Name a field, field = {fields[0]!r}, or responses in the goal, 'min {fields[0]}'"
+        )
     raise SimulationError(
         f"standard output ends with {_shown(last)}; its last number cannot be read. Expected the reward "
         "there, or the name of a JSON field"
     )
+
+
+def _plain_number(word: str) -> float | None:
+    """Return the number that a word is, None if it is none; Fortran's 3.2D-1 is one."""
+    token = word.rstrip(_CLOSING)
+    if len(token) > _LONGEST or not _NUMBER.fullmatch(token):
+        return None
+    return float(token if "n" in token.lower() else token.lower().replace("d", "e"))
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what is printed as name=value or name: value, in the order of printing."""
+    for line in text.splitlines():
+        for part in _PARTS.split(line):
+            for found in _NAMED.finditer(part):
+                yield found["name"].strip(" \"'`"), found["value"]
+
+
+def _response(name: str, found: Mapping[str, str], last: str) -> float:
+    """Return one of the named values that a program printed, if it is a finite number or a truth value."""
+    if name not in found:
+        there = f"; there are {_shown(', '.join(found))}" if found else f", which ends with {_shown(last)}"
+        raise SimulationError(
+            f"standard output has no response {name!r}{there}. Expected {name}=NUMBER, a line "
+            f"{name}: NUMBER, or a JSON object"
+        )
+    word = found[name].rstrip(_CLOSING)
+    if word.lower() in _TRUTHS:
+        return _TRUTHS[word.lower()]
+    number = _plain_number(word)
+    if number is None:
+        raise SimulationError(
+            f"standard output has the response {name!r} as {_shown(found[name])}; expected a number"
+        )
+    return _finite(f"response {name!r}", number)
 
 
 def _document(text: str, last: str, whole: bool) -> Any:
@@ -190,6 +260,15 @@ def _document(text: str, last: str, whole: bool) -> Any:
     raise SimulationError(
         f"neither standard output nor its last line, {_shown(last)}, is a JSON document{cut}"
     )
+
+
+def _json_names(text: str, last: str) -> list[str]:
+    """Return the names of the fields of a JSON object, none where there is no such object."""
+    try:
+        document = _document(text, last, whole=True)
+    except SimulationError:
+        return []
+    return list(document) if isinstance(document, dict) else []
 
 
 def _json_field(document: Any, path: str) -> float:

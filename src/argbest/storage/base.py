@@ -7,7 +7,7 @@ share a study by reading what the others have added before they add to it. Nothi
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from argbest.errors import ArgbestError, StorageError
 
@@ -38,16 +38,38 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Named:
+    """The responses were named by the first result, where the problem did not name them."""
+
+    responses: tuple[str, ...]
+    time: float  # seconds since 1970
+
+
+class Response(NamedTuple):
+    """What was told of one response of a trial."""
+
+    mean: float
+    m2: float  # sum of squared deviations from the mean
+    values: tuple[float, ...] | None  # truth values as they came; None where only a summary was told
+
+
+@dataclass(frozen=True)
 class Told:
-    """The value of a trial arrived; the user's units and sign."""
+    """The result of a trial arrived; the user's units and sign. All responses have as many values."""
 
     trial: int
     n: int
-    mean: float
+    mean: float  # of the first response, by far most often the only one
     m2: float  # sum of squared deviations from the mean
     values: tuple[float, ...] | None  # truth values as they came; None where only a summary was told
     seconds: float | None  # how long the simulation took, where known
     time: float
+    further: tuple[Response, ...] | None = None  # of the second response and all after it, if there are any
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """What was told of every response, in the order of the study's responses."""
+        return Response(self.mean, self.m2, self.values), *(self.further or ())
 
 
 def are_truths(values: tuple[float, ...] | None) -> bool:
@@ -113,7 +135,9 @@ class Enqueued:
     time: float
 
 
-Event: TypeAlias = Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted | Enqueued
+Event: TypeAlias = (
+    Designed | Asked | Told | Failed | Passed | Refit | Begun | Readmitted | Parted | Enqueued | Named
+)
 
 
 @dataclass(frozen=True)

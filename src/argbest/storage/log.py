@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
 from argbest.errors import InputError, StorageError
 from argbest.storage.base import BACKUP, Event, Refit, explained
 from argbest.storage.connections import Connections
-from argbest.storage.schema import TABLES, studies
+from argbest.storage.schema import TABLES, columns, kinds, studies
+from argbest.storage.schema import version as ours
 
 _COUNT_ON = (
     studies.update().where(studies.c.id == sa.bindparam("study")).values(revision=sa.bindparam("reached"))
@@ -32,7 +33,12 @@ def _news(kinds: tuple[type[Event], ...]) -> "sa.Select[*tuple[bool, ...]]":
     return sa.select(*(sa.exists().where(_new(table)).label(table.name) for table in tables))
 
 
-_READ = {kind: sa.select(*list(table.c)[1:]).where(_new(table)) for kind, table in TABLES.items()}
+@cache
+def _read(kind: Any, found: int) -> "sa.Select[Any]":
+    """Return the question for the events of a kind, in tables of a version."""
+    return sa.select(*columns(kind, found)).where(_new(TABLES[kind]))
+
+
 _INSERT = {kind: table.insert() for kind, table in TABLES.items()}
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in TABLES}
 _refits = TABLES[Refit].c
@@ -49,20 +55,23 @@ _FORGET = (
 
 
 def read(
-    connection: sa.Connection, study: int, after: int, upto: int, kinds: Sequence[type[Event]] = tuple(TABLES)
+    connection: sa.Connection, study: int, after: int, upto: int, version: int | None = None
 ) -> list[Event]:
     """Return the events of a study after one revision and up to another, in their order.
 
-    ``kinds`` are those that have a table: older files that nobody may change lack some.
+    ``version`` is that of the tables if it is not ours: older files that nobody may change lack some.
     """
     if after >= upto:
         return []
     between = {"study": study, "after": after, "upto": upto}
     found: dict[int, Event] = {}
+    written = ours() if version is None else version
+    there = tuple(kinds(written))
     with explained("a row"):
-        for kind, news in zip(kinds, connection.execute(_news(tuple(kinds)), between).one(), strict=True):
+        for kind, news in zip(there, connection.execute(_news(there), between).one(), strict=True):
             if news:
-                found.update((row[0], kind(*row[1:])) for row in connection.execute(_READ[kind], between))
+                rows, made = connection.execute(_read(kind, written), between), cast(Any, kind)
+                found.update((row[0], made(*row[1:])) for row in rows)
     expected = range(max(after, 0) + 1, upto + 1)  # never all at once: a damaged number may be huge
     if upto - max(after, 0) != len(found):
         lost = next((each for each in expected if each not in found), upto)

@@ -10,14 +10,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from argbest.core.arrays import AnyArray
 from argbest.errors import StorageError
-from argbest.storage.base import Asked, Event, Plain, Refit, Told, are_truths
+from argbest.storage.base import Asked, Event, Plain, Refit, Response, Told, are_truths
 
 VERSION = 1  # of what pages and states hold; others are left aside
 _RARE = {kind.__name__: kind for kind in get_args(Event) if kind not in (Asked, Told)}
@@ -25,7 +25,6 @@ _DIGEST = 16  # bytes
 _ROUNDING = 2e-15  # of a sum, times the root of the number of terms: some ten times what is usual
 _RARELY, _ASKED, _TOLD = range(3)
 _ASKED_COLUMNS = tuple(field.name for field in fields(Asked))
-_TOLD_COLUMNS = ("trial", "n", "mean", "m2", "size", "truths", "seconds", "time")
 _REALS = {"values", "time", "mean", "m2", "seconds"}
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
 
@@ -85,9 +84,16 @@ class Past:
     asked: Mapping[str, AnyArray]  # ``worker`` is the place of a name
     # ``size`` counts single values, -1 for a summary; ``truths``: they are True and False; no seconds are NaN
     told: Mapping[str, AnyArray]
-    values: AnyArray  # all single values, one after the other
+    values: AnyArray  # all single values of the first response, one after the other
     workers: tuple[str, ...]
     rare: tuple[Event, ...]
+    # Of every response but the first, [response, record]: mean, m2, truths; [response, value]: values
+    further: Mapping[str, AnyArray]
+
+    @property
+    def n_responses(self) -> int:
+        """The number of responses of what was told."""
+        return 1 + len(self.further["mean"])
 
     def adds_up_to(self, sums: Mapping[str, float]) -> bool:
         """Return whether these events have the sums that a database finds, but for the rounding of sums."""
@@ -105,28 +111,46 @@ class Past:
         """Return the last event."""
         asked, told = self.kind[-1] == _ASKED, self.kind[-1] == _TOLD
         size = max(int(self.told["size"][-1]), 0) if told else 0
+        ends = {"values": slice(self.values.shape[-1] - size, None)}
+        record = slice(-1, None) if told else slice(0)
         return Past(
             self.kind[-1:],
             {name: column[-1:] if asked else column[:0] for name, column in self.asked.items()},
-            {name: column[-1:] if told else column[:0] for name, column in self.told.items()},
-            self.values[len(self.values) - size :],
+            {name: column[record] for name, column in self.told.items()},
+            self.values[ends["values"]],
             self.workers,
             self.rare[-1:],
+            {name: column[:, ends.get(name, record)] for name, column in self.further.items()},
         ).events()[0]
 
     def events(self) -> list[Event]:
         """Return the events; parameters are not among them."""
-        values = iter(self.values.tolist())
         asked = (
             Asked(trial, k, c, number, seed, bool(designed), self.workers[who], time)
             for trial, k, c, number, seed, designed, who, time in _rows(self.asked, _ASKED_COLUMNS)
         )
+        first = _responses(self.told, self.values, self.told["size"])
+        others = [
+            _responses({name: column[i] for name, column in self.further.items()}, values, self.told["size"])
+            for i, values in enumerate(self.further["values"])
+        ]
+        further: Iterable[Any] = zip(*others, strict=True) if others else repeat(None)
         told = (
-            Told(trial, n, mean, m2, _taken(values, size, truths), _seconds(seconds), time)
-            for trial, n, mean, m2, size, truths, seconds, time in _rows(self.told, _TOLD_COLUMNS)
+            Told(trial, n, *own, _seconds(seconds), time, more)
+            for own, more, (trial, n, seconds, time) in zip(
+                first, further, _rows(self.told, ("trial", "n", "seconds", "time")), strict=False
+            )
         )
         sources: list[Any] = [iter(self.rare), asked, told]
         return [next(sources[kind]) for kind in self.kind.tolist()]
+
+
+def _responses(told: Mapping[str, AnyArray], values: AnyArray, size: AnyArray) -> Iterator[Response]:
+    """Yield what was told of one response by every record."""
+    single = iter(values.tolist())
+    columns = (told["mean"], told["m2"], size, told["truths"])
+    for mean, m2, n, truths in zip(*(column.tolist() for column in columns), strict=True):
+        yield Response(mean, m2, _taken(single, n, truths))
 
 
 def page(
@@ -216,6 +240,12 @@ def _content(events: Sequence[Event]) -> bytes:
     arrays["told size"] = [-1 if event.values is None else len(event.values) for event in told]
     arrays["told truths"] = [are_truths(event.values) for event in told]
     arrays["told seconds"] = [np.nan if event.seconds is None else event.seconds for event in told]
+    if told and told[0].further:
+        others = list(zip(*(event.further or () for event in told), strict=True))  # by response
+        arrays["further mean"] = [[each.mean for each in own] for own in others]
+        arrays["further m2"] = [[each.m2 for each in own] for own in others]
+        arrays["further truths"] = [[are_truths(each.values) for each in own] for own in others]
+        arrays["further values"] = [list(chain.from_iterable(e.values or () for e in own)) for own in others]
     for name, column in arrays.items():
         arrays[name] = np.array(column, float if name.split()[-1] in _REALS else np.int64)
     return pack(
@@ -229,7 +259,12 @@ def without_params(event: Event) -> Event:
 
 
 def _past(arrays: Mapping[str, AnyArray], words: Plain) -> Past:
-    parts: dict[str, dict[str, AnyArray]] = {"asked": {}, "told": {}}
+    none = np.zeros((0, 0))
+    parts: dict[str, dict[str, AnyArray]] = {
+        "asked": {},
+        "told": {},
+        "further": {"mean": none, "m2": none, "truths": none, "values": none},
+    }
     for name, array in arrays.items():
         kind, _, column = name.partition(" ")
         if column:
@@ -237,12 +272,16 @@ def _past(arrays: Mapping[str, AnyArray], words: Plain) -> Past:
     unsaid = np.zeros(len(parts["told"]["trial"]), np.int8)
     parts["told"].setdefault("truths", unsaid)  # older pages do not tell
     rare = tuple(_event(name, said) for name, said in words["rare"])
-    return Past(arrays["kind"], **parts, values=arrays["values"], workers=tuple(words["workers"]), rare=rare)
+    return Past(
+        kind=arrays["kind"], **parts, values=arrays["values"], workers=tuple(words["workers"]), rare=rare
+    )
 
 
 def _event(name: str, said: Plain) -> Event:
     if "pairs" in said:
         said = {**said, "pairs": tuple((int(k), int(c)) for k, c in said["pairs"])}
+    if "responses" in said:
+        said = {**said, "responses": tuple(map(str, said["responses"]))}
     event: Event = _RARE[name](**said)
     return event
 
@@ -258,8 +297,14 @@ def _joined(found: Sequence[Past]) -> Past:
     return Past(
         np.concatenate([each.kind for each in found]), {**asked, "worker": np.concatenate(workers)}, told,
         np.concatenate([each.values for each in found]), names,
-        tuple(chain.from_iterable(each.rare for each in found)),
+        tuple(chain.from_iterable(each.rare for each in found)), _joined_further(found),
     )  # fmt: skip
+
+
+def _joined_further(found: Sequence[Past]) -> dict[str, AnyArray]:
+    """Return what all pages hold of further responses; pages without a record do not know how many."""
+    some = [each.further for each in found if len(each.told["trial"])] or [found[0].further]
+    return {name: np.concatenate([part[name] for part in some], axis=1) for name in some[0]}
 
 
 def _rows(columns: Mapping[str, AnyArray], names: Sequence[str]) -> Iterable[Any]:

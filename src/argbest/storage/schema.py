@@ -7,7 +7,7 @@ parameters of a refit. Nothing is pickled, so any program that reads SQL can rea
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import MappingProxyType, NoneType
 from typing import Any, get_args
@@ -23,10 +23,12 @@ from argbest.storage.base import (
     Enqueued,
     Event,
     Failed,
+    Named,
     Parted,
     Passed,
     Readmitted,
     Refit,
+    Response,
     Told,
     Worker,
 )
@@ -56,6 +58,12 @@ MIGRATIONS: list[tuple[str, ...]] = [
         "CREATE TABLE IF NOT EXISTS argbest_enqueued (study INTEGER NOT NULL "
         "REFERENCES argbest_studies (id), revision BIGINT NOT NULL, pairs TEXT NOT NULL, "
         "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS argbest_names (study INTEGER NOT NULL REFERENCES argbest_studies (id), "
+        "revision BIGINT NOT NULL, responses TEXT NOT NULL, "
+        "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (study, revision))",
+        "ALTER TABLE argbest_observations ADD COLUMN further TEXT",
     ),
 ]
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -140,7 +148,28 @@ class _Replications(_JSON):
     cache_ok = True
 
     def got(self, value: Any) -> tuple[float, ...]:
-        return tuple(each if isinstance(each, bool) else float(each) for each in super().got(value))
+        return _kept(super().got(value))
+
+
+class _Further(_JSON):
+    """What was told of further responses, as a JSON list of lists: mean, m2, values."""
+
+    cache_ok = True
+
+    def got(self, value: Any) -> tuple[Response, ...]:
+        return tuple(
+            Response(float(mean), float(m2), None if values is None else _kept(values))
+            for mean, m2, values in super().got(value)
+        )
+
+
+class _Names(_JSON):
+    """A tuple of texts, as a JSON list."""
+
+    cache_ok = True
+
+    def got(self, value: Any) -> tuple[str, ...]:
+        return tuple(map(str, super().got(value)))
 
 
 class _Pairs(_JSON):
@@ -150,6 +179,11 @@ class _Pairs(_JSON):
 
     def got(self, value: Any) -> tuple[tuple[int, int], ...]:
         return tuple((int(k), int(c)) for k, c in super().got(value))
+
+
+def _kept(values: Iterable[Any]) -> tuple[float, ...]:
+    """Return values as they were told: truth values stay what they are."""
+    return tuple(each if isinstance(each, bool) else float(each) for each in values)
 
 
 def storable(text: str) -> str:
@@ -196,6 +230,7 @@ studies = sa.Table(
 _TYPES: dict[Any, Any] = {
     int: _Whole, float: _Number, str: _Words, bool: sa.Boolean, bytes: sa.LargeBinary,
     Mapping[str, Any]: _JSON, tuple[float, ...]: _Replications, tuple[tuple[int, int], ...]: _Pairs,
+    tuple[str, ...]: _Names, tuple[Response, ...]: _Further,
 }  # fmt: skip
 
 
@@ -243,18 +278,27 @@ TABLES: Mapping[type[Event], sa.Table] = MappingProxyType(
         Designed: _events("argbest_designs", Designed),
         Parted: _events("argbest_partings", Parted),
         Enqueued: _events("argbest_enqueued", Enqueued),
+        Named: _events("argbest_names", Named),
     }
 )
 _SINCE: Mapping[type[Event], int] = {
     Designed: 2,
     Parted: 3,
     Enqueued: 5,
+    Named: 6,
 }  # tables that later versions brought
+_COLUMNS_SINCE: Mapping[tuple[type[Event], str], int] = {(Told, "further"): 6}  # and columns
 
 
 def kinds(found: int) -> list[type[Event]]:
     """Return the kinds of events that tables of a version hold."""
     return [kind for kind in TABLES if _SINCE.get(kind, VERSION_AT_FIRST) <= found]
+
+
+def columns(kind: type[Event], found: int) -> list[sa.Column[Any]]:
+    """Return the columns that a table of events has in a version, the study's left out."""
+    own = list(TABLES[kind].c)[1:]
+    return [each for each in own if _COLUMNS_SINCE.get((kind, each.name), VERSION_AT_FIRST) <= found]
 
 
 def make_tables(connection: sa.Connection) -> None:

@@ -23,7 +23,6 @@ from argbest.storage.place import place
 from argbest.storage.schema import (
     PAGED_SINCE,
     TABLES,
-    kinds,
     make_tables,
     migrate,
     pages,
@@ -128,7 +127,7 @@ class SQLStorage:
                 return []
             with self._way.transaction(connection, READ):
                 study, reached = self._study(connection)
-                return read(connection, study, revision, reached, kinds(self._way.own.version))
+                return read(connection, study, revision, reached, self._way.own.version)
 
     @contextmanager
     def exclusive(self) -> Iterator[SQLLog]:

@@ -29,9 +29,11 @@ from argbest.storage.base import (
     Enqueued,
     Event,
     Failed,
+    Named,
     Passed,
     Plain,
     Refit,
+    Response,
     Storage,
     Told,
     explained,
@@ -178,6 +180,8 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         return False
     if isinstance(event, Designed):
         return ledger.design is None and all(_inside(pair, ledger) for pair in event.pairs)
+    if isinstance(event, Named):
+        return not ledger.problem.responses and bool(event.responses)
     if isinstance(event, Enqueued):
         return all(_inside(pair, ledger) for pair in event.pairs)
     if isinstance(event, Asked):
@@ -190,7 +194,7 @@ def _sound(event: Event, ledger: Ledger) -> bool:
         ledger.trials.columns["end"][event.trial] != OPEN or (event.seconds or 0.0) < 0
     ):
         return False
-    return not isinstance(event, Told) or _value_is_sound(event)
+    return not isinstance(event, Told) or _result_is_sound(event, ledger)
 
 
 def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
@@ -198,20 +202,31 @@ def _inside(pair: tuple[int, int], ledger: Ledger) -> bool:
     return 0 <= pair[0] < rows and 0 <= pair[1] < columns
 
 
-def _value_is_sound(told: Told) -> bool:
+def _result_is_sound(told: Told, ledger: Ledger) -> bool:
+    responses = told.responses
+    as_many = len({each.values is None for each in responses}) == 1
+    return (
+        told.n >= 1
+        and as_many
+        and len(responses) == len(ledger.rewards_of)
+        and all(_value_is_sound(told.n, each) for each in responses)
+    )
+
+
+def _value_is_sound(n: int, told: Response) -> bool:
     values = told.values
-    if not (told.n >= 1 and abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2):
+    if not (abs(told.mean) <= LARGEST and 0 <= told.m2 <= LARGEST**2):
         return False
     if values is None:
         return True
-    if len(values) != told.n or not all(abs(each) <= LARGEST for each in values):
+    if len(values) != n or not all(abs(each) <= LARGEST for each in values):
         return False
-    if told.n == 1:  # by far the most common
+    if n == 1:  # by far the most common
         return values[0] == told.mean and told.m2 == 0.0
     rounding = _ROUNDED * max(map(abs, values))
     squares = math.fsum((each - told.mean) ** 2 for each in values)
-    same = abs(told.m2 - squares) <= _ROUNDED * squares + told.n * rounding**2
-    return same and abs(told.mean - math.fsum(values) / told.n) <= rounding
+    same = abs(told.m2 - squares) <= _ROUNDED * squares + n * rounding**2
+    return same and abs(told.mean - math.fsum(values) / n) <= rounding
 
 
 EVERY = 1000  # events at least: to read so many one by one takes some hundredths of a second

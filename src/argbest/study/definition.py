@@ -21,7 +21,7 @@ from argbest.options import POLICY, Given
 from argbest.policies.base import Policy, refuse_other_questions
 from argbest.problems import design as designs
 from argbest.problems.axis import Axis, Kind
-from argbest.problems.base import Problem, Simulate, refuse_several_responses
+from argbest.problems.base import Problem, Simulate
 from argbest.problems.design import AUTO, for_model, is_auto
 from argbest.questions import title
 from argbest.storage.base import Plain
@@ -56,7 +56,6 @@ class Options:
         where: str = "",
     ) -> "Options":
         """Return the options of `Study`; ``where`` stands before names in errors: "[study] " of a file."""
-        refuse_several_responses(problem)
         if question is not None:
             with within(where and f"{where}question"):
                 problem = problem.asking(question)
@@ -178,8 +177,12 @@ def of_problem(problem: Problem) -> Plain:
     """Return a problem without its simulator."""
     return {
         **{name: getattr(problem, name) for name in ("name", "description", "reward")},
-        "reward_range": None if problem.reward_range is None else list(problem.reward_range),
-        **({"rate": True} if problem.rate else {}),  # what was stored before there were rates stays the same
+        "reward_range": _plain_range(problem.reward_range),
+        # What was stored before there were rates, questions and several responses stays the same.
+        **({"rate": jsonable.values(problem.rate)} if problem.rate else {}),
+        **({"responses": list(problem.responses)} if problem.responses else {}),
+        **({"limits": [str(limit) for limit in problem.limits]} if problem.limits else {}),
+        **({} if problem.price is None else {"price": problem.price}),
         **({} if problem.question == BEST else {"question": title(problem.question)}),
         "goal": problem.goal,
         "alternatives": _of_axis(problem.alternatives),
@@ -203,6 +206,9 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
         reward=stored["reward"],
         reward_range=stored.get("reward_range"),  # version 0.1 knows none
         rate=stored.get("rate", False),
+        responses=stored.get("responses"),
+        limits=stored.get("limits"),
+        price=stored.get("price"),
         question=stored.get("question"),
         **{name: jsonable.decode(stored[name]) for name in ("truth", "truth_se", "noise_sd")},
     )
@@ -211,6 +217,13 @@ def problem_from(stored: Plain, simulate: Any) -> Problem:
     weights.flags.writeable = False
     problem.__dict__["weights"] = weights
     return problem
+
+
+def _plain_range(given: Any) -> Any:
+    """Return the range of rewards, or those of several responses by name, with lists for tuples."""
+    if isinstance(given, dict):
+        return {name: list(each) for name, each in given.items()}
+    return None if given is None else list(given)
 
 
 def of_object(thing: object) -> Plain:
@@ -259,7 +272,9 @@ def _axis(kind: Kind, stored: Plain) -> Axis:
     return Axis(kind, tuple(stored["labels"]), columns, stored["named"], declared, stored.get("word", ""))
 
 
-_OF_PROBLEM = ("goal", "weights", "bounds", "reward_range", "rate", "question")
+_OF_PROBLEM = (
+    *("goal", "limits", "price", "responses", "weights", "bounds", "reward_range", "rate", "question"),
+)
 _OPTIONS = ("policy", "model", "seed", "refit_every", "common_random_numbers", "cost")
 _LONGEST = 200  # characters of a value
 

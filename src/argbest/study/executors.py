@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from argbest.problems.base import Problem, Simulate
 from argbest.simulators import process
 from argbest.simulators.calling import Outcome, checked, evaluate, reason
 from argbest.simulators.program import Program
-from argbest.study.rewards import impossible
+from argbest.study.rewards import impossible_value
 from argbest.study.run_options import Resources
 from argbest.study.trial import Trial
 from argbest.texts import harmless
@@ -247,8 +247,29 @@ def _sound(outcome: Outcome, seconds: float) -> Outcome:
 
 def possible(outcome: Outcome, problem: Problem) -> Outcome:
     """Return the outcome, as a failure if the problem rules out its value."""
-    wrong = "" if outcome.value is None else impossible(problem, outcome.value)
-    return Outcome(None, f"it returned an impossible reward: {wrong}", outcome.seconds) if wrong else outcome
+    value = outcome.value
+    if value is None:
+        return outcome
+    wrong = _impossible(value if isinstance(value, Mapping) else {"": value}, problem)
+    return Outcome(None, f"it returned {wrong}", outcome.seconds) if wrong else outcome
+
+
+def _impossible(given: Mapping[str, float], problem: Problem) -> str:
+    """Return what is wrong with a result, by response, "" if nothing is; a number has no name."""
+    names = problem.responses if len(problem.responses) > 1 or "" not in given else ("",)
+    wrong = [name for name in (*names, *given) if name not in given or (names and name not in names)]
+    if wrong:
+        known = ", ".join(map(repr, names))
+        what = (
+            "something else than a dict"
+            if "" in given
+            else f"a dict {'with' if wrong[0] in given else 'without'} {wrong[0]!r}"
+        )
+        return f"{what}; the study has the responses {known}, and every result has all of them and no others"
+    for i, name in enumerate(names or given):
+        if found := impossible_value(problem, i, given[name]):
+            return f"an impossible reward: {found}"
+    return ""
 
 
 def failure(trial: Trial, outcome: Outcome) -> SimulationError:

@@ -29,6 +29,7 @@ from argbest.storage.base import (
     Enqueued,
     Event,
     Failed,
+    Named,
     Parted,
     Passed,
     Plain,
@@ -44,12 +45,13 @@ from argbest.study import asking, checking, definition
 from argbest.study.checking import Snapshots
 from argbest.study.learning import Knowledge, Known, Learning, learned_costs, resolved
 from argbest.study.ledger import GIVEN_BACK, PENDING, Ledger
-from argbest.study.rewards import impossible, outside
+from argbest.study.rewards import impossible
 from argbest.study.trial import ELSEWHERE, Trial
 from argbest.study.workers import Tries, at_once
 from argbest.texts import capped
 
 Room = Callable[["Journal"], int]
+_FURTHER = "further sums"  # of stored parameters
 BY_HAND = "by hand"  # the worker of trials asked for outside `run`
 
 
@@ -77,7 +79,7 @@ class Journal:
     ) -> None:
         self.storage = storage
         self.patience: Tries = at_once
-        self.problem, self.policy, self.model = problem, policy, model
+        self._first_problem, self.policy, self.model = problem, policy, model
         self.refit_every = stored["refit_every"]
         rule = definition.seed_rule(stored, problem.shape)
         self.seeds = asking.Seeds(stored["seed"], stored["common_random_numbers"], rule)
@@ -86,6 +88,11 @@ class Journal:
         self._whole = _InOnePiece(self)
         self._snapshots = Snapshots(storage, stored["id"], problem.n_alternatives * problem.n_contexts)
         self._read_anew()
+
+    @property
+    def problem(self) -> Problem:
+        """The problem, with its responses once these are known."""
+        return self.ledger.problem
 
     def ask(
         self,
@@ -112,17 +119,35 @@ class Journal:
 
     def tell(self, told: Told) -> None:
         """Keep what was told about a trial."""
-        if told.values is None:
-            wrong = outside(self.problem.reward_range, told.mean)
-        else:
-            wrong = impossible(self.problem, *told.values)
-        if wrong:
+        if wrong := impossible(self.problem, told):
             share = " Tell k successes of n as mean=k/n, n=n." if self.problem.rate else ""
             raise InputError(
                 f"`tell` got an impossible reward for {self.ledger.trials[told.trial]}: {wrong}. "
                 f"Correct the value, or the definition of the problem.{share}"
             )
         self._write(lambda: self._ending(told))
+
+    @property
+    def responses(self) -> tuple[str, ...] | None:
+        """The names of the responses; None where nobody has named any yet."""
+        return self.problem.responses or None
+
+    def name_by(self, value: object) -> None:
+        """Take the names of the responses from a result, where they are not known yet.
+
+        A number is the only response that the goal and the limits name.
+        """
+        problem = self.problem
+        if problem.responses or (problem.is_named and not isinstance(value, Mapping)):
+            return
+        names = tuple(value) if isinstance(value, Mapping) else problem.mentioned
+        if len(names) > 1 and not isinstance(value, Mapping):
+            raise InputError(
+                f"the goal '{problem.goal}' and the limits name the responses {', '.join(names)}, and the "
+                f"result is one number. Give a dict: {{{', '.join(f'{name!r}: ...' for name in names)}}}."
+            )
+        names = problem.naming(names).responses
+        self._write(lambda: Change([] if self.problem.responses else [Named(names, time.time())]))
 
     def tell_all(self, told: Sequence[Told]) -> list[int]:
         """Return the trials whose values were kept, in one transaction; others were told in the meantime."""
@@ -258,7 +283,7 @@ class Journal:
         events: list[Event] = []
         n_records = len(self.ledger.records)
         if self.knowledge is None or knowledge.n_fitted != self.knowledge.n_fitted:
-            events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.params)))
+            events.append(Refit(n_records, knowledge.n_fitted, self._plain(knowledge.learned.params)))
             shared = self.ledger.parted is None and self.ledger.live.common is not None
             if shared and step.leave_shared_seeds(knowledge.learned, self.ledger.live):
                 events.append(Parted(time.time()))
@@ -311,7 +336,7 @@ class Journal:
 
     def learned(self) -> Knowledge:
         """Return the knowledge that takes in all records; looking at it changes nothing."""
-        learning = self._known_learning() or self._new_learning(self.ledger.live)  # read at once: no copy
+        learning = self._known_learning() or self._new_learning(self.ledger.all_live)  # read at once: no copy
         found = learning.knowledge
         self._learning = learning
         return found
@@ -319,7 +344,7 @@ class Journal:
     def learning(self) -> Learning:
         """Return what will be learned from all records of now if somebody asks, whatever comes later."""
         if (learning := self._known_learning()) is None:
-            learning = self._learning = self._new_learning(self.ledger.tally)
+            learning = self._learning = self._new_learning(self.ledger.tallies)
         return learning
 
     def _known_learning(self) -> Learning | None:
@@ -329,11 +354,11 @@ class Journal:
             return None
         return last if last.done or last.setting is self.open_setting() else None
 
-    def _new_learning(self, tally: Tally) -> Learning:
+    def _new_learning(self, tallies: tuple[Tally, ...]) -> Learning:
         ledger = self.ledger
         return Learning(
-            self.model, self.open_setting(), self._knowledge, tally, ledger.trials, ledger.records,
-            n=ledger.n_replications, refit_every=self.refit_every, sign=self.problem.sign,
+            self.model, self.open_setting(), self._knowledge, tallies, ledger.trials, ledger.records,
+            n=ledger.n_replications, refit_every=self.refit_every,
         )  # fmt: skip
 
     @property
@@ -409,11 +434,15 @@ class Journal:
             with suppress(TooFewDataError):  # whoever decides will say so
                 self.learned()
 
-    def _plain(self, params: Any) -> Mapping[str, Any] | None:
-        """Return parameters as plain values; a study in memory makes them only when somebody reads them."""
+    def _plain(self, params: tuple[Any, ...]) -> Mapping[str, Any] | None:
+        """Return parameters as plain values; a study in memory makes them only when somebody reads them.
+
+        Those of the goal, and in `_FURTHER` those of all other sums that are learned.
+        """
         if is_shared(self.storage):
-            return jsonable.encode_fields(params)
-        return jsonable.Later(params) if is_dataclass(params) else None
+            first, *others = map(jsonable.encode_fields, params)
+            return {**first, _FURTHER: others} if others else first
+        return jsonable.Later(params[0]) if is_dataclass(params[0]) else None
 
     def _read_anew(self) -> None:
         """Forget all that was taken in, and take it in again."""
@@ -427,7 +456,7 @@ class Journal:
         self._keep()
 
     def _forget(self) -> None:
-        self.ledger = checking.empty_ledger(self.problem, self._stored)
+        self.ledger = checking.empty_ledger(self._first_problem, self._stored)
         self.policy, self._begun = self._first_policy, False
         self._knowledge = self._learning = self._refit = None
         self._revision = 0
@@ -497,17 +526,18 @@ class Journal:
         self.ledger.apply(event)
 
     def _restore(self, event: Refit) -> None:
-        self._refit, kind, found = event, params_type(self.model), event.params or {}
+        self._refit, kind, found = event, params_type(self.model), dict(event.params or {})
+        each = [found, *found.pop(_FURTHER, [])]
         if self._stored.get("succeeded") and set(found) != {field.name for field in fields(kind)}:
             return  # of a model that is gone
-        params, n_records = jsonable.decode_fields(kind, found), len(self.ledger.records)
-        told, setting = self.ledger.tally, self.open_setting()
+        params = [jsonable.decode_fields(kind, own) for own in each]
+        told, setting, n_records = self.ledger.tallies, self.open_setting(), len(self.ledger.records)
 
         @cache
         def restored() -> Knowledge:
             with explained("an event"):
-                belief = step.condition(self.model, setting, told, params).belief
-            return Knowledge(params, belief, event.n_observations, n_records)
+                learned = step.condition(self.model, setting, told, params)
+            return Knowledge(learned, event.n_observations, n_records)
 
         self._knowledge, self._learning = restored, None
 

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +17,7 @@ from argbest.core import schedule
 from argbest.core.arrays import AnyArray, Array, BoolArray
 from argbest.core.belief import Belief, shares_noise, take_in
 from argbest.core.decision import Decision
+from argbest.core.outcomes import Basis, of_each_sum, sums_of
 from argbest.core.setting import Setting
 from argbest.core.tally import Tally
 from argbest.engine import step
@@ -32,18 +33,22 @@ _SHORTEST = 1e-6  # of the mean run time: what a clock may have shown as zero
 
 
 class Knowledge(NamedTuple):
-    """The belief, and the last refit it rests on."""
+    """What is known of every sum of responses that is learned, and the last refit it rests on."""
 
-    params: Any
-    belief: Belief
+    learned: step.Learned
     n_fitted: int  # observations at the last refit
     n_records: int  # records the belief has taken in
     seconds: float = math.inf  # that the last refit took, as far as is known
 
     @property
-    def learned(self) -> step.Learned:
-        """The same in the form in which studies side by side know it."""
-        return step.Learned.of_one(self.params, self.belief)
+    def params(self) -> Any:
+        """The hyper-parameters of the goal."""
+        return self.learned.params[0]
+
+    @property
+    def belief(self) -> Belief:
+        """The belief: with limits that about the goal and all slacks (`Outcomes`)."""
+        return self.learned.belief
 
 
 Known: TypeAlias = Knowledge | Callable[[], Knowledge] | None  # a function works it out when it is needed
@@ -58,45 +63,52 @@ def learn(
     model: Model[Any],
     setting: Setting,
     known: Knowledge | None,
-    tally: Tally,
+    tallies: Sequence[Tally],
     trials: Trials,
     records: Records,
     *,
     n: int,
     refit_every: schedule.Schedule,
-    sign: float,
 ) -> Knowledge:
     """Return the knowledge that takes in all records, of ``n`` observations.
 
+    The ``tallies`` are those of all sums of responses that are learned (``setting.basis``).
     Hyper-parameters and standardisation are refreshed when `schedule.due` says so; until then every record
     enters by exact conditioning, in the order of telling.
     """
     if known is not None:
         belief = known.belief
         for row in range(known.n_records, len(records)):
-            belief = _taken_in(belief, trials, records, row, sign)
-        known = Knowledge(known.params, belief, known.n_fitted, len(records), known.seconds)
+            belief = _taken_in(belief, trials, records, row, setting.basis)
+        learned = step.Learned.of_one(known.learned.params, belief)
+        known = Knowledge(learned, known.n_fitted, len(records), known.seconds)
         if not schedule.due(model, refit_every, n, known.n_fitted):
             return known
     begun = time.monotonic()
     quick = known is not None and known.seconds < _QUICK * SLOW
-    with nullcontext() if quick else _announced(n, int((tally.count > 0).sum())):
-        # A belief may hold on to the tally, whose tables the next value would change.
-        found = step.learn(model, setting, tally.copy(), known.learned if known else None)
-    return Knowledge(found.params, found.belief, n, len(records), time.monotonic() - begun)
+    with nullcontext() if quick else _announced(n, int((tallies[0].count > 0).sum())):
+        # A belief may hold on to a tally, whose tables the next value would change.
+        own = [tally.copy() for tally in tallies]
+        found = step.learn(model, setting, own, known.learned if known else None)
+    return Knowledge(found, n, len(records), time.monotonic() - begun)
 
 
-def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, sign: float) -> Belief:
+def _taken_in(belief: Belief, trials: Trials, records: Records, row: int, basis: Basis) -> Belief:
     """Return the belief after one more record: each value by its number where alternatives share noise."""
     told = records.columns
-    trial = told["trial"][row]
+    trial, n = told["trial"][row], told["n"][row]
     where = Decision(*map(np.asarray, trials.pair(trial)))
-    values = records.values(row)
-    if not shares_noise(belief) or values is None:
-        return belief.update(where, np.asarray(sign * records.mean(row)), told["n"][row])
-    for number, value in numbered(trials.columns["replication"][trial], values):
-        belief = take_in(belief, where, np.asarray(sign * value), np.asarray(number))
-    return belief
+    values, means = records.values(row), basis.sums(records.mean(row))
+    sums = None if values is None else basis.sums(values)
+
+    def later(i: int, one: Belief) -> Belief:
+        if not shares_noise(one) or sums is None:
+            return one.update(where, means[i], n)
+        for number, value in numbered(trials.columns["replication"][trial], sums[i]):
+            one = take_in(one, where, value, np.asarray(number))
+        return one
+
+    return of_each_sum(belief, later)
 
 
 @contextmanager
@@ -136,12 +148,11 @@ class Learning:
     model: Model[Any]
     setting: Setting
     known: Known  # what was learned before
-    tally: Tally
+    tallies: tuple[Tally, ...]
     trials: Trials
     records: Records  # of the living study
     n: int  # observations
     refit_every: schedule.Schedule
-    sign: float
 
     def __post_init__(self) -> None:
         self.n_records = len(self.records)
@@ -158,23 +169,50 @@ class Learning:
         if len(records) > self.n_records:
             records = records.first(self.n_records)
         return learn(
-            self.model, self.setting, resolved(self.known), self.tally, self.trials, records,
-            n=self.n, refit_every=self.refit_every, sign=self.sign,
+            self.model, self.setting, resolved(self.known), self.tallies, self.trials, records,
+            n=self.n, refit_every=self.refit_every,
         )  # fmt: skip
+
+
+@dataclass(eq=False)
+class LearningOfSum:
+    """What is learned of one of the sums of responses, as a study would know it that asks of nothing else."""
+
+    whole: Learning
+    place: int
+
+    @property
+    def n_records(self) -> int:
+        """How many records are learned from."""
+        return self.whole.n_records
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The knowledge of this sum."""
+        known = self.whole.knowledge
+        own = known.learned.params[self.place], sums_of(known.belief)[self.place]
+        return known._replace(learned=step.Learned.of_one((own[0],), own[1]))
 
 
 def integrated_by_seed(
     model: Model[Any],
-    tally: Tally,
+    tallies: Sequence[Tally],
     setting: Setting,
-    params: Any,
+    learned: step.Learned,
     seed: int,
     ruled_out: BoolArray | None = None,
-    belief: Belief | None = None,
-) -> Integrated | None:
-    """Return what probabilities of one study average over: the same for the same data and seed."""
+) -> tuple[Integrated, ...] | None:
+    """Return what probabilities of one study average over, of every sum: the same for the same data and seed.
+
+    None where the model knows of nothing else than its estimates.
+    """
     generator = streams.generator(seed, streams.Purpose.INTEGRATION)
-    return integrated(model, tally, setting, params, generator, ruled_out=ruled_out, known=belief)
+    out = ruled_out if len(setting.basis.outcomes) == 1 else None  # with limits it breaks one of them
+    found = [
+        integrated(model, tally, setting, params, generator, ruled_out=out, known=belief)
+        for tally, params, belief in zip(tallies, learned.params, sums_of(learned.belief), strict=True)
+    ]
+    return None if found[0] is None else tuple(each for each in found if each is not None)
 
 
 def learned_costs(n: AnyArray, seconds: AnyArray) -> Array:

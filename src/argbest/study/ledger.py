@@ -18,6 +18,7 @@ from argbest.storage.base import (
     Enqueued,
     Event,
     Failed,
+    Named,
     Parted,
     Passed,
     Plain,
@@ -43,6 +44,14 @@ def status(trial: int, trials: Trials, held: Collection[int]) -> str:
     if end != OPEN:
         return FAILED if end == FAILED_END else TOLD
     return PENDING if trial in held else GIVEN_BACK
+
+
+def _squares(weights: tuple[float, ...], m2: Sequence[float]) -> float:
+    """Return the squared deviations of a sum of responses that were told by summaries alone.
+
+    How the responses of a replication go together is not known then: they are taken for independent.
+    """
+    return float(sum(factor * factor * each for factor, each in zip(weights, m2, strict=True)))
 
 
 class OutcomeTally:
@@ -115,11 +124,12 @@ class Ledger:
         self.given_back: list[int] = []  # trials to be asked for again
         self.store = ReplicationStore(common=common)  # every value told, once
         self.records = Records(self.trials, self.store)
-        self.goal = OutcomeTally(self.store, problem.shape, (problem.sign,))
+        self.sums: tuple[OutcomeTally, ...] = ()  # of responses that are learned about, the goal's first
         self.n_replications = 0  # replications told so far
-        self.rewards = RewardsSoFar()  # what the values told so far are
+        self.rewards_of: list[RewardsSoFar] = []  # what the values of every response so far are
         self.in_order = InOrder(problem.shape, self.store)
         self.separations = Separations(problem, self.in_order)
+        self._arrange()
         self.parted: int | None = None  # first number with seeds of its own, where they were shared before
         self.n_shared = 0  # trials asked until then
         self.replications = np.zeros(problem.shape, np.int64)  # the number that the next trial will have
@@ -130,25 +140,64 @@ class Ledger:
         self.seconds = np.zeros(problem.shape)  # their run time in all
         self.spent = 0.0  # run time of everything, failures included
 
+    def _arrange(self) -> None:
+        """Make room for the responses of the problem, before any value is told."""
+        basis, n = self.problem.setting.basis, len(self.problem.responses) or 1
+        self.store.respond(len(basis.weights[0]))
+        self.sums = tuple(OutcomeTally(self.store, self.problem.shape, own) for own in basis.weights)
+        self.in_order.goal = WeighedColumn(
+            self.store, tuple(self.problem.sign * factor for factor in basis.weights[0])
+        )
+        self.rewards_of = [RewardsSoFar()] * n
+
+    @property
+    def goal(self) -> OutcomeTally:
+        """The tally of the goal, larger being better."""
+        return self.sums[0]
+
     @property
     def live(self) -> Tally:
-        """The tally, to be looked at before the next value comes: that may change its tables."""
+        """The tally of the goal, to be looked at before the next value comes: that may change its tables."""
         return self.goal.live
 
     @property
     def tally(self) -> Tally:
-        """The tally as it is now, whatever comes later."""
+        """The tally of the goal as it is now, whatever comes later."""
         return self.goal.tally
 
     @property
+    def all_live(self) -> tuple[Tally, ...]:
+        """The tallies of all sums that are learned, as `live`."""
+        return tuple(each.live for each in self.sums)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The tallies of all sums that are learned, as they are now."""
+        return tuple(each.tally for each in self.sums)
+
+    @property
+    def rewards(self) -> RewardsSoFar:
+        """What the values of the goal so far are; a sum of responses is just a number."""
+        response = self.problem.goal_response
+        if response is None:
+            return RewardsSoFar(RewardKind.NUMBERS, self.n_replications)
+        return self.rewards_of[response]
+
+    @property
     def rate(self) -> bool:
-        """Whether the rewards are a rate: declared, or every value told so far was True or False."""
-        return self.problem.rate or (self.rewards.n > 0 and self.rewards.kind == RewardKind.TRUTHS)
+        """Whether the goal is a rate: declared, or every value told so far was True or False."""
+        response = self.problem.goal_response
+        return response is not None and self.is_rate(response)
+
+    def is_rate(self, response: int) -> bool:
+        """Return whether a response is a rate: declared, or every value told so far was True or False."""
+        seen = self.rewards_of[response]
+        return self.problem.declares_rate(response) or (seen.n > 0 and seen.kind == RewardKind.TRUTHS)
 
     @property
     def reward_range(self) -> tuple[float, float] | None:
-        """An interval that holds every single reward: (0, 1) of a rate, else as declared, None if unknown."""
-        return (0.0, 1.0) if self.rate else self.problem.reward_range
+        """An interval that holds every goal: (0, 1) of a rate, else as declared, None if unknown."""
+        return (0.0, 1.0) if self.rate else self.problem.goal_range
 
     @property
     def counts(self) -> dict[str, int]:
@@ -194,10 +243,18 @@ class Ledger:
             self.parted, self.n_shared = self.first_own_number(), len(self.trials)
         elif isinstance(event, Enqueued):
             self.enqueued += event.pairs
+        elif isinstance(event, Named):
+            self._name(event.responses)
         elif isinstance(event, Readmitted):
             self.failures[:] = 0
             self.queue += self._dropped
             self._dropped = []
+
+    def _name(self, responses: tuple[str, ...]) -> None:
+        """Go on with a problem whose responses are known."""
+        self.problem = self.problem.naming(responses)
+        if not len(self.records):  # a single response may be named later
+            self._arrange()
 
     def _ask(self, event: Asked) -> None:
         pair = event.alternative, event.context
@@ -224,15 +281,41 @@ class Ledger:
         shared = self.parted is None or event.trial < self.n_shared
         first = len(self.store)
         self.records.add(event, shared=shared and not self.trials.elsewhere(event.trial))
-        self.goal.put(pair, self.problem.sign * event.mean, n=event.n, m2=event.m2)
+        self._put(event, pair, first)
         single = range(first, len(self.store)) if event.values is not None else range(0)
         self.in_order.end(pair, number, single, summarised=0 if single else event.n)
         self.n_replications += event.n
-        self.rewards = self.rewards.joined_by(event)
+        self.rewards_of = [
+            seen.joined_by(event.n, own) for seen, own in zip(self.rewards_of, event.responses, strict=True)
+        ]
         self.failures[pair] = 0
         if event.seconds is not None:
             self.timed[pair] += event.n
             self.seconds[pair] += event.seconds
+
+    def _put(self, event: Told, pair: tuple[int, int], first: int) -> None:
+        """Add a record to the tallies of all sums; its values are the rows of the store from ``first`` on."""
+        if event.further is None:
+            for own, (factor,) in zip(self.sums, self._weights, strict=True):
+                own.put(pair, factor * event.mean, n=event.n, m2=factor * factor * event.m2)
+            return
+        for own, mean, m2 in zip(self.sums, *self._summed(event, first), strict=True):
+            own.put(pair, mean, n=event.n, m2=m2)
+
+    @property
+    def _weights(self) -> tuple[tuple[float, ...], ...]:
+        return self.problem.setting.basis.weights
+
+    def _summed(self, event: Told, first: int) -> tuple[list[float], list[float]]:
+        """Return mean and sum of squared deviations of every sum."""
+        basis, told = self.problem.setting.basis, event.responses
+        means: list[float] = basis.sums(np.array([each.mean for each in told])).tolist()
+        if event.n == 1:
+            return means, [0.0] * len(means)
+        if event.values is not None:
+            values = basis.sums(self.store.values[:, first:])
+            return means, np.sum((values - np.array(means)[:, None]) ** 2, axis=1).tolist()
+        return means, [_squares(own, [each.m2 for each in told]) for own in basis.weights]
 
     def _fail(self, event: Failed) -> None:
         pair = self.trials.pair(event.trial)
@@ -273,6 +356,8 @@ class Ledger:
         """Return what the events add up to, as arrays and plain values."""
         arrays = {name: getattr(self, name) for name in _TABLES}
         arrays |= {name: getattr(self.tally, name) for name in _TALLY}
+        for i, other in enumerate(self.tallies[1:], start=1):  # counts are those of the goal
+            arrays |= {f"{name} {i}": getattr(other, name) for name in _TALLY[1:]}
         for name in (*_PAIRS, *(["enqueued"] if self.enqueued else [])):  # older states know none
             arrays[name] = np.array(getattr(self, name), np.int64).reshape(-1, 2)
         ordered, words = self.in_order.state()
@@ -287,6 +372,8 @@ class Ledger:
                 self.design, self.design_reason = event.pairs, event.reason
             elif isinstance(event, Failed):
                 self.failed[event.trial] = event
+            elif isinstance(event, Named):
+                self._name(event.responses)
         end = np.full(len(past.asked["trial"]), OPEN)
         end[past.told["trial"]] = np.arange(len(past.told["trial"]))
         end[list(self.failed)] = FAILED_END
@@ -304,11 +391,17 @@ class Ledger:
         )
         trial = past.told["trial"]
         shared = np.ones(len(trial), bool) if self.parted is None else trial < self.n_shared
-        self.records.extend(past.told, past.values, shared & ~self.trials.all_elsewhere()[trial])
-        n, mean, m2 = self.records.columns.numbers("n"), past.told["mean"], past.told["m2"]
-        self.rewards = RewardsSoFar.of(n, mean, m2, truths=bool(np.all(past.told["truths"])))
+        self.records.extend(past, shared & ~self.trials.all_elsewhere()[trial])
+        n, means, squares = self.records.columns.numbers("n"), self.records.means(), self.records.squares()
+        truths = [past.told["truths"], *past.further["truths"]]
+        self.rewards_of = [
+            RewardsSoFar.of(n, mean, m2, truths=bool(np.all(own)))
+            for mean, m2, own in zip(means, squares, truths, strict=True)
+        ]
         self.in_order.restore(arrays, words, self.trials, self.records, self.failed)
-        self.goal.restore(*(arrays[name] for name in _TALLY))
+        for i, own in enumerate(self.sums):
+            end_of_name = f" {i}" if i else ""
+            own.restore(arrays["count"], *(arrays[f"{name}{end_of_name}"] for name in _TALLY[1:]))
         self.n_replications = int(self.live.count.sum())
         self._check(past)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from argbest.core.arrays import Array, IntArray
 from argbest.problems.base import Problem
-from argbest.storage.base import Told, are_truths
+from argbest.storage.base import Response, Told, are_truths
 
 _TOLERANCE = 1e-9  # per replication: rounding, of a mean times n and of a sum of squares
 _PATTERN = 20  # replications that are all 0 or 1, before another value is worth a notice
@@ -40,10 +40,10 @@ class RewardsSoFar(NamedTuple):
         binary = RewardKind.BINARY if is_binary(n, mean, m2) else RewardKind.NUMBERS
         return cls(RewardKind.TRUTHS if truths else binary, int(n.sum()), float(n @ mean))
 
-    def joined_by(self, told: Told) -> "RewardsSoFar":
-        """Return what is seen once one more event has come."""
-        kind = self.kind if self.kind == RewardKind.NUMBERS else max(self.kind, kind_of(told))
-        return RewardsSoFar(kind, self.n + told.n, self.total + told.n * told.mean)
+    def joined_by(self, n: int, told: Response) -> "RewardsSoFar":
+        """Return what is seen once n more replications have come."""
+        kind = self.kind if self.kind == RewardKind.NUMBERS else max(self.kind, kind_of(n, told))
+        return RewardsSoFar(kind, self.n + n, self.total + n * told.mean)
 
     @property
     def both(self) -> bool:
@@ -51,11 +51,11 @@ class RewardsSoFar(NamedTuple):
         return self.kind != RewardKind.NUMBERS and 0.5 < self.total < self.n - 0.5
 
 
-def kind_of(told: Told) -> RewardKind:
-    """Return what the values of one event are; a summary is BINARY if n values of 0 and 1 can have it."""
+def kind_of(n: int, told: Response) -> RewardKind:
+    """Return what n values of a response are; a summary is BINARY if n values of 0 and 1 can have it."""
     if are_truths(told.values):
         return RewardKind.TRUTHS
-    return RewardKind.BINARY if is_binary(told.n, told.mean, told.m2) else RewardKind.NUMBERS
+    return RewardKind.BINARY if is_binary(n, told.mean, told.m2) else RewardKind.NUMBERS
 
 
 def is_binary(n: IntArray | int, mean: Array | float, m2: Array | float) -> bool:
@@ -72,42 +72,83 @@ def ones_among(mean: float, n: int) -> int | None:
     return ones if abs(mean * n - ones) <= _TOLERANCE * n else None
 
 
-def impossible(problem: Problem, *values: float) -> str:
-    """Return what is wrong with the first single reward that the problem rules out, "" if none is."""
-    if problem.rate:
-        return next((f"{x:g} is neither 0 nor 1, but rate=True" for x in values if x not in (0, 1)), "")
-    return outside(problem.reward_range, *values)
+def impossible(problem: Problem, told: Told) -> str:
+    """Return what is wrong with the first value that the problem rules out, "" if none is."""
+    for i, each in enumerate(told.responses):
+        wrong = impossible_value(
+            problem,
+            i,
+            *((each.mean,) if each.values is None else each.values),
+            summarised=each.values is None,
+        )
+        if wrong:
+            return wrong
+    return ""
 
 
-def outside(limits: tuple[float, float] | None, *values: float) -> str:
+def impossible_value(problem: Problem, response: int, *values: float, summarised: bool = False) -> str:
+    """Return what is wrong with the first value of a response, by its place, that the problem rules out."""
+    of = f" of {problem.responses[response]!r}" if len(problem.responses) > 1 else ""
+    if problem.declares_rate(response) and not summarised:
+        said = f"rate={[problem.responses[response]]!r}" if of else "rate=True"
+        return next((f"{x:g}{of} is neither 0 nor 1, but {said}" for x in values if x not in (0, 1)), "")
+    return outside(problem.range_of(response), *values, of=of)
+
+
+def outside(limits: tuple[float, float] | None, *values: float, of: str = "") -> str:
     """Return what is wrong with the first reward or mean that is not in the range, "" if all are."""
     if limits is None:
         return ""
     low, high = limits
     return next(
-        (f"{x:g} is outside the reward_range {low:g} to {high:g}" for x in values if not low <= x <= high), ""
+        (
+            f"{x:g}{of} is outside the reward_range {low:g} to {high:g}"
+            for x in values
+            if not low <= x <= high
+        ),
+        "",
     )
 
 
-def end_of_rate(problem: Problem, before: RewardsSoFar, now: RewardKind, told: Sequence[Told]) -> str:
-    """Return a sentence if what was told ended the treatment of the rewards as a rate, "" if not."""
-    if problem.rate or now == before.kind:
+def end_of_rate(
+    problem: Problem, before: Sequence[RewardsSoFar], now: Sequence[RewardsSoFar], told: Sequence[Told]
+) -> str:
+    """Return a sentence if what was told ended the treatment of a response as a rate, "" if not.
+
+    ``before`` and ``now`` are about every response.
+    """
+    return next(
+        filter(
+            None,
+            (_end_of_rate(problem, i, *both, told) for i, both in enumerate(zip(before, now, strict=False))),
+        ),
+        "",
+    )
+
+
+def _end_of_rate(
+    problem: Problem, i: int, before: RewardsSoFar, now: RewardsSoFar, told: Sequence[Told]
+) -> str:
+    if problem.declares_rate(i) or now.kind == before.kind:
         return ""
-    odd = next((event for event in told if kind_of(event) > before.kind), None)
+    odd = next((each for each in told if kind_of(each.n, each.responses[i]) > before.kind), None)
     if odd is None:  # another worker told it, and says so
         return ""
-    value = next((x for x in odd.values or () if not _fits(x, before.kind)), odd.mean)
+    own = odd.responses[i]
+    value = next((x for x in own.values or () if not _fits(x, before.kind)), own.mean)
+    name = problem.responses[i] if len(problem.responses) > 1 else ""
+    rewards, rate = (f"values of {name!r}", f"rate={[name]!r}") if name else ("rewards", "rate=True")
     arrived = f"trial {odd.trial} returned {value:g}"
     if before.kind == RewardKind.TRUTHS and before.n:
         return (
-            f"all rewards so far were True or False, so they were known to be a rate; {arrived}, a number, "
-            "so they no longer are. Return True or False every time, or begin a study with rate=True."
+            f"all {rewards} so far were True or False, so they were known to be a rate; {arrived}, a number, "
+            f"so they no longer are. Return True or False every time, or begin a study with {rate}."
         )
     if before.kind == RewardKind.BINARY and before.n >= _PATTERN and before.both:
         return (
-            f"all {before.n} rewards so far were 0 or 1 and were treated as a rate; {arrived}, so they are "
+            f"all {before.n} {rewards} so far were 0 or 1 and were treated as a rate; {arrived}, so they are "
             "treated as ordinary numbers from now on. If they are shares of several runs, begin a study with "
-            "rate=True and tell the mean and n, the number of runs, of each."
+            f"{rate} and tell the mean and n, the number of runs, of each."
         )
     return ""
 

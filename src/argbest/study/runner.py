@@ -185,8 +185,8 @@ class _Run:
                 journal.give_back(left, of=[self.presence.name])
         except (StorageError, KeyboardInterrupt):  # then others take them over, once this worker is silent
             self.patience.give_up()
-        lost = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
-        return keep(journal.storage, self.presence.name, lost) if lost else ""
+        lost = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
+        return keep(journal.storage, self.presence.name, lost, journal.responses or ()) if lost else ""
 
     def _enough(self) -> bool:
         """Return whether the budget is spent or the stop rule met."""
@@ -240,13 +240,19 @@ class _Run:
         """Tell the values of the jobs that have ended, or what went wrong; ``ahead``: more are to come."""
         for job in self.jobs.ended(self._fill if ahead else None):
             found = self.jobs.results(job)
-            self.in_hand += ((trial, executors.possible(each, self.study.problem)) for trial, each in found)
+            self.in_hand += ((trial, self._possible(each)) for trial, each in found)
             del self.jobs.under_way[job]
         if ahead:
             self._stock_up()
         while self.in_hand:
             self._settle()
         self.report(self.end.done(self.study._journal.ledger), self.total)
+
+    def _possible(self, outcome: Outcome) -> Outcome:
+        """Return the outcome, as a failure if the problem rules it out; the first one names the responses."""
+        if outcome.value is not None:
+            self.study._journal.name_by(outcome.value)
+        return executors.possible(outcome, self.study.problem)
 
     def _stock_up(self) -> None:
         """Ask ahead if what is in hand makes the study learn again, as it does when asked the next time."""
@@ -283,11 +289,11 @@ class _Run:
 
     def _tell(self, values: list[tuple[Trial, Outcome]]) -> None:
         """Tell values; not those that another worker, who took this one for dead, was quicker to tell."""
-        told = [record(trial, outcome.value, outcome.seconds) for trial, outcome in values]
         journal = self.study._journal
-        before = journal.ledger.rewards
+        told = [record(trial, outcome.value, outcome.seconds, journal.responses) for trial, outcome in values]
+        before = journal.ledger.rewards_of
         kept = set(journal.tell_all(told))
-        if remark := end_of_rate(self.study.problem, before, journal.ledger.rewards.kind, told):
+        if remark := end_of_rate(self.study.problem, before, journal.ledger.rewards_of, told):
             warnings.warn(remark, DataNotice, stacklevel=8)
         for trial, outcome in values:
             if trial.id in kept and outcome.value is not None:

@@ -1,6 +1,5 @@
 """One call from a simulator to an answer."""
 
-from collections.abc import Callable
 from concurrent.futures import Executor
 from os import PathLike
 from typing import Any
@@ -8,20 +7,23 @@ from typing import Any
 from argbest.models.base import Model
 from argbest.options import POLICY, Given
 from argbest.policies.base import Policy
-from argbest.problems.base import Problem
+from argbest.problems.base import Problem, Simulate
 from argbest.storage.base import Storage
 from argbest.study.run_options import OnResult, Progress, RunEnd, Stop
 from argbest.study.study import Study
 
 
 def select(
-    simulate: Callable[[Any, Any, int], float],
+    simulate: Simulate,
     alternatives: object,
     contexts: object,
     *,
     budget: int | None = None,
     seconds: float | None = None,
     goal: str = "max",
+    limits: object = None,
+    price: float | None = None,
+    responses: object = None,
     reward: str = "reward",
     title: str | None = None,
     weights: object = None,
@@ -29,7 +31,7 @@ def select(
     categorical: object = (),
     reward_range: object = None,
     noise_sd: object = None,
-    rate: bool = False,
+    rate: object = False,
     question: object = None,
     policy: Given | Policy = POLICY,
     model: Given | Model[Any] | None = None,
@@ -60,8 +62,9 @@ def select(
     """
     RunEnd(budget, seconds, confirm, stop)  # refused before anything is stored
     problem = Problem(
-        alternatives, contexts, simulate, goal=goal, weights=weights, bounds=bounds, categorical=categorical,
-        reward_range=reward_range, noise_sd=noise_sd, rate=rate, reward=reward, name=title, question=question,
+        alternatives, contexts, simulate, goal=goal, limits=limits, price=price, responses=responses,
+        weights=weights, bounds=bounds, categorical=categorical, reward_range=reward_range,
+        noise_sd=noise_sd, rate=rate, reward=reward, name=title, question=question,
     )  # fmt: skip
     study = Study(
         problem, policy=policy, model=model, initial=initial, seed=seed, refit_every=refit_every,

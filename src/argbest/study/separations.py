@@ -8,7 +8,7 @@ import numpy as np
 
 from argbest.core import sequences
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
-from argbest.core.replications import PLACE, ReplicationStore
+from argbest.core.replications import PLACE, ReplicationStore, WeighedColumn
 from argbest.problems.base import Problem
 from argbest.storage.base import Plain
 from argbest.study.assumptions import Assumption
@@ -30,6 +30,7 @@ class InOrder:
 
     def __init__(self, shape: tuple[int, int], store: ReplicationStore) -> None:
         self._store = store
+        self.goal = WeighedColumn(store, (1.0,))  # the values, in the user's sign
         self.count = np.zeros(shape, np.int64)  # values that count
         self.version = np.zeros(shape[1], np.int64)  # per context, one more with every change
         self.summarised = 0  # replications that have no order
@@ -68,10 +69,10 @@ class InOrder:
         self._next[pair] = number
 
     def _append(self, pair: tuple[int, int], rows: range) -> None:
-        own, values = self._rows.setdefault(pair, []), self._store.values[0]
+        own, goal = self._rows.setdefault(pair, []), self.goal
         for row in rows:
             if own:
-                before, value = float(values[own[-1]]), float(values[row])
+                before, value = float(goal.at(own[-1])), float(goal.at(row))
                 step = (value > before) - (value < before)
                 self._trend[pair] = step if self._trend.get(pair, step) == step else 0
             own.append(row)
@@ -86,15 +87,18 @@ class InOrder:
         same.count, same.version, same.sorted = self.count.copy(), self.version.copy(), {*self.sorted}
         return same
 
-    def of_context(self, context: int) -> Array:
-        """Return a row per alternative and a column per number, NaN where an alternative has no value."""
+    def of_context(self, context: int, values: WeighedColumn | None = None) -> Array:
+        """Return a row per alternative and a column per number, NaN where an alternative has no value.
+
+        The values are those of the goal in the user's sign, or other ``values`` of the same store.
+        """
         counts = self.count[:, context]
         listed = [self._rows[k, context][:n] for k, n in enumerate(counts.tolist()) if n]
         rows = np.array([row for own in listed for row in own], np.int64)
         run, place = self._store.number[rows] % PLACE, self._store.number[rows] // PLACE
         columns, column = np.unique(run * PLACE + place, return_inverse=True)
         table = np.full((len(counts), len(columns)), np.nan)
-        table[np.repeat(np.arange(len(table)), counts), column] = self._store.values[0, rows]
+        table[np.repeat(np.arange(len(table)), counts), column] = (values or self.goal).at(rows)
         return table
 
     def state(self) -> tuple[dict[str, AnyArray], Plain]:

@@ -126,15 +126,17 @@ class Study:
         *,
         alternative: str | Sequence[str] = "alternative",
         context: str | Sequence[str] = "context",
-        value: str = "value",
+        value: str | Sequence[str] | None = None,
         replication: str | None = None,
         goal: str = "max",
+        limits: object = None,
+        price: float | None = None,
         weights: object = None,
         bounds: object = None,
         categorical: object = (),
         bins: "Bins" = None,
         reward_range: object = None,
-        rate: bool = False,
+        rate: object = False,
         dropna: bool = False,
         simulate: Simulate | None = None,
         title: str = "runs",
@@ -149,16 +151,18 @@ class Study:
     ) -> "Study":
         """Return a study that has been told runs made elsewhere; `ask` says where the next should go.
 
-        ``alternative`` and ``context`` name one column or several, ``replication`` the column that says which
-        runs of a context shared random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
+        ``alternative`` and ``context`` name one column or several, ``value`` the column of the rewards, or a
+        list of columns, one for each response; by default those that ``goal`` and ``limits`` name, or
+        "value" if they name none. ``replication`` is the column that says which runs of a context shared
+        random numbers. ``bins`` groups contexts that never repeat, ``dropna`` leaves
         out incomplete rows. ``title`` is the name of the problem, for reports and pictures; ``name``
         identifies the study in its ``storage``. The other options are those of `Problem` and `Study`; random
         numbers count as common if ``replication`` is given. `tell_frame` adds more rows later.
         """
         runs = observed.observe(
             frame, alternative=alternative, context=context, value=value, replication=replication, goal=goal,
-            weights=weights, bounds=bounds, categorical=categorical, bins=bins, reward_range=reward_range,
-            rate=rate, dropna=dropna, simulate=simulate, name=title,
+            limits=limits, price=price, weights=weights, bounds=bounds, categorical=categorical, bins=bins,
+            reward_range=reward_range, rate=rate, dropna=dropna, simulate=simulate, name=title,
         )  # fmt: skip
         return runs.study(
             policy=policy, model=model, seed=seed, refit_every=refit_every,
@@ -207,7 +211,6 @@ class Study:
     def _open(
         self, storage: Storage, stored: Plain, problem: Problem, policy: Policy, model: Model[Any]
     ) -> None:
-        self.problem = problem
         self.seed: int = stored["seed"]
         self.refit_every: int | str = stored["refit_every"]
         self.common_random_numbers: bool = stored["common_random_numbers"]
@@ -224,6 +227,11 @@ class Study:
         from argbest.report.notebook import of_study
 
         return of_study(self)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem; responses that it does not declare are those of the first result."""
+        return self._journal.problem
 
     @property
     def policy(self) -> Policy:
@@ -352,12 +360,16 @@ class Study:
         trial: Trial | int,
         value: Value | None = None,
         *,
-        mean: float | None = None,
-        variance: float | None = None,
+        mean: float | Mapping[str, float] | None = None,
+        variance: float | Mapping[str, float] | None = None,
         n: int | None = None,
         seconds: float | None = None,
     ) -> None:
         """Record the result of a trial: a number, a list or array of replications, or a summary by keywords.
+
+        Of several responses it is a dict: ``{"cost": 1.2, "late": 0}``, or lists of equal length, or ``mean``
+        and ``variance`` are dicts. The first result names the responses where the problem does not; every
+        later one has all of them and no others.
 
         A summary is the ``mean`` of ``n`` replications and the ``variance`` of one of them, with divisor
         n − 1; a single replication has none, and a declared rate needs none: k successes of n are ``mean=k/n,
@@ -367,14 +379,18 @@ class Study:
         took = None if seconds is None else not_negative("seconds", seconds)
         asked = self._journal.open(trial)
         if mean is None and variance is None and n is None:
-            told = record(asked, value, took)
+            told = record(asked, value, took, self._journal.responses)
         elif value is None:
-            told = summary(asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took)
+            told = summary(
+                asked, mean=mean, variance=variance, n=n, rate=self.problem.rate, seconds=took,
+                responses=self._journal.responses,
+            )  # fmt: skip
         else:
             raise InputError(f"`tell` got a value and a summary for {asked}. Give one of them.")
-        before = self._journal.ledger.rewards
+        self._journal.name_by(value if mean is None else mean)
+        before = self._journal.ledger.rewards_of
         self._journal.tell(told)
-        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, [told]):
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards_of, [told]):
             warnings.warn(remark, DataNotice, stacklevel=2)
 
     def tell_frame(
@@ -384,7 +400,7 @@ class Study:
         trial: str | None = None,
         alternative: str | Sequence[str] | None = None,
         context: str | Sequence[str] | None = None,
-        value: str = "value",
+        value: str | Sequence[str] | None = None,
         dropna: bool = False,
     ) -> None:
         """Record the runs in a frame, a row each, all or none: of trials asked for, or made elsewhere.
@@ -392,8 +408,10 @@ class Study:
         With ``trial``, the column of ids, the rows are replications of trials that `ask` returned. Without it
         they are runs made elsewhere of alternatives and contexts of this study: these are found in the
         columns ``alternative`` and ``context``, or in those that the study has, as in `observations` or in
-        the frame that `from_observations` took. Such runs share random numbers with no others. Rows may be
-        summaries, with columns ``n`` and ``variance``; ``dropna`` leaves out incomplete ones.
+        the frame that `from_observations` took. Such runs share random numbers with no others. ``value`` is
+        the column of the rewards ("value"), or a list of columns, one for each response (by default called as
+        these are). Rows may be summaries, with columns ``n`` and ``variance``, or ``variance.cost`` and so on
+        for responses; ``dropna`` leaves out incomplete ones.
         """
         if trial is None:
             runs = observed.further(
@@ -409,19 +427,21 @@ class Study:
                 frame, self.problem, self._journal.open, trial=trial, value=value, dropna=dropna
             )
         told = [self._record(each, row) for each, row in given]
-        before = self._journal.ledger.rewards
+        before = self._journal.ledger.rewards_of
         if trial is None:
             self._journal.tell_elsewhere([each.pair for each, _ in given], told)
         else:
             self._journal.tell_all(told)
-        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards.kind, told):
+        if remark := end_of_rate(self.problem, before, self._journal.ledger.rewards_of, told):
             warnings.warn(remark, DataNotice, stacklevel=2)
 
     def _record(self, trial: Trial, given: Mapping[str, Any]) -> Told:
         """Return what is told of a trial by its values, or by mean, variance and n."""
+        responses = self._journal.responses
+        self._journal.name_by(given.get("value", given.get("mean")))
         if "value" in given:
-            return record(trial, given["value"])
-        return summary(trial, **given, rate=self.problem.rate)
+            return record(trial, given["value"], responses=responses)
+        return summary(trial, **given, rate=self.problem.rate, responses=responses)
 
     def fail(self, trial: Trial | int, reason: str, *, seconds: float | None = None) -> None:
         """Record that a trial gave no value; it is not asked for again by itself."""

@@ -7,7 +7,7 @@ somebody looks at it.
 import math
 import time
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -15,12 +15,14 @@ import numpy as np
 
 from argbest.checks import real, reals, shown, truths
 from argbest.core.arrays import AnyArray, Array, BoolArray, IntArray
+from argbest.core.goals import checked_names, needs_goal
 from argbest.core.replications import PLACE, ReplicationStore
 from argbest.core.tally import LARGEST, summarise
 from argbest.errors import InputError
 from argbest.problems.axis import Item
 from argbest.problems.base import Problem
-from argbest.storage.base import Asked, Told
+from argbest.storage.base import Asked, Response, Told
+from argbest.storage.pages import Past
 from argbest.study.rewards import ones_among
 
 MOST = 2**53  # replications in one summary: beyond, whole numbers are no longer exact
@@ -30,7 +32,8 @@ T = TypeVar("T")
 ELSEWHERE = "elsewhere"  # the worker of runs that nobody asked for: their random numbers are not ours
 OPEN, FAILED = -1, -2  # in the place of the record that a trial ended with
 SUMMARY = -1  # in the place of a replication's number: several replications, told by their mean
-Value: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]  # True and False are numbers to Python
+_Row: TypeAlias = float | Sequence[float] | np.ndarray[Any, Any]  # True and False are numbers to Python
+Value: TypeAlias = _Row | Mapping[str, _Row]  # of several responses by name
 
 
 @dataclass(frozen=True)  # what is not compared follows from the rest; and rows are dicts, which have no hash
@@ -49,16 +52,65 @@ class Trial:
         return f"trial {self.id} (alternative {self.alternative!r}, context {self.context!r})"
 
 
-def numbered(replication: int, values: Sequence[float] | None) -> Iterator[tuple[int, float]]:
+def numbered(replication: int, values: Iterable[T]) -> Iterator[tuple[int, T]]:
     """Yield the single values of a trial with their numbers; values of equal number share random numbers."""
-    for i, value in enumerate(values or ()):
+    for i, value in enumerate(values):
         yield replication + i * PLACE, value
 
 
-def record(trial: Trial, value: object, seconds: float | None = None) -> Told:
-    """Return what is told by a number or a row of replications; truth values stay what they are."""
+def record(
+    trial: Trial, value: object, seconds: float | None = None, responses: Sequence[str] | None = None
+) -> Told:
+    """Return what is told by a number or a row of replications; truth values stay what they are.
+
+    With several ``responses`` the value is a dict of these by name (`named`).
+    """
+    if isinstance(value, Mapping):
+        given = named(trial, value, responses)
+        return _together(trial, [_response(trial, each, name) for name, each in given.items()], seconds)
+    if responses is not None and len(responses) > 1:
+        raise InputError(
+            f"`tell` got {shown(value)} for {trial}; the study has the responses {', '.join(responses)}. "
+            f"Tell a dict: {{{', '.join(f'{name!r}: ...' for name in responses)}}}."
+        )
     if isinstance(value, float) and abs(value) <= LARGEST:  # by far the most common, so without arrays
         return Told(trial.id, 1, float(value), 0.0, (float(value),), seconds, time.time())
+    n, only = _response(trial, value)
+    return Told(trial.id, n, *only, seconds, time.time())
+
+
+def named(trial: Trial, given: Mapping[Any, Any], responses: Sequence[str] | None) -> dict[str, Any]:
+    """Return the responses of a dict in the order of the study's, all of them and no others."""
+    if responses is None:
+        return dict(zip(checked_names(given), given.values(), strict=True))
+    missing = [name for name in responses if name not in given]
+    extra = [name for name in given if name not in responses]
+    if missing or extra:
+        what = f"without the response {missing[0]!r}" if missing else f"with the response {extra[0]!r}"
+        known = ", ".join(map(repr, responses))
+        raise InputError(
+            f"`tell` got a dict {what} for {trial}; the study has {known}, and every result has all of them "
+            f"and no others. {_FAIL}"
+        )
+    return {name: given[name] for name in responses}
+
+
+def _together(trial: Trial, given: Sequence[tuple[int, Response]], seconds: float | None) -> Told:
+    """Return what is told of several responses, which have as many replications each."""
+    if not given:
+        raise needs_goal(())
+    sizes = {n for n, _ in given}
+    if len(sizes) > 1:
+        raise InputError(
+            f"`tell` got {' and '.join(map(str, sorted(sizes)))} replications of different responses for "
+            f"{trial}; one replication gives all of them. Give lists of equal length."
+        )
+    (n, first), *others = given
+    return Told(trial.id, n, *first, seconds, time.time(), tuple(each for _, each in others) or None)
+
+
+def _response(trial: Trial, value: object, name: str = "") -> tuple[int, Response]:
+    """Return the number of replications of one response, and what was told of them."""
     if isinstance(value, tuple) and len(value) == 3:
         raise InputError(
             f"`tell` got the tuple {shown(value)} for {trial}: three replications, or a summary? "
@@ -66,9 +118,9 @@ def record(trial: Trial, value: object, seconds: float | None = None) -> Told:
             "`tell(trial, mean=a, variance=b, n=c)`."
         )
     held = truths(value)
-    values = _replications(trial, value) if held is None else np.array(held, float)
+    values = _replications(trial, value, name) if held is None else np.array(held, float)
     n, mean, m2 = summarise(values)
-    return Told(trial.id, n, mean, m2, tuple(held or values.tolist()), seconds, time.time())
+    return n, Response(mean, m2, tuple(held or values.tolist()))
 
 
 def summary(
@@ -77,25 +129,56 @@ def summary(
     mean: object,
     variance: object,
     n: object,
-    rate: bool = False,
+    rate: bool | Collection[str] = False,
     seconds: float | None = None,
+    responses: Sequence[str] | None = None,
 ) -> Told:
     """Return what is told by the mean of n replications and their sample variance (divisor n − 1).
 
-    Of a ``rate`` the mean is k/n, and no variance is needed: it is k/n (1 − k/n) n/(n − 1).
+    Of a ``rate`` the mean is k/n, and no variance is needed: it is k/n (1 − k/n) n/(n − 1). Of several
+    ``responses`` mean and variance are dicts by name, and ``rate`` names those that are rates.
     """
-    got = f"`tell` got mean={shown(mean)}, variance={shown(variance)}, n={shown(n)} for {trial}"
+    if not isinstance(mean, Mapping):
+        if responses is not None and len(responses) > 1:
+            raise InputError(
+                f"`tell` got mean={shown(mean)} for {trial}; the study has the responses "
+                f"{', '.join(responses)}. Give mean and variance as dicts by response."
+            )
+        found = _summary(trial, mean, variance, n, is_rate=bool(rate))
+        return Told(trial.id, found[0], *found[1], seconds, time.time())
+    spread = variance if isinstance(variance, Mapping) else {}
+    unknown = [name for name in spread if name not in mean]
+    if unknown or not (variance is None or isinstance(variance, Mapping)):
+        raise InputError(
+            f"`tell` got mean={shown(mean)}, variance={shown(variance)} for {trial}; the mean is a dict by "
+            "response, and so is the variance. Name the same responses in both."
+        )
+    rates = () if isinstance(rate, bool) else rate
+    parts = [
+        _summary(trial, each, spread.get(name), n, name, is_rate=name in rates or rate is True)
+        for name, each in named(trial, mean, responses).items()
+    ]
+    return _together(trial, parts, seconds)
+
+
+def _summary(
+    trial: Trial, mean: object, variance: object, n: object, name: str = "", *, is_rate: bool
+) -> tuple[int, Response]:
+    """Return the number of replications of one response, and their summary."""
+    of = f" of {name!r}" if name else ""
+    got = f"`tell` got mean={shown(mean)}, variance={shown(variance)}, n={shown(n)}{of} for {trial}"
     number = real(n)
     if number is None or not (1 <= number <= MOST and number.is_integer()):
         raise InputError(f"{got}; n counts replications: expected a whole number from 1 to 2^53.")
-    if rate:
-        return Told(trial.id, *_share(got, real(mean), int(number), variance), None, seconds, time.time())
+    if is_rate:
+        count, share, m2 = _share(got, real(mean), int(number), variance)
+        return count, Response(share, m2, None)
     if variance is None and number > 1:
-        share = real(mean)
+        share_of_ones = real(mean)
         ones = " If each of them is 0 or 1, declare rate=True: then mean and n are enough."
         raise InputError(
             f"{got}; the mean of several replications needs their variance: that of one replication, with "
-            f"divisor n - 1.{ones if share is not None and 0 <= share <= 1 else ''}"
+            f"divisor n - 1.{ones if share_of_ones is not None and 0 <= share_of_ones <= 1 else ''}"
         )
     centre, spread = real(mean), 0.0 if variance is None else real(variance)
     if centre is None or spread is None or not np.isfinite([centre, spread]).all():
@@ -106,7 +189,7 @@ def summary(
         )
     if spread < 0 or (number == 1 and spread > 0):
         raise InputError(f"{got}; a variance is 0 or more, and 0 or left out for a single replication.")
-    return Told(trial.id, int(number), centre, spread * (number - 1), None, seconds, time.time())
+    return int(number), Response(centre, spread * (number - 1), None)
 
 
 def _share(got: str, mean: float | None, n: int, variance: object) -> tuple[int, float, float]:
@@ -128,22 +211,23 @@ def _share(got: str, mean: float | None, n: int, variance: object) -> tuple[int,
     return n, ones / n, m2
 
 
-def _replications(trial: Trial, value: object) -> Array:
+def _replications(trial: Trial, value: object, name: str = "") -> Array:
     """Return replications as floats; nothing that merely looks like a number is taken for one."""
+    of = f" of {name!r}" if name else ""
     try:
         values = np.atleast_1d(reals(value))
     except InputError as error:
         raise InputError(
-            f"`tell` got {shown(value)} ({type(value).__name__}) for {trial}: {error}. "
+            f"`tell` got {shown(value)} ({type(value).__name__}){of} for {trial}: {error}. "
             f"Expected a number, a list of replications, or mean, variance and n. {_FAIL}"
         ) from None
     if values.ndim != 1 or values.size == 0:
         raise InputError(
-            f"`tell` got an array of shape {values.shape} for {trial}; replications form one row."
+            f"`tell` got an array of shape {values.shape}{of} for {trial}; replications form one row."
         )
     if not np.all(np.abs(values) <= LARGEST):
         raise InputError(
-            f"`tell` got value={shown(value)} for {trial}; a reward must be finite, at most {LARGEST:g}. "
+            f"`tell` got value={shown(value)}{of} for {trial}; a reward must be finite, at most {LARGEST:g}. "
             f"{_FAIL}"
         )
     return values
@@ -273,74 +357,110 @@ class Trials(_Made[Trial]):
 class Records(_Made[Told]):
     """All that was told, in the order of telling; the values themselves are rows of a store.
 
-    A record of single values has a row for each, and a summary has one row, with its mean.
+    A record of single values has a row for each, and a summary has one row, with its means.
     """
 
     def __init__(self, trials: Trials, store: ReplicationStore) -> None:
         self._trials, self._store = trials, store
         # ``size`` counts single values, -1 for a summary; ``start`` is the first row of the record.
         self.columns = Columns(trial="q", n="q", m2="d", size="q", start="q", seconds="d", time="d")
-        self._means: dict[int, float] = {}  # of records of several values, as they were told
+        self._means: dict[int, tuple[float, ...]] = {}  # of records of several values, as they were told
+        self._squares: list[tuple[float, ...]] = []  # m2 of every response but the first, if there are any
 
     def add(self, event: Told, *, shared: bool) -> None:
         """Take in one more; ``shared``: its random numbers are those of other alternatives, too."""
         size = -1 if event.values is None else len(event.values)
         seconds = math.nan if event.seconds is None else event.seconds
         if size > 1:
-            self._means[len(self)] = event.mean
+            self._means[len(self)] = tuple(each.mean for each in event.responses)
+        if event.further is not None:
+            self._squares.append(tuple(each.m2 for each in event.further))
         start = len(self._store)
         self.columns.append(event.trial, event.n, event.m2, size, start, seconds, event.time)
         pair, replication = self._trials.pair(event.trial), self._trials.columns["replication"][event.trial]
         if event.values is None:
-            self._store.append(*pair, SUMMARY, event.mean, shared=False)
+            means = np.array([each.mean for each in event.responses])
+            self._store.append(*pair, SUMMARY, means, shared=False)
             return
-        for number, value in numbered(replication, event.values):
+        values: Any = event.values
+        if event.further is not None:
+            values = zip(*(each.values or () for each in event.responses), strict=True)
+        for number, value in numbered(replication, values):
             self._store.append(*pair, number, value, shared=shared)
 
-    def extend(self, told: Mapping[str, AnyArray], values: AnyArray, shared: BoolArray) -> None:
+    def extend(self, past: Past, shared: BoolArray) -> None:
         """Take in the first ones at once; ``shared`` [record] as in `add`."""
-        size, mean = told["size"].astype(np.int64), np.asarray(told["mean"], float)
+        told, further = past.told, past.further
+        size = told["size"].astype(np.int64)
+        mean = np.concatenate([np.asarray(told["mean"], float)[None], further["mean"].reshape(-1, len(size))])
         rows = np.where(size < 0, 1, size)
         start = np.cumsum(rows) - rows
         self.columns.extend({**told, "start": start})
         several = np.flatnonzero(size > 1)
-        self._means = dict(zip(several.tolist(), mean[several].tolist(), strict=True))
+        self._means = {row: tuple(mean[:, row].tolist()) for row in several.tolist()}
+        if len(mean) > 1:
+            self._squares = [tuple(row) for row in further["m2"].T.tolist()]
         record = np.repeat(np.arange(len(size)), rows)
         trial, single = np.asarray(told["trial"], np.int64)[record], size[record] >= 0
-        value = mean[record]
-        value[single] = values
+        value = mean[:, record]
+        value[:, single] = np.concatenate([past.values[None], further["values"].reshape(-1, single.sum())])
         asked = self._trials.columns
         k, c, replication = (asked.numbers(name)[trial] for name in ("alternative", "context", "replication"))
         number = np.where(single, replication + (np.arange(len(record)) - start[record]) * PLACE, SUMMARY)
-        self._store.extend(k, c, number, value[None], shared[record] & single)
+        self._store.extend(k, c, number, value, shared[record] & single)
 
     def first(self, n: int) -> "Records":
         """Return the first n."""
         copy = Records(self._trials, self._store)
-        copy.columns, copy._means = self.columns.first(n), self._means
+        copy.columns, copy._means, copy._squares = self.columns.first(n), self._means, self._squares
         return copy
 
-    def values(self, row: int) -> list[float] | None:
-        """Return the single values of a record; None of a summary."""
+    def values(self, row: int) -> Array | None:
+        """Return the single values of a record, [response, i]; None of a summary."""
         start, size = self.columns["start"][row], self.columns["size"][row]
-        return None if size < 0 else self._store.values[0, start : start + size].tolist()
+        return None if size < 0 else self._store.values[:, start : start + size]
 
-    def mean(self, row: int) -> float:
-        """Return the mean of the values of a record."""
+    def mean(self, row: int) -> Array:
+        """Return the means of the values of a record, [response]."""
         if self.columns["size"][row] > 1:
-            return self._means[row]
-        return float(self._store.values[0, self.columns["start"][row]])
+            return np.array(self._means[row])
+        return self._store.values[:, self.columns["start"][row]]
 
     def means(self) -> Array:
-        """Return the mean of every record."""
-        found: Array = self._store.values[0, self.columns.numbers("start")]
+        """Return the means of every record, [response, record]."""
+        found: Array = self._store.values[:, self.columns.numbers("start")]
         few = [row for row in self._means if row < len(self)]
-        found[few] = [self._means[row] for row in few]
+        if few:
+            found[:, few] = np.array([self._means[row] for row in few]).T
+        return found
+
+    def squares(self) -> Array:
+        """Return the sums of squared deviations of every record, [response, record]."""
+        first = self.columns.numbers("m2")[None]
+        more = np.array(self._squares[: len(self)], float).reshape(len(self), -1).T
+        return np.concatenate([first, more]) if len(more) else first
+
+    def squares_of(self, weights: tuple[float, ...]) -> Array:
+        """Return the sums of squared deviations of Σ weight · response of every record, [record].
+
+        How the responses of a summary go together is not known: they are taken for independent.
+        """
+        found = np.asarray(np.square(weights) @ self.squares())
+        if len(weights) > 1:
+            own, few = np.array(weights), np.flatnonzero(self.columns.numbers("size") > 1)
+            for row in few.tolist():
+                start, size = self.columns["start"][row], self.columns["size"][row]
+                away = self._store.values[:, start : start + size] - self.mean(row)[:, None]
+                found[row] = np.sum((own @ away) ** 2)
         return found
 
     def rows_until(self, n: int) -> int:
         """Return how many rows of the store the first n records have."""
         return int(self.columns["start"][n]) if n < len(self) else self._end()
+
+    def values_of_rows(self) -> Array:
+        """Return what every row says, [response, row]: a value, or the mean of a summary."""
+        return self._store.values[:, : self._end()]
 
     def record_of_rows(self) -> IntArray:
         """Return the record of every row, [row]."""
@@ -352,6 +472,10 @@ class Records(_Made[Told]):
     def _make(self, row: int) -> Told:
         columns, values = self.columns, self.values(row)
         seconds = None if math.isnan(columns["seconds"][row]) else columns["seconds"][row]
-        trial, n, m2 = (columns[name][row] for name in ("trial", "n", "m2"))
-        told = None if values is None else tuple(values)
-        return Told(trial, n, self.mean(row), m2, told, seconds, columns["time"][row])
+        squares = (columns["m2"][row], *(self._squares[row] if self._squares else ()))
+        first, *further = (
+            Response(mean, m2, None if values is None else tuple(values[i].tolist()))
+            for i, (mean, m2) in enumerate(zip(self.mean(row).tolist(), squares, strict=True))
+        )
+        trial, n, ended = (columns[name][row] for name in ("trial", "n", "time"))
+        return Told(trial, n, *first, seconds, ended, tuple(further) or None)

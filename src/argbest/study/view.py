@@ -1,6 +1,7 @@
 """A study at one moment, as a value: what answers, reports, pictures and exports are made from."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -11,26 +12,28 @@ import numpy as np
 from argbest import streams
 from argbest.checks import indifference_zone
 from argbest.core import tally as tallies
+from argbest.core.abilities import offers
 from argbest.core.additive_belief import DRAWN_JOINTLY
 from argbest.core.arrays import Array, BoolArray, IntArray
-from argbest.core.belief import Belief
+from argbest.core.belief import Belief, SeveralOutcomes
 from argbest.core.certificate import Certificate, Mixture
-from argbest.core.question import Question
+from argbest.core.outcomes import ONE, SharedNoise, means_of, shared_noise, with_shared_noise
+from argbest.core.question import BEST, HasLimits, Question
 from argbest.core.questions.contexts import of_table
 from argbest.core.replications import Replications
 from argbest.core.setting import Setting, among_the_rest
 from argbest.core.states import usual_delta
 from argbest.core.tally import Tally
 from argbest.errors import InputError
-from argbest.models.base import Integrated, Model
+from argbest.models.base import Integrated, Model, together
 from argbest.policies.base import Policy
 from argbest.problems.base import Problem
 from argbest.problems.design import for_model
 from argbest.storage.base import Failed, Plain
 from argbest.study.journal import Journal
-from argbest.study.learning import Knowledge, Learning, integrated_by_seed
+from argbest.study.learning import Knowledge, Learning, LearningOfSum, integrated_by_seed
 from argbest.study.ledger import Ledger, status
-from argbest.study.rewards import RewardsSoFar
+from argbest.study.rewards import RewardKind, RewardsSoFar
 from argbest.study.separations import InOrder, Separations
 from argbest.study.trial import Records, Trials
 
@@ -48,11 +51,11 @@ class Inference:
     """
 
     def __init__(
-        self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tally: Tally,
-        ruled_out: BoolArray | None, learning: Learning,
+        self, problem: Problem, model: Model[Any], seed: int, setting: Setting, tallies: Sequence[Tally],
+        ruled_out: BoolArray | None, learning: Learning | LearningOfSum,
     ) -> None:  # fmt: skip
         self._problem, self._model, self._seed = problem, model, seed
-        self._setting, self._tally, self._ruled_out = setting, tally, ruled_out
+        self._setting, self._tallies, self._ruled_out = setting, tuple(tallies), ruled_out
         self._learning = learning
         self._certificates: dict[tuple[float, bool], Certificate] = {}
         self._answers: dict[Hashable, Any] = {}
@@ -63,6 +66,14 @@ class Inference:
         same = own is other or (own is not None and other is not None and np.array_equal(own, other))
         return learning is self._learning and same
 
+    def of_sum(self, place: int, setting: Setting) -> "Inference":
+        """Return what is concluded of one of the sums that are learned, by itself."""
+        if isinstance(self._learning, LearningOfSum):
+            return self
+        learning = LearningOfSum(self._learning, place)
+        known = self._problem, self._model, self._seed, setting
+        return Inference(*known, (self._tallies[place],), self._ruled_out, learning)
+
     @property
     def knowledge(self) -> Knowledge:
         """The belief of the model, and the refit that it rests on."""
@@ -72,12 +83,23 @@ class Inference:
 
     @cached_property
     def belief(self) -> Belief:
-        """The belief that selects, larger being better, with what is ruled out far below."""
-        return among_the_rest(self.knowledge.belief, self._ruled_out)
+        """The belief that selects, larger being better, with what is ruled out far below.
+
+        With limits it is one about the goal and all slacks, which knows what noise these share.
+        """
+        known = with_shared_noise(self.knowledge.belief, self.shared_noise)
+        return among_the_rest(known, self._ruled_out)
+
+    @cached_property
+    def shared_noise(self) -> SharedNoise | None:
+        """What the noise of all sums that are learned has in common; None where there is one."""
+        return shared_noise(self._tallies, self.knowledge.belief)
 
     @cached_property
     def choice(self) -> IntArray:
-        """What this belief chooses for every context, [context]."""
+        """What is chosen for every context, [context]; with limits by joint draws, -1 where that is none."""
+        if offers(self._of_table, HasLimits):
+            return self.certificate(0.0, integrate=True).choice
         return self._of_table.choice(self.belief)
 
     @property
@@ -87,23 +109,29 @@ class Inference:
 
     @cached_property
     def integrated(self) -> Integrated | None:
-        """The hyper-parameters that probabilities average over."""
-        known, out = self.knowledge, self._ruled_out
+        """The hyper-parameters of the goal that probabilities average over."""
+        return None if self._integrated is None else self._integrated[0]
+
+    @cached_property
+    def _integrated(self) -> tuple[Integrated, ...] | None:
+        """The hyper-parameters of all sums that are learned."""
         return integrated_by_seed(
-            self._model, self._tally, self._setting, known.params, self._seed, out, known.belief
+            self._model, self._tallies, self._setting, self.knowledge.learned, self._seed, self._ruled_out
         )
 
     @cached_property
     def mixture(self) -> Mixture | None:
         """The beliefs of those at the contexts of the study."""
-        return None if self.integrated is None else self.integrated.here()
+        if self._integrated is None:
+            return None
+        return together(self._integrated, self.shared_noise, self._ruled_out)
 
     def certificate(self, delta: float, *, integrate: bool) -> Certificate:
         """Return how sure the selections are."""
         if (delta, integrate) not in self._certificates:
             self._certificates[delta, integrate] = Certificate(
                 self.belief, self._problem.weights, self.normals, delta, self.answered,
-                self.mixture if integrate else None, question=self._of_table,
+                self.mixture if integrate else None, question=self._of_table, numbers=self._numbers,
             )  # fmt: skip
         return self._certificates[delta, integrate]
 
@@ -116,24 +144,31 @@ class Inference:
     def certificate_of(self, question: Question, delta: float) -> Certificate:
         """Return how sure the answer to a question is that was put to the contexts of this study."""
         answered = self.answered if len(question.parts(self._problem.weights)) > 1 else None
-        large = self._tally.count.size > DRAWN_JOINTLY
         return Certificate(
             self.belief, self._problem.weights, self.normals, delta, answered, self.mixture,
-            question=question,
-            numbers=(lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)) if large else None,
+            question=question, numbers=self._numbers,
         )  # fmt: skip
+
+    @property
+    def _numbers(self) -> Callable[[], np.random.Generator] | None:
+        """What makes draws of whole tables, where these are large; None where they are not."""
+        if self._tallies[0].count.size <= DRAWN_JOINTLY:
+            return None
+        return lambda: streams.generator(self._seed, streams.Purpose.CERTIFICATE)
 
     def normals(self, multiple: int) -> Iterator[Array]:
         """Yield the draws behind every certificate's joint probability, always the same, some at a time.
 
         Of a million pairs all of them would take 512 MB, and draws made from them several times that.
         """
-        size = self._tally.count.size
+        belief, shape = self.belief, self._problem.shape
+        table = (belief.layers, *shape) if offers(belief, SeveralOutcomes) else shape
+        size = math.prod(table)
         draws = max(FEWEST, min(DRAWS, NUMBERS // size))
         some = multiple * max(1, NUMBERS // size // multiple)
         generator = streams.generator(self._seed, streams.Purpose.CERTIFICATE)
         for start in range(0, draws, some):
-            yield generator.standard_normal((min(some, draws - start), *self._problem.shape))
+            yield generator.standard_normal((min(some, draws - start), *table))
 
     def once(self, name: Hashable, work: Callable[[], T]) -> T:
         """Return the answer of that name, worked out if nobody has asked for it before."""
@@ -157,8 +192,8 @@ class View:
     policy: Policy
     model: Model[Any]
     setting: Setting  # the problem's, and which pairs were set aside
-    tally: Tally
-    rewards: RewardsSoFar  # what the values are: True and False, 0 and 1, numbers
+    tallies: tuple[Tally, ...]  # of all sums of responses that are learned about, the goal's first
+    rewards: RewardsSoFar  # what the values of the goal are: True and False, 0 and 1, numbers
     rate: bool  # whether all of them are 0 or 1: declared so, or every value told was True or False
     set_aside: BoolArray  # pairs that failed too often to be asked for again
     ruled_out: BoolArray | None  # those of them without a single value; None where there are none
@@ -186,11 +221,11 @@ class View:
     def of(cls, journal: Journal, definition: Plain, before: "View | None" = None) -> "View":
         """Return the study of a journal as it is now; what the view ``before`` concluded stays if true."""
         ledger, setting, learning = journal.ledger, journal.open_setting(), journal.learning()
-        tally, out = ledger.tally, ledger.ruled_out
+        tallies, out = ledger.tallies, ledger.ruled_out
         inference = None if before is None else before.inference
         if inference is None or not inference.holds(learning, setting):
             known = journal.problem, journal.model, journal.seeds.root, setting
-            inference = Inference(*known, tally, out, learning)
+            inference = Inference(*known, tallies, out, learning)
         in_order = ledger.in_order.as_it_is()
         return cls(
             definition=definition,
@@ -198,7 +233,7 @@ class View:
             policy=journal.policy,
             model=journal.model,
             setting=setting,
-            tally=tally,
+            tallies=tallies,
             rewards=ledger.rewards,
             rate=ledger.rate,
             set_aside=ledger.set_aside,
@@ -229,6 +264,34 @@ class View:
         return journal.ledger is self._ledger and journal.revision == self._revision
 
     @property
+    def tally(self) -> Tally:
+        """The tally of the goal."""
+        return self.tallies[0]
+
+    @cached_property
+    def sums(self) -> "tuple[View, ...]":
+        """The study as if it asked of one of the sums of responses that are learned alone, of each."""
+        if len(self.tallies) == 1 and not self.problem.limits:
+            return (self,)
+        return tuple(map(self._of_sum, range(len(self.tallies))))
+
+    def _of_sum(self, place: int) -> "View":
+        setting = replace(self.setting, question=BEST, basis=ONE)
+        tally, weights = self.tallies[place], self.setting.basis.weights[place]
+        used = [i for i, factor in enumerate(weights) if factor]
+        alone = used[0] if len(used) == 1 and abs(weights[used[0]]) == 1.0 else None
+        ledger = self._ledger
+        return replace(
+            self,
+            setting=setting,
+            tallies=(tally,),
+            rewards=RewardsSoFar(RewardKind.NUMBERS) if alone is None else ledger.rewards_of[alone],
+            rate=alone is not None and ledger.is_rate(alone),
+            replications=self.replications if tally.replications is None else tally.replications,
+            inference=self.inference.of_sum(place, setting),
+        )
+
+    @property
     def seed(self) -> int:
         """The root of all random numbers of the study."""
         seed: int = self.definition["seed"]
@@ -255,7 +318,7 @@ class View:
     @property
     def reward_range(self) -> tuple[float, float] | None:
         """The interval that holds every single reward: (0, 1) of a rate, else that of the problem."""
-        return (0.0, 1.0) if self.rate else self.problem.reward_range
+        return (0.0, 1.0) if self.rate else self.problem.goal_range
 
     @property
     def initial_design(self) -> str:
@@ -311,12 +374,22 @@ class View:
 
     def tally_after(self, n_records: int) -> Tally:
         """Return the tally when the values of so many trials had been told."""
-        problem, records = self.problem, self.records
-        trial, n, m2 = (records.columns.numbers(name)[:n_records] for name in ("trial", "n", "m2"))
+        return self.tallies_after(n_records)[0]
+
+    def tallies_after(self, n_records: int) -> tuple[Tally, ...]:
+        """Return the tallies of all sums when the values of so many trials had been told."""
+        basis, records = self.setting.basis, self.records
+        trial, n = (records.columns.numbers(name)[:n_records] for name in ("trial", "n"))
         where = tuple(self.trials.columns.numbers(name)[trial] for name in ("alternative", "context"))
-        mean = problem.sign * records.means()[:n_records]
-        tally = tallies.from_observations(where, mean, problem.shape, n=n, m2=m2)
-        return replace(tally, replications=self.replications[: records.rows_until(n_records)])
+        rows = records.rows_until(n_records)
+        means = basis.sums(records.means()[:, :n_records])
+        found = []
+        for own, tally, mean in zip(basis.weights, self.tallies, means, strict=True):
+            m2 = records.squares_of(own)[:n_records]
+            made = tallies.from_observations(where, mean, self.problem.shape, n=n, m2=m2)
+            told = None if tally.replications is None else tally.replications[:rows]
+            found.append(replace(made, replications=told))
+        return tuple(found)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -362,4 +435,5 @@ class View:
         """Return the difference that does not matter: as given, or see `Study.indifference`."""
         if delta is not None:
             return indifference_zone(delta)
-        return usual_delta(self.knowledge.belief.mean, self.ruled_out)
+        belief = self.knowledge.belief
+        return usual_delta(means_of(belief), self.ruled_out, of_table(self.question))

@@ -281,9 +281,9 @@ def _say(words: str) -> None:
     warnings.warn(f"{time.strftime('%H:%M:%S')} {words}", OutageNotice, stacklevel=4)
 
 
-def keep(storage: Storage, worker: str, values: Sequence[Told]) -> str:
+def keep(storage: Storage, worker: str, values: Sequence[Told], responses: Sequence[str] = ()) -> str:
     """Return a sentence that says where the values are kept, and the command that delivers them."""
-    lines = "".join(json.dumps(line(each)) + "\n" for each in values)
+    lines = "".join(json.dumps(line(each, responses)) + "\n" for each in values)
     name = f"undelivered-{worker.rpartition('-')[2]}.jsonl"
     study = getattr(storage, "path", None)
     beside = None if study is None else study.parent
@@ -309,9 +309,11 @@ def _folders(beside: Path | None) -> Iterable[Path]:
     yield Path(tempfile.gettempdir())
 
 
-def line(told: Told) -> dict[str, Any]:
-    """Return a value as `argbest tell` reads it."""
-    return {"trial": told.trial, "values": list(told.values or ()), "seconds": told.seconds}
+def line(told: Told, responses: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a value as `argbest tell` reads it, by ``responses`` where these have names."""
+    values = [list(each.values or ()) for each in told.responses]
+    named = dict(zip(responses, values, strict=True)) if responses else values[0]
+    return {"trial": told.trial, "values": named, "seconds": told.seconds}
 
 
 def _write(path: Path, text: str) -> None:

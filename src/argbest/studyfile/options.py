@@ -1,11 +1,12 @@
 """Tables of a study file, their keys and errors: the simulator, the options of the study and of its run."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from argbest import simulators
 from argbest.checks import finite, flag, indifference_zone, within
 from argbest.errors import InputError, VersionNotice, unknown_name
 from argbest.models import retired
@@ -18,7 +19,8 @@ from argbest.study.run_options import ExpectedPCS, GuaranteedPCS, OpportunityCos
 TOP = "the top of the file"
 KEYS: dict[str, tuple[str, ...]] = {
     TOP: (
-        *("name", "description", "goal", "reward", "reward_range", "rate", "noise_sd", "problem"),
+        *("name", "description", "problem", "goal", "limits", "price", "responses"),
+        *("reward", "reward_range", "rate", "noise_sd"),
         *("alternatives", "contexts", "simulator", "study", "run", "cost", "storage"),
     ),
     "[alternatives]": ("labels", "grid", "rows", "file", "columns", "label", "categorical"),
@@ -61,8 +63,12 @@ def text(where: str, given: object) -> str:
     return given
 
 
-def simulator(given: object, folder: Path) -> tuple[Program | Function | None, float | None]:
+def simulator(
+    given: object, folder: Path, responses: Sequence[str] = ()
+) -> tuple[Program | Function | None, float | None]:
     """Return the simulator of a study file, None without one, and the time limit of a Python function.
+
+    A program reads the ``responses`` named, one number without any.
 
     Programs run in the folder of the file and functions are looked up there, unless ``folder`` names another.
     """
@@ -77,7 +83,7 @@ def simulator(given: object, folder: Path) -> tuple[Program | Function | None, f
     options["folder"] = str(at.resolve())
     with within("[simulator]"):
         if "command" in options:
-            return Program.from_plain(options), None
+            return simulators.reading(Program.from_plain(options), responses), None
         for key in _OF_PROGRAMS:
             if key in options:
                 raise InputError(f"{key} is for programs (command = [...]), not for Python functions.")

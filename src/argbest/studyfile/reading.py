@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 
 from argbest import registry
-from argbest.checks import affordable, finite, flag, not_negative, one_of, within
+from argbest.checks import affordable, finite, not_negative, one_of, within
 from argbest.core.arrays import Array
+from argbest.core.goals import Wanted
 from argbest.errors import InputError
 from argbest.problems.axis import Axis, Kind
-from argbest.problems.base import Problem, reward_limits
+from argbest.problems.base import Problem, declared_ranges, declared_rates
 from argbest.problems.labels import declared
 from argbest.storage.opening import shown
 from argbest.study.definition import Options
@@ -34,7 +35,7 @@ _MOST_ROWS = 10**7  # of a grid
 _FORMS = ("labels", "grid", "rows", "file")
 _OF_PROBLEM = (
     *("alternatives", "contexts", "simulator"),
-    *("goal", "description", "reward", "reward_range", "rate", "noise_sd"),
+    *("goal", "limits", "price", "responses", "description", "reward", "reward_range", "rate", "noise_sd"),
 )
 
 
@@ -116,21 +117,31 @@ def _problem(
     for key in ("name", "description", "reward"):
         if key in content and not isinstance(content[key], str):
             raise InputError(f"{key} must be text, got {content[key]!r}.")
-    goal = one_of("goal", content.get("goal", "max"), ("max", "min"))
+    wanted = _wanted(content)
     alternatives = _axis("alternative", content.get("alternatives"), folder)
     contexts = _axis("context", content.get("contexts"), folder)
-    simulate, limit = file_options.simulator(content.get("simulator"), folder)
-    rate = flag("rate", content.get("rate", False))
-    limits = reward_limits(content.get("reward_range"), rate=rate)
+    simulate, limit = file_options.simulator(content.get("simulator"), folder, wanted.named)
+    rate = declared_rates(content.get("rate", False), wanted.responses)
+    ranges = declared_ranges(content.get("reward_range"), rate, wanted.responses)
     noise = None if "noise_sd" not in content else not_negative("noise_sd", content["noise_sd"])
     with within("[contexts]"):
         problem = Problem(
             alternatives.axis, contexts.axis, simulate, weights=contexts.weights, bounds=contexts.bounds,
-            goal=goal, name=content.get("name") or stem, description=content.get("description", ""),
-            reward=content.get("reward", "reward"), reward_range=limits, rate=rate,
-            noise_sd=noise,
+            goal=str(wanted.goal), limits=wanted.limits, price=wanted.price,
+            responses=wanted.responses or None, name=content.get("name") or stem,
+            description=content.get("description", ""), reward=content.get("reward", "reward"),
+            reward_range=ranges, rate=rate, noise_sd=noise,
         )  # fmt: skip
     return problem, limit, file_options.remarks(simulate, alternatives.axis, contexts.axis)
+
+
+def _wanted(content: Mapping[str, Any]) -> Wanted:
+    """Return what the file says of responses, goal and limits."""
+    found = {key: content[key] for key in Wanted._fields if key in content}
+    for key, example in (("limits", '["late <= 0.05"]'), ("responses", '["cost", "late"]')):
+        if key in found and not isinstance(found[key], list):
+            raise InputError(f"{key} must be a list of texts, such as {key} = {example}; got {found[key]!r}.")
+    return Wanted.read(**found)
 
 
 def _registered(content: Mapping[str, Any]) -> Problem:

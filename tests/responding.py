@@ -1,0 +1,27 @@
+"""Simulators with several responses at the top level of a module, for other processes to call."""
+
+import random
+from typing import Any
+
+from argbest.simulators.calling import batched, vectorised
+
+
+def clinic(plan: str, arrivals: int, seed: int) -> dict[str, float]:
+    """Return cost and whether somebody is late: the cheap plan is late half of the time where many arrive."""
+    draw = random.Random(seed)  # noqa: S311
+    late = plan == "cheap" and arrivals > 3 and draw.random() < 0.5
+    return {"cost": {"cheap": 1.0, "dear": 2.0}[plan] + draw.gauss(0, 0.1), "late": late}
+
+
+@batched
+def clinic_of_seeds(plan: str, arrivals: int, seeds: list[int]) -> dict[str, Any]:
+    return columns([clinic(plan, arrivals, seed) for seed in seeds])
+
+
+@vectorised
+def clinic_of_jobs(plans: list[str], arrivals: list[int], seeds: list[int]) -> dict[str, Any]:
+    return columns([clinic(*job) for job in zip(plans, arrivals, seeds, strict=True)])
+
+
+def columns(rows: list[dict[str, float]]) -> dict[str, list[float]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
