@@ -51,7 +51,6 @@ from argbest.experiment import Contender, Experiment, loop
 from argbest.models.base import entries
 from argbest.policies import DVRLoss
 from argbest.policies.base import Draws
-from argbest.study.learning import integrated_by_seed
 from argbest.table_files import write_csv
 from experiments import tailoring
 from experiments.calibration import show
@@ -107,7 +106,7 @@ def choices(
     """
     experiment, trace, model = played(name, contender, deciding, numbers)
     problems = experiment.problems(streams.roots(SEED, numbers).tolist())
-    learned = step.learn(model, problems[0].setting, trace.tally)
+    learned = step.learn(model, problems[0].setting, (trace.tally,))
     rows = []
     for question in asked:
         bound = problems[0].put(question)
@@ -135,10 +134,7 @@ def claims(
     rows, tailored = [], []
     for r, (root, problem) in enumerate(zip(roots, problems, strict=True)):
         known = trace.tally[r], setting, entries(params, r)
-        belief, unsure = model.posterior(*known), integrated_by_seed(model, *known, root)
-        if unsure is None:
-            raise ValueError(f"{name}: macro-replication {numbers[r]} has nothing to average over.")
-        mixture = unsure.here()
+        belief, mixture = model.posterior(*known), tailoring.averaged(model, *known, root)
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal(
             (DRAWS, *problem.shape)
         )

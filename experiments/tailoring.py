@@ -17,6 +17,7 @@ What it found is in `stored/tailoring.csv`. `python -m experiments.tailoring --o
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -25,10 +26,12 @@ import pandas as pd
 from argbest import streams
 from argbest.answers.tailoring import value_of_draws
 from argbest.core.arrays import Array, IntArray
+from argbest.core.certificate import Mixture
+from argbest.core.setting import Setting
+from argbest.core.tally import Tally
 from argbest.experiment import Experiment, loop
-from argbest.models.base import entries
+from argbest.models.base import Model, entries, integrated
 from argbest.problems.base import Problem
-from argbest.study.learning import integrated_by_seed
 from argbest.table_files import write_csv
 from experiments.calibration import FAMILIES, show
 
@@ -64,15 +67,21 @@ def intervals(name: str, numbers: IntArray, *, common: bool = True) -> pd.DataFr
     params = model.fit(trace.tally, setting)
     rows = []
     for number, root, problem in zip(range(len(roots)), roots, problems, strict=True):
-        known = integrated_by_seed(model, trace.tally[number], setting, entries(params, number), root)
-        if known is None:
-            raise ValueError(f"{name}: macro-replication {numbers[number]} has nothing to average over.")
+        mixture = averaged(model, trace.tally[number], setting, entries(params, number), root)
         normals = streams.generator(root, streams.Purpose.CERTIFICATE).standard_normal(
             (DRAWS, *problem.shape)
         )
-        said = interval(problem, known.here().draw(normals))
+        said = interval(problem, mixture.draw(normals))
         rows.append({"problem": name, "macroreplication": int(numbers[number]), **said})
     return pd.DataFrame(rows)
+
+
+def averaged(model: Model[Any], tally: Tally, setting: Setting, params: Any, seed: int) -> Mixture:
+    """Return the beliefs that certificates of one study average over, as the study with this seed would."""
+    found = integrated(model, tally, setting, params, streams.generator(seed, streams.Purpose.INTEGRATION))
+    if found is None:
+        raise ValueError(f"the model {model!r} has nothing to average over.")
+    return found.here()
 
 
 def interval(problem: Problem, draws: Array) -> dict[str, float]:
