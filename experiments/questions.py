@@ -175,7 +175,7 @@ def losses(each: pd.DataFrame) -> pd.DataFrame:
                 line |= {name: own[name].mean(), f"{name}_se": own[name].sem()}
             for rival in ("best", "equal"):
                 apart, usual = wide[contender] - wide[rival], float(wide[rival].mean())
-                error = float(apart.sem())
+                error = apart.to_numpy(float).std(ddof=1) / np.sqrt(len(apart))
                 line[f"over_{rival}"] = float(wide[contender].mean()) / usual if usual > 0 else np.nan
                 line[f"apart_{rival}"] = float(apart.mean() / error) if error > 0 else 0.0
             found.append(line)
@@ -209,7 +209,7 @@ def bins(rows: pd.DataFrame) -> pd.DataFrame:
             for low, high in pairwise(edges):
                 inside = group[(group[f"claimed_{what}"] >= low) & (group[f"claimed_{what}"] < high)]
                 if len(inside):
-                    found.append(_bin(question, what, low, inside))
+                    found.append(_bin(str(question), what, low, inside))
     return pd.DataFrame(found)
 
 
@@ -276,8 +276,8 @@ def main(problems: tuple[str, ...], macroreps: int, claimed: int, out: Path) -> 
     chosen, said = Kept(out / "questions_runs.csv", KEY), Kept(out / "questions_parts.csv", KEY)
     tailored = Kept(out / "tailoring_runs.csv", ["problem", "macroreplication", "contender", "deciding"])
     names = problems or PROBLEMS
-    for name in names:
-        for contender, deciding, asked in plan():
+    for contender, deciding, asked in plan():  # the dearest question last
+        for name in names:
             if not chosen.has(name, 0, asked[0], contender):
                 chosen.add(choices(name, contender, deciding, asked, np.arange(macroreps)))
     scored = losses(with_own(chosen.rows))

@@ -5,6 +5,8 @@ import pytest
 
 import argbest
 from argbest.core.arrays import Array
+from argbest.core.questions.contexts import Contexts
+from argbest.core.questions.one_for_all import WinnerOfMost
 from argbest.errors import InputError
 from argbest.problems.most_probable_best import (
     WINS,
@@ -53,7 +55,8 @@ def test_every_pair_has_a_standard_deviation_within_the_range(
 def test_it_asks_for_the_winner_of_most_contexts_and_the_first_alternative_is_it() -> None:
     problem = argbest.registry.problem("most-probable-best")
     assert problem.question.name == "most-probable-best"
-    bound, table = problem.asked, -truth(0)
+    bound, table = WinnerOfMost(Contexts(problem.weights)), -truth(0)
+    assert problem.asked.name == bound.name
     assert bound.right_choice(table) == 0
     np.testing.assert_allclose(bound.values(table), np.array(WINS) / 50)
 
@@ -66,7 +69,8 @@ def test_equal_allocation_is_wrong_as_often_as_published() -> None:
     rng, false = np.random.default_rng(6), 0
     for seed in range(1_000):
         problem = most_probable_best().draw(seed)
-        means = problem.truth + problem.noise_sd * rng.standard_normal(problem.shape) / np.sqrt(15)
+        truth, spread = np.asarray(problem.truth), np.asarray(problem.noise_sd)
+        means = truth + spread * rng.standard_normal(problem.shape) / np.sqrt(15)
         votes = np.bincount(means.argmin(axis=0), minlength=10)
         false += not (votes[0] == votes.max() and np.sum(votes == votes.max()) == 1)
     assert abs(false / 1_000 - 0.634) < 4 * np.sqrt(0.634 * 0.366 / 1_000)

@@ -60,7 +60,7 @@ def test_claims_are_set_against_what_came_true_in_bins_that_have_enough() -> Non
     found = questions.bins(rows).set_index("claim")
     assert found.loc["right", "true"] == pytest.approx(0.9)
     assert found.loc["right", "holds"] == "True"
-    assert found.loc["loss", ["claimed", "true"]].tolist() == pytest.approx([0.1, 0.05])
+    assert [found.loc["loss", name] for name in ("claimed", "true")] == pytest.approx([0.1, 0.05])
     bold = rows.assign(right=0.0, loss=10.0)
     assert questions.bins(bold)["holds"].tolist() == ["False", "False"]
     assert questions.bins(bold.head(40))["holds"].tolist() == ["", ""]
@@ -142,7 +142,7 @@ def test_draws_name_the_contrasts_that_variance_is_removed_from() -> None:
     tally = empty(beliefs.mean.shape)
     found = step.decide(
         BestByDraws(),
-        step.Learned.of_one(None, beliefs),
+        step.Learned.of_one((), beliefs),
         tally,
         np.zeros(tally.shape, np.int64),
         setting,
