@@ -13,7 +13,7 @@ The rule, written before the first run:
   errors (0.035) allowed. A family must hold; a single truth may be covered too often, which is shown.
 - `CURED_ON` are the problems that were looked at while causes were searched for; the others decide.
 
-What it found is in `stored/tailoring.csv`, of fewer macro-replications, for time: 75 of the three families and
+What it found is in `stored/tailoring.csv`, of fewer macro-replications for time: 75 of the three families and
 of queue-staffing (25, and 50 that `experiments.questions` made with other seeds). Families are covered as
 often as they should be, 0.907 in all, without bias: neither the maximum nor the mixture is at fault.
 queue-staffing is covered too often, 0.96. With seeds of each pair's own (`--own`), where its skewed costs do
